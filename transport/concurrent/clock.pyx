@@ -1,0 +1,79 @@
+"""The clock door: every part of aerolog that asks for the time is given one of these.
+
+Two kinds of time: a monotonic one for durations and deadlines (``nano_time``), and the wall clock
+that stands in files and counters (``epoch_ms``, ``epoch_ns``). Any thread may read a clock; the
+native methods need no GIL.
+"""
+
+from libc.stdint cimport int64_t
+from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
+
+
+cdef inline int64_t _read(int clock_id) noexcept nogil:
+    cdef timespec now
+    clock_gettime(clock_id, &now)
+    return <int64_t> now.tv_sec * 1_000_000_000 + now.tv_nsec
+
+
+cdef class Clock:
+    """What a clock answers; see SystemClock and ManualClock."""
+
+    cdef int64_t nano_time(self) noexcept nogil:
+        return 0
+
+    cdef int64_t epoch_ns(self) noexcept nogil:
+        return 0
+
+    cdef int64_t epoch_ms(self) noexcept nogil:
+        return self.epoch_ns() // 1_000_000
+
+    def now_ns(self) -> int:
+        """Monotonic time in nanoseconds, for durations and deadlines."""
+        return self.nano_time()
+
+    def now_epoch_ns(self) -> int:
+        """Wall-clock time in nanoseconds since the epoch."""
+        return self.epoch_ns()
+
+    def now_epoch_ms(self) -> int:
+        """Wall-clock time in milliseconds since the epoch, as files and counters hold it."""
+        return self.epoch_ms()
+
+
+cdef class SystemClock(Clock):
+    """The machine's clocks."""
+
+    cdef int64_t nano_time(self) noexcept nogil:
+        return _read(CLOCK_MONOTONIC)
+
+    cdef int64_t epoch_ns(self) noexcept nogil:
+        return _read(CLOCK_REALTIME)
+
+
+cdef class ManualClock(Clock):
+    """A clock that moves only when told to, for simulations and tests.
+
+    Args:
+        epoch_ms: wall-clock time at the start, milliseconds since the epoch.
+        nano_time: monotonic time at the start, nanoseconds.
+    """
+
+    def __init__(self, epoch_ms: int = 1_700_000_000_000, nano_time: int = 1_000_000_000) -> None:
+        self._nano_time = nano_time
+        self._epoch_offset_ns = <int64_t> epoch_ms * 1_000_000 - self._nano_time
+
+    cdef int64_t nano_time(self) noexcept nogil:
+        return self._nano_time
+
+    cdef int64_t epoch_ns(self) noexcept nogil:
+        return self._nano_time + self._epoch_offset_ns
+
+    def advance_ns(self, duration_ns: int) -> None:
+        """Move both times forward by a number of nanoseconds."""
+        if duration_ns < 0:
+            raise ValueError(f"a clock does not run backwards: duration_ns={duration_ns}")
+        self._nano_time += <int64_t> duration_ns
+
+    def step_epoch_ms(self, difference_ms: int) -> None:
+        """Set the wall clock forward or back, as an operator or NTP does; durations are not touched."""
+        self._epoch_offset_ns += <int64_t> difference_ms * 1_000_000

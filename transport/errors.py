@@ -1,0 +1,191 @@
+"""Every exception that aerolog raises, under one root.
+
+Each says what was wrong, with which value, and what to do about it. A class that a Python user
+would expect to catch by a builtin name is that builtin as well. Codes are the reference's
+(spec cnc-and-commands 11.1, archive-protocol 2.3). On the offer and poll paths nothing is raised
+for back pressure: a status is returned.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class AerologError(Exception):
+    """Root of all errors of this package."""
+
+
+class ConfigurationError(AerologError, ValueError):
+    """A property, option or environment value that cannot be used."""
+
+
+class ChannelUriError(AerologError, ValueError):
+    """A channel that does not parse, or has a parameter out of range."""
+
+
+class ResourceClosedError(AerologError):
+    """The object, or the client or archive behind it, is closed."""
+
+
+class StorageSpaceError(AerologError, OSError):
+    """Not enough room for a file that has to be allocated whole."""
+
+
+class FileFormatError(AerologError, ValueError):
+    """A file that is truncated, of another version, or not what its name says."""
+
+
+class AeronTimeoutError(AerologError, TimeoutError):
+    """Something did not happen in the time that was given for it."""
+
+
+class DriverTimeoutError(AeronTimeoutError):
+    """There is no driver, or it does not answer, or its heartbeat stopped."""
+
+
+class ClientTimeoutError(AeronTimeoutError):
+    """The driver gave this client up; connect a new one."""
+
+
+class ConductorServiceTimeoutError(AeronTimeoutError):
+    """This client was not serviced for longer than the driver's client liveness timeout."""
+
+
+class ActiveDriverError(AerologError):
+    """A live media driver owns the directory."""
+
+
+class ActiveArchiveError(AerologError):
+    """A live archive owns the directory."""
+
+
+class ErrorCode(IntEnum):
+    """Codes of the driver's ON_ERROR response (spec cnc-and-commands 11.1)."""
+
+    UNKNOWN_CODE_VALUE = -1
+    UNUSED = 0
+    INVALID_CHANNEL = 1
+    UNKNOWN_SUBSCRIPTION = 2
+    UNKNOWN_PUBLICATION = 3
+    CHANNEL_ENDPOINT_ERROR = 4
+    UNKNOWN_COUNTER = 5
+    UNKNOWN_COMMAND_TYPE_ID = 6
+    MALFORMED_COMMAND = 7
+    NOT_SUPPORTED = 8
+    UNKNOWN_HOST = 9
+    RESOURCE_TEMPORARILY_UNAVAILABLE = 10
+    GENERIC_ERROR = 11
+    STORAGE_SPACE = 12
+    IMAGE_REJECTED = 13
+    PUBLICATION_REVOKED = 14
+
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode:
+        return cls.UNKNOWN_CODE_VALUE
+
+
+class RegistrationError(AerologError):
+    """The driver refused a command.
+
+    Attributes:
+        correlation_id: of the command.
+        code: the driver's error code, UNKNOWN_CODE_VALUE when it is none of ours.
+        code_value: the number as it was sent.
+    """
+
+    def __init__(self, correlation_id: int, code_value: int, message: str) -> None:
+        super().__init__(f"{message}, errorCodeValue={code_value}")
+        self.correlation_id = correlation_id
+        self.code = ErrorCode(code_value)
+        self.code_value = code_value
+        self.message = message
+
+
+class ChannelEndpointError(AerologError):
+    """A socket of a channel failed after it had been set up."""
+
+    def __init__(self, status_indicator_id: int, message: str) -> None:
+        super().__init__(message)
+        self.status_indicator_id = status_indicator_id
+
+
+class PublicationError(AerologError):
+    """A blocking send that could not be done; see the subclasses."""
+
+
+class NotConnectedError(PublicationError):
+    """No subscriber is connected."""
+
+
+class BackPressuredError(PublicationError, TimeoutError):
+    """Subscribers did not make room in the time that was given."""
+
+
+class PublicationClosedError(PublicationError, ResourceClosedError):
+    """The publication is closed."""
+
+
+class MaxPositionExceededError(PublicationError):
+    """The stream has reached its last position; add a new publication, with a larger term."""
+
+
+class MessageTooLargeError(AerologError, ValueError):
+    """A message longer than the publication can carry."""
+
+
+class ArchiveErrorCode(IntEnum):
+    """Codes of the archive's error responses (spec archive-protocol 2.3)."""
+
+    UNKNOWN_CODE_VALUE = -1
+    GENERIC = 0
+    ACTIVE_LISTING = 1
+    ACTIVE_RECORDING = 2
+    ACTIVE_SUBSCRIPTION = 3
+    UNKNOWN_SUBSCRIPTION = 4
+    UNKNOWN_RECORDING = 5
+    UNKNOWN_REPLAY = 6
+    MAX_REPLAYS = 7
+    MAX_RECORDINGS = 8
+    INVALID_EXTENSION = 9
+    AUTHENTICATION_REJECTED = 10
+    STORAGE_SPACE = 11
+    UNKNOWN_REPLICATION = 12
+    UNAUTHORISED_ACTION = 13
+    REPLICATION_CONNECTION_FAILURE = 14
+    EMPTY_RECORDING = 15
+    INVALID_POSITION = 16
+
+    @classmethod
+    def _missing_(cls, value: object) -> ArchiveErrorCode:
+        return cls.UNKNOWN_CODE_VALUE
+
+
+class ArchiveError(AerologError):
+    """The archive refused a request.
+
+    Attributes:
+        code: the archive's error code.
+        correlation_id: of the request, -1 when it belongs to none.
+    """
+
+    def __init__(self, code_value: int, message: str, correlation_id: int = -1) -> None:
+        super().__init__(f"{message} (error code {code_value})")
+        self.code = ArchiveErrorCode(code_value)
+        self.code_value = code_value
+        self.correlation_id = correlation_id
+        self.message = message
+
+
+class MissingExtraError(AerologError, ImportError):
+    """An optional part needs packages that are not installed.
+
+    Attributes:
+        extra: the name to install, as in ``pip install 'aerolog[arrow]'``.
+    """
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the optional packages of 'aerolog[{extra}]': "
+            f"pip install 'aerolog[{extra}]'"
+        )
+        self.extra = extra
