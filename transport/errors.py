@@ -35,6 +35,10 @@ class FileFormatError(AerologError, ValueError):
     """A file that is truncated, of another version, or not what its name says."""
 
 
+class MessageFormatError(AerologError, ValueError):
+    """Bytes of a message that do not hold together, or of another schema than expected."""
+
+
 class AeronTimeoutError(AerologError, TimeoutError):
     """Something did not happen in the time that was given for it."""
 
@@ -82,6 +86,25 @@ class ErrorCode(IntEnum):
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode:
         return cls.UNKNOWN_CODE_VALUE
+
+
+class ControlProtocolError(AerologError):
+    """A command that the driver refuses with a code of its own choice.
+
+    Attributes:
+        code: what ON_ERROR says.
+        correlation_id: of the command, 0 when the message is too short to hold one (spec 11.3).
+    """
+
+    def __init__(self, code: ErrorCode, message: str, correlation_id: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.correlation_id = correlation_id
+        self.message = message
+
+
+class BroadcastLappedError(AerologError):
+    """The driver's messages were read too slowly and some are lost; connect a new client."""
 
 
 class RegistrationError(AerologError):

@@ -1,0 +1,31 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+cdef enum:
+    COUNTER_RECLAIMED = -1
+    COUNTER_UNUSED = 0
+    COUNTER_ALLOCATED = 1
+
+
+cdef class CountersReader:
+    cdef readonly int32_t max_counter_id
+    cdef uint8_t* _metadata
+    cdef uint8_t* _values
+    cdef MappedFile _mapped
+    # NULL when the id is out of range: addresses stay valid while this object lives.
+    cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil
+    cdef int32_t state(self, int32_t counter_id) noexcept nogil
+    cdef int64_t value_of(self, int32_t counter_id) noexcept nogil
+    cdef int64_t registration_of(self, int32_t counter_id) noexcept nogil
+    cdef uint8_t* _record(self, int64_t counter_id) except NULL
+    cdef uint8_t* _value_record(self, int64_t counter_id) except NULL
+
+
+cdef class CountersManager(CountersReader):
+    cdef Clock _clock
+    cdef readonly int64_t reuse_timeout_ms
+    cdef int32_t _high_water_mark
+    cdef object _free_ids
+    cdef int32_t _next_id(self) except -1

@@ -1,0 +1,172 @@
+"""The file door: everything aerolog does to a disk goes through a FileSystem.
+
+RealFileSystem is the machine's; ``aerolog.testing.FakeFileSystem`` keeps files in memory and can
+run out of space, fail to sync and lose power. Control path only: hot reads and writes go through
+the MappedFile and DataFile objects that are handed out here.
+"""
+# ruff: noqa: D102  (the methods of RealFileSystem are documented in FileSystem)
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from aerolog.transport.memory.data_file import DataFile
+from aerolog.transport.memory.mapped_file import MappedFile
+
+
+@runtime_checkable
+class FileSystem(Protocol):
+    """What the driver, the archive and the client may do to a disk. Paths are plain strings."""
+
+    def create_mapped(
+        self, path: str, length: int, *, preallocate: bool = True, check_space: bool = True
+    ) -> MappedFile:
+        """Create a file of zeros that must not exist yet, and map it for reading and writing.
+
+        Args:
+            path: of the new file; its folder exists.
+            length: bytes, more than 0.
+            preallocate: give every byte its place on disk now, so that no store can fail later.
+                Without it the file is sparse and ``MappedFile.allocate_range`` does so by parts.
+            check_space: refuse when the file system has less usable space than ``length``.
+
+        Raises:
+            StorageSpaceError: not enough room; nothing is left behind.
+            FileExistsError: there is such a file.
+        """
+
+    def open_mapped(self, path: str, *, writable: bool = True, min_length: int = 1) -> MappedFile:
+        """Map the whole of an existing file.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileFormatError: it is shorter than ``min_length``.
+        """
+
+    def open_data_file(
+        self, path: str, *, writable: bool = False, create: bool = False, exclusive: bool = False
+    ) -> DataFile:
+        """Open a file for reads and writes at offsets; ``exclusive`` refuses an existing one."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder of that name."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether there is a folder of that name."""
+
+    def size(self, path: str) -> int:
+        """Length of a file in bytes.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+
+    def remove(self, path: str) -> None:
+        """Remove a file.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with all it holds; nothing happens when there is none."""
+
+    def make_dirs(self, path: str) -> None:
+        """Create a folder and the ones above it where they are missing."""
+
+    def list_dir(self, path: str) -> list[str]:
+        """Names of what a folder holds, sorted."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file, replacing the target at once."""
+
+    def sync_dir(self, path: str) -> None:
+        """Make creations, renames and removals in a folder durable."""
+
+    def usable_space(self, path: str) -> int:
+        """Bytes that this process may still allocate where ``path`` is (or will be)."""
+
+    def store_name(self, path: str) -> str:
+        """The mount point that holds ``path``, for messages."""
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a (small) file."""
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a (small) file anew."""
+
+
+class RealFileSystem(FileSystem):
+    """The machine's file system."""
+
+    def create_mapped(
+        self, path: str, length: int, *, preallocate: bool = True, check_space: bool = True
+    ) -> MappedFile:
+        return MappedFile.create(path, length, preallocate, check_space)
+
+    def open_mapped(self, path: str, *, writable: bool = True, min_length: int = 1) -> MappedFile:
+        return MappedFile.open(path, writable, min_length)
+
+    def open_data_file(
+        self, path: str, *, writable: bool = False, create: bool = False, exclusive: bool = False
+    ) -> DataFile:
+        return DataFile.open(path, writable, create, exclusive)
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def is_dir(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def size(self, path: str) -> int:
+        return Path(path).stat().st_size
+
+    def remove(self, path: str) -> None:
+        Path(path).unlink()
+
+    def remove_tree(self, path: str) -> None:
+        if Path(path).exists():
+            shutil.rmtree(path)
+
+    def make_dirs(self, path: str) -> None:
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+    def list_dir(self, path: str) -> list[str]:
+        return sorted(entry.name for entry in Path(path).iterdir())
+
+    def rename(self, source: str, target: str) -> None:
+        Path(source).replace(target)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def usable_space(self, path: str) -> int:
+        found = os.statvfs(_existing(path))
+        return found.f_bavail * found.f_frsize
+
+    def store_name(self, path: str) -> str:
+        at = _existing(path).resolve()
+        while not at.is_mount():
+            at = at.parent
+        return str(at)
+
+    def read_bytes(self, path: str) -> bytes:
+        return Path(path).read_bytes()
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        Path(path).write_bytes(data)
+
+
+def _existing(path: str) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    at = Path(path).absolute()
+    while not at.exists():
+        at = at.parent
+    return at

@@ -1,0 +1,13 @@
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef class MappedFile:
+    cdef uint8_t* address
+    cdef readonly int64_t length
+    cdef readonly str path
+    cdef readonly bint writable
+    cdef int _fd
+    cdef bint _allocated
+    cdef int _map(self, int fd, int64_t length) except -1
+    cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil
+    cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL
