@@ -1,0 +1,304 @@
+"""From a message class to its encoder and decoder (spec archive-protocol 1).
+
+A message is a slotted dataclass, decorated with its template id; Layout reads the annotations once,
+at import, and compiles them to structs. What is decoded may come from anybody: every length is
+checked against the bytes that are there before it is used.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, fields
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from aerolog.archive.protocol.enums import NULL_INT32, SCHEMA_ID, SCHEMA_VERSION, WireEnum
+from aerolog.archive.protocol.fields import At, Fixed, Since, Var
+from aerolog.transport.errors import MessageFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import DataclassInstance
+
+Buffer = bytes | bytearray | memoryview
+
+HEADER = struct.Struct("<HHHH")
+HEADER_LENGTH = HEADER.size
+VAR_LENGTH = struct.Struct("<I")
+VAR_LENGTH_MAX = 1_073_741_824
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHeader:
+    """The eight bytes before every message."""
+
+    block_length: int
+    template_id: int
+    schema_id: int
+    version: int
+
+    @classmethod
+    def read(cls, buffer: Buffer) -> MessageHeader:
+        """Header at the start of a buffer.
+
+        Raises:
+            MessageFormatError: fewer bytes than a header has.
+        """
+        if len(buffer) < HEADER_LENGTH:
+            raise MessageFormatError(
+                f"message of {len(buffer)} bytes is shorter than its header of {HEADER_LENGTH}"
+            )
+        return cls(*HEADER.unpack_from(buffer))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedField:
+    """A field of the block."""
+
+    name: str
+    offset: int
+    kind: Fixed
+    since: int
+    enum: type[WireEnum] | None
+
+    @property
+    def end(self) -> int:
+        """First offset behind the field."""
+        return self.offset + struct.calcsize("<" + self.kind.code)
+
+
+@dataclass(frozen=True, slots=True)
+class VarField:
+    """A field behind the block."""
+
+    name: str
+    is_text: bool
+    since: int
+
+
+def _ascii(text: str) -> bytes:
+    """Bytes of a text as the reference writes them: a ``?`` for each other UTF-16 unit."""
+    if text.isascii():
+        return text.encode("ascii")
+    return b"".join(
+        char.encode("ascii") if char.isascii() else b"?" * (1 + (ord(char) > 0xFFFF))
+        for char in text
+    )
+
+
+class Layout:
+    """Offsets, codes and structs of one message class.
+
+    Attributes:
+        template_id: number of the message on the wire.
+        name: its name in the schema.
+        block_length: of the newest schema version.
+        fixed: fields of the block, in order.
+        var: fields behind it, in order.
+        added_in: schema version that introduced the message.
+    """
+
+    def __init__(self, message_class: type[Message], template_id: int, added_in: int) -> None:
+        self.template_id = template_id
+        self.name = message_class.__name__
+        self.added_in = added_in
+        self.fixed: list[FixedField] = []
+        self.var: list[VarField] = []
+        hints = get_type_hints(message_class, include_extras=True)
+        for field in fields(cast("type[DataclassInstance]", message_class)):
+            self._add(field.name, hints[field.name])
+        self.block_length = max((f.end for f in self.fixed), default=0)
+        self._structs = [self._compile(count) for count in range(len(self.fixed) + 1)]
+
+    def _add(self, name: str, hint: Any) -> None:
+        is_annotated = get_origin(hint) is not None
+        base, *notes = get_args(hint) if is_annotated else (hint,)
+        since = next((n.version for n in notes if isinstance(n, Since)), 0)
+        var = next((n for n in notes if isinstance(n, Var)), None)
+        if var is not None:
+            self.var.append(VarField(name, var.is_text, since))
+            return
+        enum = base if isinstance(base, type) and issubclass(base, WireEnum) else None
+        kind = next((n for n in notes if isinstance(n, Fixed)), Fixed("i", NULL_INT32))
+        offset = next((n.offset for n in notes if isinstance(n, At)), None)
+        if offset is None:
+            offset = self.fixed[-1].end if self.fixed else 0
+        self.fixed.append(FixedField(name, offset, kind, since, enum))
+
+    def _compile(self, count: int) -> struct.Struct:
+        code = "<"
+        end = 0
+        for field in self.fixed[:count]:
+            code += "x" * (field.offset - end) + field.kind.code
+            end = field.end
+        return struct.Struct(code)
+
+    def _fixed_count(self, version: int, block_length: int) -> int:
+        """How many fields a block of that version and length holds."""
+        count = 0
+        for field in self.fixed:
+            if field.since > version or field.end > block_length:
+                break
+            count += 1
+        return count
+
+    def encode_body(self, message: Message, version: int = SCHEMA_VERSION) -> bytes:
+        """Block and variable data, without the header.
+
+        Raises:
+            MessageFormatError: a value does not fit its field.
+        """
+        count = self._fixed_count(version, self.block_length)
+        values = [getattr(message, field.name) for field in self.fixed[:count]]
+        try:
+            parts = [self._structs[count].pack(*values)]
+        except struct.error as error:
+            named = dict(zip((f.name for f in self.fixed), values, strict=False))
+            raise MessageFormatError(f"{self.name} cannot be encoded: {error}: {named}") from error
+        for field in self.var:
+            if field.since > version:
+                continue
+            value = getattr(message, field.name)
+            data = _ascii(value) if field.is_text else bytes(value)
+            if len(data) > VAR_LENGTH_MAX:
+                raise MessageFormatError(
+                    f"{self.name}.{field.name}: length {len(data)} is above {VAR_LENGTH_MAX}"
+                )
+            parts.append(VAR_LENGTH.pack(len(data)))
+            parts.append(data)
+        return b"".join(parts)
+
+    def encode(self, message: Message, version: int = SCHEMA_VERSION) -> bytes:
+        """The whole message, as a schema version has it."""
+        count = self._fixed_count(version, self.block_length)
+        block_length = self._structs[count].size
+        header = HEADER.pack(block_length, self.template_id, SCHEMA_ID, version)
+        return header + self.encode_body(message, version)
+
+    def decode_body(
+        self, buffer: Buffer, offset: int, block_length: int, version: int
+    ) -> dict[str, Any]:
+        """Values of all fields, those that are absent with their null value.
+
+        Raises:
+            MessageFormatError: the buffer is shorter than the block or a length says.
+        """
+        block_end = offset + block_length
+        if block_end > len(buffer):
+            raise MessageFormatError(
+                f"{self.name}: block ends at {block_end}, the message at {len(buffer)}"
+            )
+        count = self._fixed_count(version, block_length)
+        present = self._structs[count].unpack_from(buffer, offset)
+        values: dict[str, Any] = {}
+        for index, field in enumerate(self.fixed):
+            value = present[index] if index < count else field.kind.null
+            values[field.name] = value if field.enum is None else field.enum(value)
+        position = block_end
+        for var in self.var:
+            if var.since > version:
+                values[var.name] = "" if var.is_text else b""
+                continue
+            data = self._var_data(buffer, position, var.name)
+            position += VAR_LENGTH.size + len(data)
+            values[var.name] = data.decode("ascii", "replace") if var.is_text else data
+        return values
+
+    def _var_data(self, buffer: Buffer, position: int, name: str) -> bytes:
+        start = position + VAR_LENGTH.size
+        if start > len(buffer):
+            raise MessageFormatError(
+                f"{self.name}.{name}: its length ends at {start}, the message at {len(buffer)}"
+            )
+        (length,) = VAR_LENGTH.unpack_from(buffer, position)
+        if length > len(buffer) - start:
+            raise MessageFormatError(
+                f"{self.name}.{name}: length {length}, but {len(buffer) - start} bytes are left"
+            )
+        return bytes(buffer[start : start + length])
+
+
+class Message:
+    """Root of all message classes.
+
+    Attributes:
+        LAYOUT: the compiled table of the class.
+    """
+
+    __slots__ = ()
+    LAYOUT: ClassVar[Layout]
+
+    def encode(self, version: int = SCHEMA_VERSION) -> bytes:
+        """Bytes of the message with its header, as a schema version has it.
+
+        Raises:
+            MessageFormatError: a value does not fit its field.
+        """
+        return self.LAYOUT.encode(self, version)
+
+    def check_enums(self) -> Self:
+        """This message.
+
+        Raises:
+            MessageFormatError: a value that its enumeration does not list, in the words of the
+                reference's decoder.
+        """
+        for field in self.LAYOUT.fixed:
+            if field.enum is not None:
+                value = getattr(self, field.name)
+                if not value.is_listed:
+                    raise MessageFormatError(
+                        f"Unknown value: {int(value)} ({self.LAYOUT.name}.{field.name})"
+                    )
+        return self
+
+    @classmethod
+    def decode(cls, buffer: Buffer) -> Self:
+        """Message from bytes that start with its header; what follows the last field is ignored.
+
+        Raises:
+            MessageFormatError: another schema or message, or bytes that do not hold together.
+        """
+        header = MessageHeader.read(buffer)
+        if header.schema_id != SCHEMA_ID:
+            raise MessageFormatError(f"expected schemaId={SCHEMA_ID}, actual={header.schema_id}")
+        layout = cls.LAYOUT
+        if header.template_id != layout.template_id:
+            raise MessageFormatError(
+                f"expected {layout.name}, templateId={layout.template_id}, "
+                f"actual={header.template_id}"
+            )
+        return cls.from_body(buffer, header)
+
+    @classmethod
+    def from_body(cls, buffer: Buffer, header: MessageHeader) -> Self:
+        """As decode, with a header that has been read and checked already."""
+        return cls(
+            **cls.LAYOUT.decode_body(buffer, HEADER_LENGTH, header.block_length, header.version)
+        )
+
+
+M = TypeVar("M", bound=Message)
+
+
+@dataclass_transform(kw_only_default=True)
+def message(template_id: int, *, added_in: int = 0) -> Callable[[type[M]], type[M]]:
+    """Class decorator: makes a message class of the annotations, with its template id."""
+
+    def decorate(message_class: type[M]) -> type[M]:
+        made = dataclass(slots=True, kw_only=True)(message_class)
+        made.LAYOUT = Layout(made, template_id, added_in)
+        return made
+
+    return decorate

@@ -1,0 +1,81 @@
+"""What an archive sends to the response stream of a control session (spec archive-protocol 3)."""
+
+from typing import Annotated
+
+from aerolog.archive.protocol.enums import PROTOCOL_VERSION, ControlResponseCode, RecordingSignal
+from aerolog.archive.protocol.fields import Int32, Int64, PackedVersion, Since, VarAscii, VarData
+from aerolog.archive.protocol.layout import Message, message
+
+
+@message(1)
+class ControlResponse(Message):
+    """Answer to a request: a code, and what it found."""
+
+    control_session_id: Int64
+    correlation_id: Int64
+    relevant_id: Int64
+    code: ControlResponseCode
+    version: Annotated[PackedVersion, Since(4)] = PROTOCOL_VERSION
+    error_message: VarAscii = ""
+
+
+@message(22)
+class RecordingDescriptor(Message):
+    """What is known about a recording; the body of a catalog entry, too."""
+
+    control_session_id: Int64
+    correlation_id: Int64
+    recording_id: Int64
+    start_timestamp: Int64
+    stop_timestamp: Int64
+    start_position: Int64
+    stop_position: Int64
+    initial_term_id: Int32
+    segment_file_length: Int32
+    term_buffer_length: Int32
+    mtu_length: Int32
+    session_id: Int32
+    stream_id: Int32
+    stripped_channel: VarAscii
+    original_channel: VarAscii
+    source_identity: VarAscii
+
+
+@message(23)
+class RecordingSubscriptionDescriptor(Message):
+    """One subscription through which the archive records."""
+
+    control_session_id: Int64
+    correlation_id: Int64
+    subscription_id: Int64
+    stream_id: Int32
+    stripped_channel: VarAscii
+
+
+@message(24)
+class RecordingSignalEvent(Message):
+    """Something happened to a recording that this session asked for."""
+
+    control_session_id: Int64
+    correlation_id: Int64
+    recording_id: Int64
+    subscription_id: Int64
+    position: Int64
+    signal: RecordingSignal
+
+
+@message(59)
+class Challenge(Message):
+    """Asks a connecting client for proof."""
+
+    control_session_id: Int64
+    correlation_id: Int64
+    version: PackedVersion = PROTOCOL_VERSION
+    encoded_challenge: VarData
+
+
+@message(106, added_in=11)
+class Ping(Message):
+    """Sent to clients to notice those that do not read; they ignore it."""
+
+    control_session_id: Int64
