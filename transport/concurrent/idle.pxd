@@ -1,3 +1,58 @@
+"""What a loop does when it found no work (spec configuration 9). Needs no GIL.
+
+An instance belongs to one thread; only wake() may be called from another.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+
 cdef class IdleStrategy:
+    # Positive work count: reset; else idle once.
     cdef void idle(self, int work_count) noexcept nogil
     cdef void reset(self) noexcept nogil
+    # End the current park of the owning thread, or its next one, at once.
+    cdef void wake(self) noexcept nogil
+    cdef void park(self, int64_t duration_ns) noexcept nogil
+    cdef int32_t _signal
+
+
+cdef class NoOpIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class BusySpinIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class YieldingIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class SleepingIdleStrategy(IdleStrategy):
+    cdef readonly int64_t period_ns
+
+
+cdef class SleepingMillisIdleStrategy(SleepingIdleStrategy):
+    pass
+
+
+cdef class BackoffIdleStrategy(IdleStrategy):
+    cdef readonly int64_t max_spins
+    cdef readonly int64_t max_yields
+    cdef readonly int64_t min_park_ns
+    cdef readonly int64_t max_park_ns
+    cdef int64_t _spins
+    cdef int64_t _yields
+    cdef int64_t _park_ns
+
+
+cdef class ControllableIdleStrategy(IdleStrategy):
+    cdef int64_t* _mode_counter
+    cdef object _counter_owner
+    # The counter with the mode; NULL or an unknown value parks.
+    cdef void bind(self, int64_t* mode_counter, object owner)
+
+
+cdef class CallableIdleStrategy(IdleStrategy):
+    cdef readonly object function
+    cdef readonly object error

@@ -1,0 +1,43 @@
+"""Runners of agents, and the tracker of their duty cycles."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.idle cimport IdleStrategy
+
+
+cdef class DutyCycleTracker:
+    cdef int64_t* _max_cycle_time
+    cdef int64_t* _threshold_exceeded
+    cdef object _counter_owner
+    cdef readonly int64_t threshold_ns
+    cdef int64_t _last_update_ns
+    # The pointers may be NULL; `owner` keeps their memory.
+    cdef void bind(
+        self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner
+    )
+    cdef void update(self, int64_t now_ns) noexcept nogil
+    cdef void measure_and_update(self, int64_t now_ns) noexcept nogil
+
+
+cdef class AgentInvoker:
+    cdef readonly tuple agents
+    cdef readonly tuple trackers
+    cdef readonly Clock clock
+    cdef readonly object error_handler
+    cdef void** _agents
+    cdef void** _trackers
+    cdef int32_t _count
+    cdef int32_t _state
+    cdef bint _control_due
+    cdef int _native_cycle(self) noexcept nogil
+    cdef int _control_cycle(self) except -1
+
+
+cdef class AgentRunner(AgentInvoker):
+    cdef readonly IdleStrategy idle_strategy
+    cdef readonly str name
+    cdef readonly int32_t affinity
+    cdef readonly object thread
+    cdef int32_t _stop
+    cdef object __weakref__

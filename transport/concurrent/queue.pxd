@@ -1,0 +1,26 @@
+"""Hand-over of small records from one thread to one other, without locks and without the GIL."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+# What is handed over. The object behind a pointer stays owned by the sender of the record until
+# the receiver has acknowledged that it let go of it.
+ctypedef struct record_t:
+    int32_t kind
+    int32_t flags
+    void* pointer
+    int64_t a
+    int64_t b
+    int64_t c
+    int64_t d
+
+
+cdef class SpscQueue:
+    cdef readonly int64_t capacity
+    cdef uint8_t* _memory
+    cdef record_t* _records
+    cdef int64_t _mask
+    # False when the queue is full; only the one producer may call it.
+    cdef bint offer(self, const record_t* record) noexcept nogil
+    # False when the queue is empty; only the one consumer may call it.
+    cdef bint poll(self, record_t* record) noexcept nogil
+    cdef int64_t size(self) noexcept nogil

@@ -1,0 +1,6 @@
+class Assembler:
+    """Joins the fragments of one image; belongs to the thread that polls it."""
+
+    @property
+    def capacity(self) -> int: ...
+    def clear(self) -> None: ...

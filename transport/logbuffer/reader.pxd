@@ -1,0 +1,145 @@
+"""Reading a log from a position counter on (spec log-buffers 19 to 22). Needs no GIL.
+
+Every length is read once, checked against the term, and carried in the fragment: what a hostile
+writer changes in a frame afterwards can spoil its content, never a bound.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.logbuffer.assembler cimport Assembler
+from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
+
+cdef enum:
+    ACTION_ABORT = 1
+    ACTION_BREAK = 2
+    ACTION_COMMIT = 3
+    ACTION_CONTINUE = 4
+
+# One data frame in a term, or an assembled message, which has the same form: 32 bytes of header
+# at `frame` and the payload behind it.
+ctypedef struct fragment_t:
+    const uint8_t* frame
+    int64_t position        # after this frame, or after the last frame of the message
+    int32_t length          # header and payload; checked, unlike the field in the frame
+    uint8_t flags
+    uint8_t is_assembled
+
+# A run of whole frames for blockPoll and rawPoll.
+ctypedef struct block_t:
+    const uint8_t* address
+    int32_t offset          # in its term
+    int32_t length          # aligned; > 0 when there is a block
+    int32_t session_id
+    int32_t term_id
+    bint is_padding
+    int64_t file_offset     # in the log file
+
+# Columns beside a batch; any may be NULL. Each has room for as many entries as messages are asked.
+ctypedef struct columns_t:
+    int64_t* positions
+    int32_t* session_ids
+    int32_t* stream_ids
+    int64_t* reserved_values
+
+ctypedef void (*fragment_handler_t)(void* context, const fragment_t* fragment) noexcept nogil
+ctypedef int (*controlled_handler_t)(void* context, const fragment_t* fragment) noexcept nogil
+
+# Data frames from `position` on, at most `limit`, to the end of the term or the first frame that
+# starts at or after `limit_position` (2^63-1 for none). Padding is skipped. *next_position is
+# where the scan ended. Returns how many fragments were filled in.
+cdef int32_t scan_fragments(
+    const log_buffer_t* log,
+    int64_t position,
+    int64_t limit_position,
+    fragment_t* fragments,
+    int32_t limit,
+    int64_t* next_position,
+) noexcept nogil
+
+# The frames behind blockPoll: *block is filled in, its length returned (0: nothing to read).
+cdef int32_t scan_block(
+    const log_buffer_t* log, int64_t position, int64_t length_limit, block_t* block
+) noexcept nogil
+
+# Whether a consumer at `position` may be set to, or peek from, `new_position` (section 20).
+cdef bint is_valid_position(
+    const log_buffer_t* log, int64_t position, int64_t new_position
+) noexcept nogil
+
+
+cdef class LogReader:
+    cdef readonly LogBuffers logs
+    cdef const log_buffer_t* log
+    cdef int64_t* position_counter
+    cdef object _counter_owner
+    cdef readonly Assembler assembler
+    cdef int32_t _closed
+    cdef int64_t _final_position
+    cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1
+    # Own position; after close the last one.
+    cdef int64_t position(self) noexcept nogil
+    # Store the position counter (release) if it grew and the reader is not closed.
+    cdef void advance(self, int64_t position) noexcept nogil
+    cdef bint is_closed(self) noexcept nogil
+    cdef void close(self) noexcept nogil
+    # Scan without moving the counter: for callers that run handlers themselves and then advance.
+    cdef int32_t scan(
+        self,
+        int64_t limit_position,
+        fragment_t* fragments,
+        int32_t limit,
+        int64_t* next_position,
+    ) noexcept nogil
+    # The poll family for native handlers; `assemble` joins fragments first.
+    cdef int32_t poll(
+        self,
+        fragment_handler_t handler,
+        void* context,
+        int32_t limit,
+        int64_t limit_position,
+        bint assemble,
+    ) noexcept nogil
+    cdef int32_t poll_controlled(
+        self,
+        controlled_handler_t handler,
+        void* context,
+        int32_t limit,
+        int64_t limit_position,
+        bint assemble,
+    ) noexcept nogil
+    cdef int64_t peek(
+        self,
+        int64_t initial_position,
+        controlled_handler_t handler,
+        void* context,
+        int64_t limit_position,
+    ) noexcept nogil
+    # A block; the caller advances by block.length when it has used it.
+    cdef int32_t block(self, int64_t length_limit, block_t* block) noexcept nogil
+    # Whole messages of exactly `record_length` bytes into `out`, at most `limit`; stops before the
+    # first message of another length, whose length goes to *other_length (else -1).
+    cdef int64_t read_records(
+        self,
+        uint8_t* out,
+        int64_t record_length,
+        int64_t limit,
+        const columns_t* columns,
+        int64_t* other_length,
+    ) noexcept nogil
+    # Whole messages into `data` from data_start on, and the end of each into offsets[1..]
+    # (offsets[0] is the caller's); stops before the first that does not fit into data_capacity,
+    # whose length goes to *needed (else -1). Exactly one of the two offset arrays is given.
+    cdef int64_t read_values(
+        self,
+        uint8_t* data,
+        int64_t data_start,
+        int64_t data_capacity,
+        int32_t* offsets_i32,
+        int64_t* offsets_i64,
+        int64_t limit,
+        const columns_t* columns,
+        int64_t* needed,
+    ) noexcept nogil
+
+
+cdef LogReader log_reader(LogBuffers logs, int64_t* position_counter, object counter_owner)
