@@ -1,0 +1,132 @@
+"""How the packed little-endian messages between client and driver are described and coded.
+
+A message is a dataclass with a table beside it: one Field a member, in wire order, nothing aligned
+but what the table says (spec cnc-and-commands 8). Control path; any thread.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """How a field is written."""
+
+    I16 = "<h"
+    U16 = "<H"
+    I32 = "<i"
+    I64 = "<q"
+    STRING = "i32 byte count, then US-ASCII without terminator"
+    BYTES = "i32 byte count, then the bytes"
+    ADDRESS = "16 bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a message.
+
+    Attributes:
+        name: of the dataclass member.
+        kind: how it is written.
+        align: the count word of a string or of bytes starts at the next multiple of this.
+        optional: absent when the message ends before it; then 0.
+        what: the word for it in an error message.
+    """
+
+    name: str
+    kind: Kind
+    align: int = 1
+    optional: bool = False
+    what: str = ""
+
+
+Layout = tuple[Field, ...]
+
+_SIZES = {Kind.I16: 2, Kind.U16: 2, Kind.I32: 4, Kind.I64: 8, Kind.ADDRESS: 16}
+_CODECS = {kind: struct.Struct(kind.value) for kind in (Kind.I16, Kind.U16, Kind.I32, Kind.I64)}
+_COUNT = struct.Struct("<i")
+
+Value = int | str | bytes
+
+
+class FieldError(Exception):
+    """A field that does not fit its message; the callers say what that means.
+
+    Attributes:
+        field: the one that does not fit.
+        claimed: bytes that its count word claims, None when the fixed part is too short.
+    """
+
+    def __init__(self, field: Field, claimed: int | None) -> None:
+        super().__init__(field.name)
+        self.field = field
+        self.claimed = claimed
+
+
+def encode_ascii(text: str) -> bytes:
+    """The US-ASCII bytes of a string, ``?`` for what has none."""
+    return text.encode("ascii", "replace")
+
+
+def fixed_length(layout: Layout) -> int:
+    """Bytes of the shortest message: all counts 0, optional fields absent."""
+    offset = 0
+    for field in layout:
+        if field.optional:
+            break
+        offset = -(-offset // field.align) * field.align + _SIZES.get(field.kind, _COUNT.size)
+    return offset
+
+
+def encode(layout: Layout, message: object) -> bytes:
+    """Write a message."""
+    out = bytearray()
+    for field in layout:
+        out += bytes(-len(out) % field.align)
+        value = getattr(message, field.name)
+        if field.kind in _CODECS:
+            out += _CODECS[field.kind].pack(value)
+        elif field.kind is Kind.ADDRESS:
+            out += value.ljust(16, b"\0")[:16]
+        else:
+            data = encode_ascii(value) if field.kind is Kind.STRING else bytes(value)
+            out += _COUNT.pack(len(data)) + data
+    return bytes(out)
+
+
+def decode(layout: Layout, data: bytes) -> dict[str, Value]:
+    """Read the fields of a message; what follows the last one is ignored.
+
+    Raises:
+        FieldError: a field does not fit.
+    """
+    values: dict[str, Value] = {}
+    offset = 0
+    for field in layout:
+        offset = -(-offset // field.align) * field.align
+        size = _SIZES.get(field.kind, _COUNT.size)
+        if offset + size > len(data):
+            if field.optional and offset == len(data):
+                values[field.name] = 0
+                continue
+            raise FieldError(field, None)
+        if field.kind in _CODECS:
+            (values[field.name],) = _CODECS[field.kind].unpack_from(data, offset)
+        elif field.kind is Kind.ADDRESS:
+            values[field.name] = data[offset : offset + size]
+        else:
+            values[field.name], size = _counted(field, data, offset)
+        offset += size
+    return values
+
+
+def _counted(field: Field, data: bytes, offset: int) -> tuple[str | bytes, int]:
+    (count,) = _COUNT.unpack_from(data, offset)
+    start = offset + _COUNT.size
+    if count < 0 or count > len(data) - start:
+        raise FieldError(field, count)
+    content = data[start : start + count]
+    text = content.decode("ascii", "replace") if field.kind is Kind.STRING else content
+    return text, _COUNT.size + count
