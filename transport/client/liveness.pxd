@@ -1,0 +1,43 @@
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.broadcast cimport BroadcastReceiver
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+
+cdef enum liveness_code:
+    LIVENESS_QUIET = 0
+    LIVENESS_MESSAGE = 1
+    LIVENESS_STOPPED = 2
+    LIVENESS_SERVICE_INTERVAL_EXCEEDED = -1
+    LIVENESS_DRIVER_SHUT_DOWN = -2
+    LIVENESS_DRIVER_SILENT = -3
+    LIVENESS_HEARTBEAT_COUNTER_GONE = -4
+
+# Incremented in the child of every fork: whatever was made before it belongs to the parent.
+cdef int64_t fork_generation
+
+
+cdef class Liveness:
+    cdef readonly int64_t client_id
+    cdef readonly int64_t driver_timeout_ms
+    cdef readonly int64_t keepalive_interval_ns
+    cdef readonly int64_t inter_service_timeout_ns
+    cdef readonly int64_t driver_age_ms        # of the heartbeat that was found too old
+    cdef readonly int64_t service_gap_ns       # the gap that was found too long
+    cdef readonly int32_t heartbeat_counter_id
+    cdef BroadcastReceiver _receiver
+    cdef ManyToOneRingBuffer _ring
+    cdef CountersReader _counters
+    cdef Clock _clock
+    cdef int64_t _last_service_ns
+    cdef int64_t _next_keepalive_ns
+    cdef int32_t _stop
+    cdef bytes _label_suffix
+    cdef const char* _suffix
+    cdef int32_t _suffix_length
+    cdef int check(self, int64_t now_ns) noexcept nogil
+    cdef int _keep_alive(self) noexcept nogil
+    cdef int32_t _find_heartbeat_counter(self) noexcept nogil
+    cdef bint _is_own_heartbeat(self, int32_t counter_id) noexcept nogil
+    cdef void _sign_label(self, int32_t counter_id) noexcept nogil

@@ -1,0 +1,240 @@
+"""A client's clockwork: its heartbeat, the driver's, and the look for messages, without the GIL.
+
+A Python program that holds the interpreter lock for a long time must not lose its client, so the
+client thread spends its life in ``wait``: it beats the client's heartbeat counter, watches the
+driver's, and returns to Python only when there is a message to act on or the client has to end
+(spec client section 4). Called by one thread at a time, except for ``stop`` and ``await_message``.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+from posix.time cimport clock_nanosleep, timespec
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+    load_plain_i32,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.broadcast cimport BroadcastReceiver
+from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, COUNTER_UNUSED, CountersReader
+from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+
+cdef extern from "<pthread.h>" nogil:
+    int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
+                       void (*child)() noexcept nogil) noexcept
+
+cdef extern from "<time.h>" nogil:
+    const int CLOCK_MONOTONIC
+
+QUIET = LIVENESS_QUIET
+MESSAGE = LIVENESS_MESSAGE
+STOPPED = LIVENESS_STOPPED
+SERVICE_INTERVAL_EXCEEDED = LIVENESS_SERVICE_INTERVAL_EXCEEDED
+DRIVER_SHUT_DOWN = LIVENESS_DRIVER_SHUT_DOWN
+DRIVER_SILENT = LIVENESS_DRIVER_SILENT
+HEARTBEAT_COUNTER_GONE = LIVENESS_HEARTBEAT_COUNTER_GONE
+
+# Of the counters metadata (spec cnc-and-commands 5.1) and of a heartbeat counter (counters 4).
+cdef enum:
+    METADATA_STRIDE = 512
+    TYPE_ID_OFFSET = 4
+    KEY_OFFSET = 16
+    LABEL_LENGTH_OFFSET = 128
+    LABEL_OFFSET = 132
+    MAX_LABEL_LENGTH = 380
+    HEARTBEAT_TYPE_ID = 11
+
+# The first looks for a message are close together, since a driver answers within microseconds.
+cdef enum:
+    FIRST_SLEEP_NS = 20_000
+    LONGEST_SLEEP_NS = 1_000_000
+
+cdef int64_t fork_generation = 0
+
+
+cdef void _after_fork_in_child() noexcept nogil:
+    global fork_generation
+    fork_generation += 1
+
+
+pthread_atfork(NULL, NULL, _after_fork_in_child)
+
+
+def current_fork_generation() -> int:
+    """How many forks lie between this process and the one that imported the module."""
+    return fork_generation
+
+
+cdef inline void _sleep(int64_t duration_ns) noexcept nogil:
+    cdef timespec duration
+    duration.tv_sec = duration_ns // 1_000_000_000
+    duration.tv_nsec = duration_ns % 1_000_000_000
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL)
+
+
+cdef class Liveness:
+    """Heartbeats and message detection of one client.
+
+    Args:
+        receiver: of the driver's messages; this only looks, the conductor receives.
+        ring: holds the driver's heartbeat.
+        counters: where the client's own heartbeat counter appears.
+        clock: monotonic for intervals, wall clock for heartbeats.
+        client_id: key of the heartbeat counter.
+        driver_timeout_ns: age at which the driver's heartbeat means that it is gone.
+        keepalive_interval_ns: between two own heartbeats.
+        inter_service_timeout_ns: the longest gap between two services before the driver will
+            have given this client up.
+        label_suffix: ASCII, appended once to the label of the heartbeat counter.
+    """
+
+    def __init__(
+        self,
+        BroadcastReceiver receiver not None,
+        ManyToOneRingBuffer ring not None,
+        CountersReader counters not None,
+        Clock clock not None,
+        *,
+        client_id: int,
+        driver_timeout_ns: int,
+        keepalive_interval_ns: int,
+        inter_service_timeout_ns: int,
+        label_suffix: bytes,
+    ) -> None:
+        self._receiver = receiver
+        self._ring = ring
+        self._counters = counters
+        self._clock = clock
+        self.client_id = client_id
+        self.driver_timeout_ms = driver_timeout_ns // 1_000_000
+        self.keepalive_interval_ns = keepalive_interval_ns
+        self.inter_service_timeout_ns = inter_service_timeout_ns
+        self.heartbeat_counter_id = -1
+        self._label_suffix = label_suffix
+        self._suffix = label_suffix
+        self._suffix_length = <int32_t> len(label_suffix)
+        self._last_service_ns = clock.nano_time()
+        self._next_keepalive_ns = self._last_service_ns + self.keepalive_interval_ns
+
+    cdef int check(self, int64_t now_ns) noexcept nogil:
+        """One look at everything; a negative code means that the client has to end."""
+        cdef int code
+        cdef int64_t gap_ns = now_ns - self._last_service_ns
+        if gap_ns > self.inter_service_timeout_ns:
+            self.service_gap_ns = gap_ns
+            return LIVENESS_SERVICE_INTERVAL_EXCEEDED
+        self._last_service_ns = now_ns
+        if now_ns - self._next_keepalive_ns >= 0:
+            self._next_keepalive_ns = now_ns + self.keepalive_interval_ns
+            code = self._keep_alive()
+            if code != LIVENESS_QUIET:
+                return code
+        return LIVENESS_MESSAGE if self._receiver.has_message() else LIVENESS_QUIET
+
+    cdef int _keep_alive(self) noexcept nogil:
+        cdef int64_t now_ms = self._clock.epoch_ms()
+        cdef int64_t driver_ms = self._ring.heartbeat_ms()
+        if driver_ms == -1:
+            return LIVENESS_DRIVER_SHUT_DOWN
+        if now_ms - driver_ms > self.driver_timeout_ms:
+            self.driver_age_ms = now_ms - driver_ms
+            return LIVENESS_DRIVER_SILENT
+        if self.heartbeat_counter_id < 0:
+            self.heartbeat_counter_id = self._find_heartbeat_counter()
+            if self.heartbeat_counter_id < 0:
+                return LIVENESS_QUIET
+            store_release_i64(self._counters.value_address(self.heartbeat_counter_id), now_ms)
+            self._sign_label(self.heartbeat_counter_id)
+            return LIVENESS_QUIET
+        if not self._is_own_heartbeat(self.heartbeat_counter_id):
+            return LIVENESS_HEARTBEAT_COUNTER_GONE
+        store_release_i64(self._counters.value_address(self.heartbeat_counter_id), now_ms)
+        return LIVENESS_QUIET
+
+    cdef int32_t _find_heartbeat_counter(self) noexcept nogil:
+        cdef int32_t counter_id
+        cdef int32_t state
+        for counter_id in range(self._counters.max_counter_id + 1):
+            state = self._counters.state(counter_id)
+            if state == COUNTER_UNUSED:
+                return -1
+            if state == COUNTER_ALLOCATED and self._is_own_heartbeat(counter_id):
+                return counter_id
+        return -1
+
+    cdef bint _is_own_heartbeat(self, int32_t counter_id) noexcept nogil:
+        cdef const uint8_t* record = (
+            self._counters._metadata + <int64_t> counter_id * METADATA_STRIDE
+        )
+        return (
+            load_acquire_i32(record) == COUNTER_ALLOCATED
+            and load_plain_i32(record + TYPE_ID_OFFSET) == HEARTBEAT_TYPE_ID
+            and get_i64(record + KEY_OFFSET) == self.client_id
+        )
+
+    cdef void _sign_label(self, int32_t counter_id) noexcept nogil:
+        """Say who we are; the driver never touches the label again (cnc-and-commands 22)."""
+        cdef uint8_t* record = self._counters._metadata + <int64_t> counter_id * METADATA_STRIDE
+        cdef int32_t used = load_plain_i32(record + LABEL_LENGTH_OFFSET)
+        cdef int32_t length
+        if used < 0 or used > MAX_LABEL_LENGTH:
+            return
+        length = min(self._suffix_length, MAX_LABEL_LENGTH - used)
+        memcpy(record + LABEL_OFFSET + used, self._suffix, length)
+        store_release_i32(record + LABEL_LENGTH_OFFSET, used + length)
+
+    def service(self) -> int:
+        """Do what is due now and return what was found; for a client without a thread."""
+        return self.check(self._clock.nano_time())
+
+    def wait(self, idle_ns: int) -> int:
+        """Sleep, then look, over and over until something was found.
+
+        Args:
+            idle_ns: sleep between two looks.
+
+        Returns:
+            MESSAGE, STOPPED, or a negative code: the client has to end.
+        """
+        cdef int64_t sleep_ns = idle_ns
+        cdef int code = LIVENESS_QUIET
+        with nogil:
+            while code == LIVENESS_QUIET:
+                _sleep(sleep_ns)
+                if load_acquire_i32(&self._stop):
+                    code = LIVENESS_STOPPED
+                else:
+                    code = self.check(self._clock.nano_time())
+        return code
+
+    def await_message(self, timeout_ns: int) -> bool:
+        """Wait for a message, at most so long; may be called beside ``wait``.
+
+        Returns at once also when the client is stopped.
+        """
+        cdef int64_t deadline_ns = self._clock.nano_time() + <int64_t> timeout_ns
+        cdef int64_t sleep_ns = FIRST_SLEEP_NS
+        cdef bint found
+        with nogil:
+            found = self._receiver.has_message()
+            while (
+                not found
+                and self._clock.nano_time() < deadline_ns
+                and not load_acquire_i32(&self._stop)
+            ):
+                _sleep(sleep_ns)
+                sleep_ns = min(2 * sleep_ns, LONGEST_SLEEP_NS)
+                found = self._receiver.has_message()
+        return found
+
+    def stop(self) -> None:
+        """End ``wait`` in whatever thread it is."""
+        store_release_i32(&self._stop, 1)
+
+    def touch(self) -> None:
+        """Count as serviced now: after a wait that the client itself caused."""
+        self._last_service_ns = self._clock.nano_time()
