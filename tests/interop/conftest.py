@@ -1,0 +1,193 @@
+"""Fixtures of the interop tests: see README.md in this folder."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import peer
+import pytest
+from peer.servers import Server, ServerSpec, start
+
+_streams = itertools.count(1001)
+_dirs = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def reference() -> peer.Toolchain:
+    """Java, the jar and the compiled peers; without them a visible skip, or under CI a failure."""
+    try:
+        return peer.toolchain()
+    except peer.PeerUnavailable as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"the reference must be at hand in CI: {reason}", pytrace=False)
+        pytest.skip(f"no reference peer: {reason}")
+
+
+@pytest.fixture
+def stream_id() -> int:
+    """A stream id that no other test of this run uses."""
+    return next(_streams)
+
+
+def make_shm_dir() -> Path:
+    """A path in shared memory that does not exist yet; short, because counters' labels hold it."""
+    return Path("/dev/shm", f"aerolog-test-{os.getpid()}-{next(_dirs)}")
+
+
+@pytest.fixture
+def aeron_dir() -> Iterator[Path]:
+    """An unused Aeron directory path, removed after the test."""
+    path = make_shm_dir()
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+Start = Callable[..., Server]
+
+
+def server_starter(running: list[Server], folders: list[Path], archive_root: Path) -> Start:
+    """Makes the ``start_server`` fixture's function, which notes what `stop_all` shall undo."""
+
+    def start_server(
+        implementation: str,
+        kind: str,
+        *,
+        aeron_dir: Path | None = None,
+        archive_dir: Path | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> Server:
+        if aeron_dir is None:
+            aeron_dir = make_shm_dir()
+            folders.append(aeron_dir)
+        if archive_dir is None and kind != "driver":
+            archive_dir = archive_root / f"archive-{next(_dirs)}"
+        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {})
+        server = start(implementation, spec)
+        running.append(server)
+        return server
+
+    return start_server
+
+
+def stop_all(running: list[Server], folders: list[Path]) -> None:
+    """Ends the servers, last one first, and removes their directories."""
+    codes = [
+        (server.process.name, server.process.stop())
+        for server in reversed(running)
+        if server.process.running
+    ]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"
+
+
+@pytest.fixture
+def start_server(reference: peer.Toolchain, tmp_path: Path) -> Iterator[Start]:
+    """Starts servers of either implementation for one test."""
+    running: list[Server] = []
+    folders: list[Path] = []
+    yield server_starter(running, folders, tmp_path)
+    stop_all(running, folders)
+
+
+@pytest.fixture(scope="session")
+def session_servers(
+    reference: peer.Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str, str], Server]]:
+    """Servers that live as long as the run, one for each implementation and kind."""
+    running: list[Server] = []
+    folders: list[Path] = []
+    start_one = server_starter(running, folders, tmp_path_factory.mktemp("archives"))
+    known: dict[tuple[str, str], Server] = {}
+
+    def get(implementation: str, kind: str) -> Server:
+        key = (implementation, kind)
+        if key not in known or not known[key].process.running:
+            known[key] = start_one(implementation, kind)
+        return known[key]
+
+    yield get
+    stop_all(running, folders)
+
+
+@pytest.fixture
+def java_driver(session_servers: Callable[[str, str], Server]) -> Server:
+    """The reference's driver, shared by the run: use your own stream ids."""
+    return session_servers("reference", "driver")
+
+
+@pytest.fixture
+def our_driver(session_servers: Callable[[str, str], Server]) -> Server:
+    """Our driver, shared by the run."""
+    return session_servers("ours", "driver")
+
+
+@pytest.fixture(params=["ours", "reference"])
+def any_driver(
+    request: pytest.FixtureRequest, session_servers: Callable[[str, str], Server]
+) -> Server:
+    """Each test body runs on our driver and on the reference's."""
+    return session_servers(request.param, "driver")
+
+
+@pytest.fixture
+def java_archive(session_servers: Callable[[str, str], Server]) -> Server:
+    """The reference's archiving driver, shared by the run."""
+    return session_servers("reference", "archiving-driver")
+
+
+@pytest.fixture
+def our_archive(session_servers: Callable[[str, str], Server]) -> Server:
+    """Our archiving driver, shared by the run."""
+    return session_servers("ours", "archiving-driver")
+
+
+@pytest.fixture(params=["ours", "reference"])
+def any_archive(
+    request: pytest.FixtureRequest, session_servers: Callable[[str, str], Server]
+) -> Server:
+    """Each test body runs on our archiving driver and on the reference's."""
+    return session_servers(request.param, "archiving-driver")
+
+
+@pytest.fixture(scope="session")
+def java_peer(reference: peer.Toolchain) -> Iterator[peer.JavaPeer]:
+    """The JVM that serves reference clients to the whole run."""
+    jvm = peer.JavaPeer()
+    yield jvm
+    jvm.stop()
+
+
+@pytest.fixture
+def java_client(java_peer: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAeron]]:
+    """``java_client(directory)`` connects a reference client; closed after the test."""
+    clients: list[peer.JavaAeron] = []
+
+    def connect(directory: str | Path, **options: object) -> peer.JavaAeron:
+        clients.append(java_peer.connect(str(directory), **options))
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        if not client.isClosed():
+            client.close()
+
+
+@pytest.fixture
+def own_java_peer(reference: peer.Toolchain) -> Iterator[peer.JavaPeer]:
+    """A JVM of the test's own, which it may kill."""
+    jvm = peer.JavaPeer()
+    yield jvm
+    if jvm.process.running:
+        jvm.stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Shows the logs of the processes beside a failure."""
+    report = yield
+    if report.failed:
+        report.sections += [(f"log of {name}", text) for name, text in peer.recent_logs()]
+    return report

@@ -1,0 +1,172 @@
+"""Child processes of tests: started with their output kept, ended by pid and waited for."""
+
+import contextlib
+import itertools
+import os
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Self
+
+from peer.artifact import cache_dir
+
+LOG_LINES = 60
+LOG_COLUMNS = 400
+_numbers = itertools.count(1)
+_logs: list[tuple[str, Path]] = []
+
+
+def recent_logs() -> list[tuple[str, str]]:
+    """Name and last output of the processes started last."""
+    shown = []
+    for name, path in _logs[-8:]:
+        text = path.read_text(errors="replace") if path.exists() else ""
+        if text.strip():
+            lines = [line[:LOG_COLUMNS] for line in text.splitlines()[-LOG_LINES:]]
+            shown.append((name, "\n".join(lines)))
+    return shown
+
+
+class ServerProcess:
+    """A child with a pipe to its input, its standard output read line by line, a log of both.
+
+    The child is expected to end when its input does, or on SIGTERM (``stop_by_signal``).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        *,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        stop_by_signal: bool = False,
+        on_stop: Iterable[Callable[[], None]] = (),
+    ) -> None:
+        self.name = name
+        self.command = command
+        self._stop_by_signal = stop_by_signal
+        self._on_stop = list(on_stop)
+        folder = cache_dir() / "logs"
+        folder.mkdir(exist_ok=True)
+        self.log_path = folder / f"{os.getpid()}-{next(_numbers)}-{name}.log"
+        _logs.append((name, self.log_path))
+        self._log = self.log_path.open("ab", buffering=0)
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self.on_line: Callable[[str | None], None] = self._lines.put
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=env,
+            cwd=cwd,
+        )
+        self._reader = threading.Thread(target=self._read, name=f"{name}-output", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the child has not ended."""
+        return self.process.poll() is None
+
+    def log(self) -> str:
+        """Everything the child has printed so far."""
+        return self.log_path.read_text(errors="replace")
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for raw in self.process.stdout:
+            self._log.write(raw)
+            self.on_line(raw.decode(errors="replace").rstrip("\n"))
+        self.on_line(None)
+
+    def next_line(self, timeout: float = 20.0) -> str:
+        """The next line of standard output; fails with the log when the child ends first."""
+        try:
+            line = self._lines.get(timeout=timeout)
+        except queue.Empty:
+            raise AssertionError(
+                f"{self.name} printed no line within {timeout:g} s; its log:\n{self.log()}"
+            ) from None
+        if line is None:
+            self.process.wait(timeout=10)
+            raise AssertionError(
+                f"{self.name} ended with {self.process.returncode}; its log:\n{self.log()}"
+            )
+        return line
+
+    def wait_line(self, wanted: str, timeout: float = 20.0) -> str:
+        """The first line that contains ``wanted``."""
+        deadline = time.monotonic() + timeout
+        while wanted not in (line := self.next_line(max(0.01, deadline - time.monotonic()))):
+            pass
+        return line
+
+    def write_line(self, text: str) -> None:
+        """One line to the child's standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def wait(self, timeout: float = 20.0) -> int:
+        """The exit code; fails when the child is still running after ``timeout`` seconds."""
+        try:
+            code = self.process.wait(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(
+                f"{self.name} still runs after {timeout:g} s; its log:\n{self.log()}"
+            ) from None
+        self._release()
+        return code
+
+    def terminate(self, timeout: float = 20.0) -> int:
+        """SIGTERM, then the exit code."""
+        self.process.terminate()
+        return self.wait(timeout)
+
+    def kill(self) -> int:
+        """SIGKILL, then the exit code."""
+        self.process.kill()
+        return self.wait()
+
+    def stop(self, timeout: float = 20.0) -> int:
+        """A clean end, by closing the input or by SIGTERM; SIGKILL and a failure when it hangs."""
+        if self.running:
+            if self._stop_by_signal:
+                self.process.terminate()
+            else:
+                assert self.process.stdin is not None
+                with contextlib.suppress(BrokenPipeError):
+                    self.process.stdin.close()
+        try:
+            return self.wait(timeout)
+        except AssertionError:
+            self.kill()
+            raise
+
+    def _release(self) -> None:
+        self._reader.join(timeout=10)
+        for stream in (self.process.stdin, self.process.stdout, self._log):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        while self._on_stop:
+            self._on_stop.pop()()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.running:
+            self.kill()
+        else:
+            self.wait()

@@ -1,0 +1,111 @@
+"""Drivers and archives in processes of their own: the reference's and ours, configured alike.
+
+Both sides take the reference's property names, so one dictionary describes either.
+"""
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peer.artifact import toolchain
+from peer.process import ServerProcess
+
+DRIVER_DEFAULTS = {
+    "aeron.threading.mode": "SHARED",
+    "aeron.term.buffer.length": "64k",
+    "aeron.ipc.term.buffer.length": "64k",
+    "aeron.term.buffer.sparse.file": "true",
+    "aeron.shared.idle.strategy": "org.agrona.concurrent.BackoffIdleStrategy",
+    "aeron.conductor.idle.strategy": "org.agrona.concurrent.BackoffIdleStrategy",
+}
+ARCHIVE_DEFAULTS = {
+    "aeron.archive.control.channel": "aeron:udp?endpoint=localhost:0",
+    "aeron.archive.control.channel.enabled": "false",
+    "aeron.archive.control.response.channel": "aeron:ipc",
+    "aeron.archive.replication.channel": "aeron:udp?endpoint=localhost:0",
+    "aeron.archive.recording.events.channel": "aeron:ipc",
+    "aeron.archive.recording.events.enabled": "true",
+    "aeron.archive.control.term.buffer.length": "64k",
+    "aeron.archive.threading.mode": "SHARED",
+    "aeron.archive.segment.file.length": "128k",
+}
+MODULES = {
+    "driver": ["aerolog.transport.driver"],
+    "archive": ["aerolog.archive.service"],
+    "archiving-driver": ["aerolog.tools", "archiving-driver"],
+}
+
+
+@dataclass
+class ServerSpec:
+    """What to start: ``kind`` is driver, archive or archiving-driver."""
+
+    kind: str
+    aeron_dir: Path
+    archive_dir: Path | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def all_properties(self) -> dict[str, str]:
+        """Defaults that keep tests small and quick, then the directories, then the given ones."""
+        merged = {"aeron.dir": str(self.aeron_dir)}
+        if self.kind != "archive":
+            merged |= DRIVER_DEFAULTS
+        if self.kind != "driver":
+            assert self.archive_dir is not None, "an archive needs archive_dir"
+            merged |= ARCHIVE_DEFAULTS | {"aeron.archive.dir": str(self.archive_dir)}
+        return merged | self.properties
+
+
+@dataclass
+class Server:
+    """A running server and where it lives."""
+
+    implementation: str
+    spec: ServerSpec
+    process: ServerProcess
+
+    @property
+    def aeron_dir(self) -> str:
+        """The Aeron directory as text."""
+        return str(self.spec.aeron_dir)
+
+    @property
+    def archive_dir(self) -> Path:
+        """The archive's folder."""
+        assert self.spec.archive_dir is not None
+        return self.spec.archive_dir
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        return self.process.pid
+
+
+def start_java(spec: ServerSpec) -> Server:
+    """Starts the reference and waits until it says that it runs."""
+    command = toolchain().command("Server", spec.kind, properties=spec.all_properties())
+    process = ServerProcess(f"java-{spec.kind}", command)
+    process.wait_line("ready")
+    return Server("reference", spec, process)
+
+
+def start_ours(
+    spec: ServerSpec, *, env: dict[str, str] | None = None, timeout: float = 20.0
+) -> Server:
+    """Starts ours with the same properties and waits for its one line."""
+    command = [sys.executable, "-m", *MODULES[spec.kind]]
+    command += [f"-D{name}={value}" for name, value in spec.all_properties().items()]
+    process = ServerProcess(
+        f"our-{spec.kind}",
+        command,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
+        stop_by_signal=True,
+    )
+    process.next_line(timeout)
+    return Server("ours", spec, process)
+
+
+def start(implementation: str, spec: ServerSpec) -> Server:
+    """Starts "ours" or the "reference"."""
+    return start_ours(spec) if implementation == "ours" else start_java(spec)

@@ -1,0 +1,56 @@
+"""The harness itself: the reference talks to itself through it."""
+
+import peer
+import pytest
+from peer.client import numbered_message
+
+pytestmark = pytest.mark.interop
+
+
+def test_reference_clients_exchange_messages_over_ipc(java_driver, java_client, stream_id):
+    client = java_client(java_driver.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_publication("aeron:ipc", stream_id)
+    positions = publication.offer(b"hello", b"x" * 5000, reserved_value=7)
+    messages = subscription.poll(2)
+    assert [m["data"] for m in messages] == [b"hello", b"x" * 5000]
+    assert [m["position"] for m in messages] == positions
+    assert messages[0]["reservedValue"] == 7
+
+
+def test_numbered_messages_are_the_same_on_both_sides(java_driver, java_client, stream_id):
+    client = java_client(java_driver.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_exclusive_publication("aeron:ipc", stream_id)
+    publication.offer(*(numbered_message(i, 40) for i in range(5)))
+    assert subscription.poll_numbered(5, 40)["first_wrong"] is None
+    publication.offer(numbered_message(9, 40))
+    assert subscription.poll_numbered(1, 40, first=5)["first_wrong"] == 0
+
+
+def test_reference_archive_records_and_lists(java_archive, java_client, stream_id):
+    client = java_client(java_archive.aeron_dir)
+    archive = client.archive()
+    publication = client.add_publication("aeron:ipc", stream_id)
+    archive.startRecording("aeron:ipc", stream_id, "LOCAL")
+    end = publication.offer_numbered(100, 64)["position"]
+    assert archive.recordings(channel="aeron:ipc", stream=stream_id)[0]["startPosition"] == 0
+    recording_id = archive.recordings(channel="aeron:ipc", stream=stream_id)[0]["recordingId"]
+    replay = archive.replay(recording_id, 0, end, "aeron:ipc", stream_id + 5000)
+    assert replay.poll_numbered(100, 64) == {"count": 100, "position": end, "first_wrong": None}
+    archive.stopRecording("aeron:ipc", stream_id)
+    assert archive.getStopPosition(recording_id) == end
+    assert [s["signal"] for s in archive.signals() if "signal" in s][:1] == ["START"]
+
+
+def test_errors_of_the_reference_come_with_class_and_code(java_archive, java_client):
+    archive = java_client(java_archive.aeron_dir).archive()
+    with pytest.raises(peer.JavaError, match="unknown recording") as caught:
+        archive.getStopPosition(4711)
+    assert caught.value.java_class == "ArchiveException"
+    assert caught.value.code == 5
+
+
+def test_tools_of_the_reference_run(java_driver, java_archive):
+    assert "Bytes sent" in peer.aeron_stat(java_driver.aeron_dir)
+    assert peer.archive_tool(java_archive.archive_dir, "describe", "0", check=False) is not None
