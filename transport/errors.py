@@ -15,11 +15,31 @@ class AerologError(Exception):
     """Root of all errors of this package."""
 
 
-class ConfigurationError(AerologError, ValueError):
+class _ReferenceError(AerologError, ValueError):
+    """An error whose text a driver or archive sends to its client as the reference words it.
+
+    Attributes:
+        reference_type: the class that the reference names in its error response.
+        reference_message: the text that follows it there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reference_type: str = "java.lang.IllegalArgumentException",
+        reference_message: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reference_type = reference_type
+        self.reference_message = message if reference_message is None else reference_message
+
+
+class ConfigurationError(_ReferenceError):
     """A property, option or environment value that cannot be used."""
 
 
-class ChannelUriError(AerologError, ValueError):
+class ChannelUriError(_ReferenceError):
     """A channel that does not parse, or has a parameter out of range."""
 
 

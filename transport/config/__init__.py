@@ -1,0 +1,1 @@
+"""Properties and their sources; the one parser for sizes, durations and numbers."""

@@ -1,0 +1,231 @@
+"""The one parser for sizes, durations and numbers, and their shortest written forms.
+
+Used for properties, channel parameters and command line options alike (specs configuration 2 and
+channel-uri 5). Every error is a `ConfigurationError` that names the property, the value and the
+accepted form. `reference_type` and `reference_message` on it hold what the reference writes into
+an error response for the same value.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from aerolog.transport.errors import ConfigurationError
+
+INT32_MIN = -(1 << 31)
+INT32_MAX = (1 << 31) - 1
+INT64_MIN = -(1 << 63)
+INT64_MAX = (1 << 63) - 1
+
+ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+ILLEGAL_STATE = "java.lang.IllegalStateException"
+NUMBER_FORMAT = "java.lang.NumberFormatException"
+ASCII_NUMBER_FORMAT = "org.agrona.AsciiNumberFormatException"
+
+_SIZE_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_DURATION_UNITS_NS = {"n": 1, "u": 1_000, "m": 1_000_000}
+_NS_PER_SECOND = 1_000_000_000
+_LONG_UNITS_NS = {
+    "m": 60 * _NS_PER_SECOND,
+    "min": 60 * _NS_PER_SECOND,
+    "h": 3_600 * _NS_PER_SECOND,
+    "d": 86_400 * _NS_PER_SECOND,
+}
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_LONG_DURATION = re.compile(
+    r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s|min|m|h|d)", re.ASCII | re.IGNORECASE
+)
+
+
+def parse_size(name: str, text: str) -> int:
+    """A number of bytes: digits, optionally one of ``k m g`` in either case (powers of 1024).
+
+    Raises:
+        ConfigurationError: empty, negative, another suffix, or more than 64 bits.
+    """
+    _require_unsigned(name, text)
+    form = "digits and optionally k, m or g"
+    if _is_digit(text[-1]):
+        return _parse_digits(name, text, text, form)
+    number = _parse_digits(name, text, text[:-1], form)
+    unit = _SIZE_UNITS.get(text[-1].lower())
+    if unit is None:
+        raise _malformed(f"{name}: {text} should end with: k, m, or g.")
+    value = number * unit
+    if value > INT64_MAX:
+        raise _malformed(f"{name} would overflow a long: {text}")
+    return value
+
+
+def parse_duration_ns(name: str, text: str) -> int:
+    """Nanoseconds: digits, optionally one of ``ns us ms s`` in either case; none is nanoseconds.
+
+    The product saturates at the largest 64-bit value, as in the reference.
+
+    Raises:
+        ConfigurationError: empty, negative, another suffix, or more than 64 bits of digits.
+    """
+    _require_unsigned(name, text)
+    form = "digits and optionally ns, us, ms or s"
+    if _is_digit(text[-1]):
+        return _parse_digits(name, text, text, form)
+    wrong = _malformed(f"{name}: {text} should end with: s, ms, us, or ns.")
+    if text[-1] not in "sS" or len(text) < 2:
+        raise wrong
+    if _is_digit(text[-2]):
+        return min(_parse_digits(name, text, text[:-1], form) * _NS_PER_SECOND, INT64_MAX)
+    unit = _DURATION_UNITS_NS.get(text[-2].lower())
+    if unit is None or len(text) < 3:
+        raise wrong
+    return min(_parse_digits(name, text, text[:-2], form) * unit, INT64_MAX)
+
+
+def parse_long_duration_ns(name: str, text: str) -> int:
+    """A duration as an operator types it: ``90s``, ``1.5h``, ``2m`` (minutes), ``500ms``, ``7d``.
+
+    A bare number is seconds. Properties of the reference do not use this form.
+    """
+    match = _LONG_DURATION.fullmatch(text) or _LONG_DURATION.fullmatch(text + "s")
+    if match is None:
+        raise ConfigurationError(
+            f"{name}: {text!r} is not a duration: a number and one of ns, us, ms, s, m, h, d"
+        )
+    number, suffix = match.group(1), match.group(2).lower()
+    unit = _LONG_UNITS_NS.get(suffix) or _DURATION_UNITS_NS.get(suffix[:-1], _NS_PER_SECOND)
+    whole, _, fraction = number.partition(".")
+    value = int(whole) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+    if value > INT64_MAX:
+        raise ConfigurationError(f"{name}: {text!r} is more than 292 years")
+    return value
+
+
+def duration_to_ns(name: str, value: float | timedelta | str) -> int:
+    """A duration given from Python: float or int seconds, a timedelta, or text with a suffix."""
+    if isinstance(value, str):
+        return parse_duration_ns(name, value)
+    if isinstance(value, timedelta):
+        micros = value // timedelta(microseconds=1)
+        result = micros * 1_000
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigurationError(
+            f"{name}: {value!r} is not a duration: seconds, a timedelta, or text such as '5s'"
+        )
+    elif isinstance(value, int):
+        result = value * _NS_PER_SECOND
+    else:
+        if not abs(value) < INT64_MAX / _NS_PER_SECOND:
+            raise ConfigurationError(f"{name}: {value!r} seconds are out of range")
+        result = round(value * _NS_PER_SECOND)
+    if not 0 <= result <= INT64_MAX:
+        raise ConfigurationError(f"{name}: {value!r} is negative or too long")
+    return result
+
+
+def size_to_int(name: str, value: int | str) -> int:
+    """A size given from Python: bytes as an int, or text such as ``'64k'``."""
+    if isinstance(value, str):
+        return parse_size(name, value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigurationError(f"{name}: {value!r} is not a size: bytes, or text such as '64k'")
+    if not 0 <= value <= INT64_MAX:
+        raise ConfigurationError(f"{name}: {value} is negative or too large for a size")
+    return value
+
+
+def parse_int32(name: str, text: str) -> int:
+    """A signed 32-bit decimal, with an optional sign and nothing else."""
+    return _parse_integer(name, text, 32)
+
+
+def parse_int64(name: str, text: str) -> int:
+    """A signed 64-bit decimal, with an optional sign and nothing else."""
+    return _parse_integer(name, text, 64)
+
+
+def parse_bool(text: str) -> bool:
+    """Exactly ``true`` is true, any other text is false (the Java driver's rule)."""
+    return text == "true"
+
+
+def parse_hex_bytes(name: str, text: str) -> bytes:
+    """An even number of hexadecimal digits."""
+    if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text, re.ASCII) is None:
+        raise ConfigurationError(f"{name}: {text!r} is not an even number of hex digits")
+    return bytes.fromhex(text)
+
+
+def parse_port_range(name: str, text: str) -> tuple[int, int] | None:
+    """``low high``, 0 <= low <= high <= 65535, blanks between; empty text is no range."""
+    if not text:
+        return None
+    match = re.fullmatch(r"([0-9]{1,9}) +([0-9]{1,9})", text, re.ASCII)
+    if match is None:
+        raise ConfigurationError(f"{name}: {text!r} is not a port range: two numbers, 'low high'")
+    low, high = int(match.group(1)), int(match.group(2))
+    if not low <= high <= 65_535:
+        raise ConfigurationError(f"{name}: {text!r}: low must not exceed high, nor high 65535")
+    return low, high
+
+
+def format_size(value: int) -> str:
+    """The shortest exact form: 65536 is ``64k``."""
+    for suffix, unit in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
+        if value >= unit and value % unit == 0:
+            return f"{value // unit}{suffix}"
+    return str(value)
+
+
+def format_duration(value_ns: int) -> str:
+    """The shortest exact form: 5,000,000,000 is ``5s``, 0 is ``0ns``."""
+    for suffix, unit in (("s", _NS_PER_SECOND), ("ms", 1_000_000), ("us", 1_000)):
+        if value_ns >= unit and value_ns % unit == 0:
+            return f"{value_ns // unit}{suffix}"
+    return f"{value_ns}ns"
+
+
+def _parse_integer(name: str, text: str, bits: int) -> int:
+    limit = 1 << (bits - 1)
+    # int() of a long digit string is refused by Python itself: look at the length first.
+    if _INTEGER.fullmatch(text) is not None and len(text.lstrip("+-").lstrip("0")) <= 19:
+        value = int(text)
+        if -limit <= value < limit:
+            return value
+    raise ConfigurationError(
+        f"{name}: {text!r} is not a signed {bits}-bit decimal number",
+        reference_type=NUMBER_FORMAT,
+        reference_message=f'For input string: "{text}"',
+    )
+
+
+def _require_unsigned(name: str, text: str) -> None:
+    if not text:
+        raise _malformed(f"{name} must be non-empty: {text}")
+    if text[0] == "-":
+        raise _malformed(f"{name} must be positive: {text}")
+
+
+def _parse_digits(name: str, text: str, digits: str, form: str) -> int:
+    if not digits:
+        reason = "empty string: index=0 length=0"
+    elif not all(map(_is_digit, digits)):
+        reason = f"error parsing long: {digits}"
+    else:
+        significant = digits.lstrip("0")
+        value = int(significant or "0") if len(significant) <= 19 else INT64_MAX + 1
+        if value <= INT64_MAX:
+            return value
+        reason = f"long overflow parsing: {digits}"
+    raise ConfigurationError(
+        f"{name}: {text!r} is not {form}: {reason}",
+        reference_type=ASCII_NUMBER_FORMAT,
+        reference_message=reason,
+    )
+
+
+def _is_digit(char: str) -> bool:
+    return "0" <= char <= "9"
+
+
+def _malformed(message: str) -> ConfigurationError:
+    return ConfigurationError(message, reference_type=NUMBER_FORMAT)
