@@ -11,3 +11,4 @@ cdef class DataFile:
     cdef int64_t size(self) noexcept nogil
     cdef int truncate(self, int64_t length) noexcept nogil
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil
+    cdef int _check(self, int64_t result, str what, int64_t length) except -1

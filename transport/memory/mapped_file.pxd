@@ -11,3 +11,4 @@ cdef class MappedFile:
     cdef int _map(self, int fd, int64_t length) except -1
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil
     cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL
+    cdef void* _word(self, int64_t offset, int64_t size, bint store) except NULL

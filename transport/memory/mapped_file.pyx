@@ -1,0 +1,277 @@
+"""Files mapped into memory, shared with other processes.
+
+A mapping lives as long as anybody looks at it: memoryviews and native owners hold a reference to
+the MappedFile, and the memory is unmapped only when the last one goes. There is no close.
+
+A store into a mapped page that has no place on disk kills the process (SIGBUS), so a file is either
+allocated whole when it is created, or the owner calls ``allocate`` on each part before anybody may
+write there. For that a sparse file keeps its descriptor. Mappings stay usable in a forked child.
+"""
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.errno cimport EBADF, EINVAL, ENOSPC, errno
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from posix.mman cimport (
+    MAP_ANONYMOUS,
+    MAP_FAILED,
+    MAP_SHARED,
+    MS_SYNC,
+    PROT_READ,
+    PROT_WRITE,
+    mmap,
+    msync,
+    munmap,
+)
+from posix.unistd cimport close as _close
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+    store_release_i64,
+)
+
+import os
+from os import strerror as _strerror
+
+from aerolog.transport.errors import FileFormatError, StorageSpaceError
+
+cdef extern from "aerolog_files.h" nogil:
+    int aerolog_allocate(int fd, int64_t offset, int64_t length) noexcept
+
+
+cdef class MappedFile:
+    """A whole file, or anonymous memory, mapped shared.
+
+    Exports the buffer protocol (read-only when the mapping is). Made by ``create``, ``open``,
+    ``anonymous`` or ``from_descriptor``.
+
+    Attributes:
+        length: bytes mapped.
+        path: of the file, empty for anonymous memory.
+        writable: whether stores are possible.
+    """
+
+    def __cinit__(self):
+        self.address = NULL
+        self.length = 0
+        self.path = ""
+        self.writable = False
+        self._fd = -1
+        self._allocated = True
+
+    def __dealloc__(self):
+        if self.address != NULL:
+            munmap(self.address, self.length)
+        if self._fd >= 0:
+            _close(self._fd)
+
+    @classmethod
+    def create(
+        cls, path: str, length: int, preallocate: bool = True, check_space: bool = True
+    ) -> MappedFile:
+        """Create a file of zeros and map it; see ``FileSystem.create_mapped``."""
+        if length <= 0:
+            raise ValueError(f"cannot map {path} with length={length}: it must be more than 0")
+        if check_space:
+            _check_space(path, length)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        cdef MappedFile mapped = cls.__new__(cls)
+        try:
+            os.ftruncate(fd, length)
+            if preallocate:
+                _allocate_whole(fd, path, length)
+            mapped.path = path
+            mapped.writable = True
+            mapped._map(fd, length)
+        except BaseException:
+            os.unlink(path)
+            os.close(fd)
+            raise
+        if preallocate:
+            os.close(fd)
+        else:
+            mapped._fd = fd
+            mapped._allocated = False
+        return mapped
+
+    @classmethod
+    def open(cls, path: str, writable: bool = True, min_length: int = 1) -> MappedFile:
+        """Map the whole of an existing file; see ``FileSystem.open_mapped``."""
+        fd = os.open(path, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        try:
+            return cls.from_descriptor(fd, path, writable, min_length)
+        finally:
+            os.close(fd)
+
+    @classmethod
+    def anonymous(cls, length: int) -> MappedFile:
+        """Memory of zeros without a file, shared with children forked later."""
+        if length <= 0:
+            raise ValueError(f"cannot map length={length}: it must be more than 0")
+        cdef MappedFile mapped = cls.__new__(cls)
+        mapped.writable = True
+        mapped._map(-1, length)
+        return mapped
+
+    @classmethod
+    def from_descriptor(
+        cls, fd: int, path: str, writable: bool = True, min_length: int = 1
+    ) -> MappedFile:
+        """Map the whole of an open file; the descriptor stays the caller's.
+
+        Raises:
+            FileFormatError: the file is shorter than ``min_length``.
+        """
+        length = os.fstat(fd).st_size
+        if length < max(min_length, 1):
+            raise FileFormatError(
+                f"{path} is truncated or not yet written: {length} bytes, needs at least "
+                f"{max(min_length, 1)}"
+            )
+        cdef MappedFile mapped = cls.__new__(cls)
+        mapped.path = path
+        mapped.writable = writable
+        mapped._map(fd, length)
+        return mapped
+
+    cdef int _map(self, int fd, int64_t length) except -1:
+        cdef int protection = PROT_READ | PROT_WRITE if self.writable else PROT_READ
+        cdef int flags = MAP_SHARED | (MAP_ANONYMOUS if fd < 0 else 0)
+        cdef void* found = mmap(NULL, length, protection, flags, fd, 0)
+        if found == MAP_FAILED:
+            code = errno
+            raise OSError(code, f"cannot map {length} bytes: {_strerror(code)}", self.path)
+        self.address = <uint8_t*> found
+        self.length = length
+        return 0
+
+    cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
+        """Give a range its place on disk, as the owner of a sparse file does before it is used.
+
+        Returns 0 or -errno (-ENOSPC when the disk is full). Contents are not changed.
+        """
+        if offset < 0 or length <= 0 or offset > self.length - length:
+            return -EINVAL
+        if self._allocated:
+            return 0
+        if self._fd < 0:
+            return -EBADF
+        return aerolog_allocate(self._fd, offset, length)
+
+    cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL:
+        """The address of a part; a part outside the mapping is an error."""
+        if offset < 0 or length < 0 or offset > self.length - length:
+            raise FileFormatError(
+                f"{self.path or 'memory'} of {self.length} bytes has no room for {length} bytes "
+                f"at offset {offset}"
+            )
+        return self.address + offset
+
+    def allocate_range(self, offset: int, length: int) -> None:
+        """Give a range of a sparse file its place on disk.
+
+        Raises:
+            StorageSpaceError: the disk is full.
+        """
+        cdef int64_t begin = offset, count = length
+        cdef int result
+        with nogil:
+            result = self.allocate(begin, count)
+        if result == -ENOSPC:
+            raise storage_space_error(self.path, length, usable_space(self.path))
+        if result < 0:
+            raise OSError(
+                -result,
+                f"cannot allocate {length} bytes at offset {offset}: {_strerror(-result)}",
+                self.path,
+            )
+
+    def flush(self) -> None:
+        """Write changed pages to the file and wait for it."""
+        cdef int result
+        with nogil:
+            result = msync(self.address, self.length, MS_SYNC)
+        if result != 0:
+            raise OSError(errno, f"cannot flush: {_strerror(errno)}", self.path)
+
+    def view(self, offset: int = 0, length: int = -1) -> memoryview:
+        """A memoryview of a part; it keeps the file mapped. Length -1 is all that follows."""
+        if length < 0:
+            length = self.length - offset
+        self.section(offset, length)
+        return memoryview(self)[offset:offset + length]
+
+    def load_i32(self, offset: int) -> int:
+        """Read a 32-bit word with acquire order; the offset is a multiple of 4."""
+        return load_acquire_i32(self._word(offset, 4, False))
+
+    def load_i64(self, offset: int) -> int:
+        """Read a 64-bit word with acquire order; the offset is a multiple of 8."""
+        return load_acquire_i64(self._word(offset, 8, False))
+
+    def store_i32(self, offset: int, value: int) -> None:
+        """Write a 32-bit word with release order; the offset is a multiple of 4."""
+        cdef int32_t word = value
+        store_release_i32(self._word(offset, 4, True), word)
+
+    def store_i64(self, offset: int, value: int) -> None:
+        """Write a 64-bit word with release order; the offset is a multiple of 8."""
+        cdef int64_t word = value
+        store_release_i64(self._word(offset, 8, True), word)
+
+    def get_and_add_i64(self, offset: int, delta: int) -> int:
+        """Add to a 64-bit word and return what it was."""
+        cdef int64_t amount = delta
+        return get_and_add_i64(self._word(offset, 8, True), amount)
+
+    cdef void* _word(self, int64_t offset, int64_t size, bint store) except NULL:
+        if offset % size:
+            raise ValueError(f"offset {offset} is not a multiple of {size}")
+        if store and not self.writable:
+            raise ValueError(f"{self.path} is mapped read-only")
+        return self.section(offset, size)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.address, self.length, not self.writable, flags)
+
+    def __repr__(self) -> str:
+        return f"<MappedFile {self.path or 'anonymous'} length={self.length}>"
+
+
+def usable_space(path: str) -> int:
+    """Bytes that may still be allocated on the file system of a file or of its folder."""
+    found = os.statvfs(path if os.path.exists(path) else os.path.dirname(path) or ".")
+    return found.f_bavail * found.f_frsize
+
+
+def storage_space_error(path: str, needed: int, usable: int) -> StorageSpaceError:
+    """The error for a file that does not fit, with what the reader can do about it."""
+    hint = ": free some space or use shorter buffers"
+    if os.path.abspath(path).startswith("/dev/shm/"):
+        hint += " (in a container, start it with a larger --shm-size)"
+    return StorageSpaceError(
+        ENOSPC, f"insufficient usable storage: needed={needed} usable={usable}{hint}", path
+    )
+
+
+def _check_space(path: str, length: int) -> None:
+    usable = usable_space(path)
+    if usable < length:
+        raise storage_space_error(path, length, usable)
+
+
+def _allocate_whole(fd: int, path: str, length: int) -> None:
+    cdef int descriptor = fd
+    cdef int64_t count = length
+    cdef int result
+    with nogil:
+        result = aerolog_allocate(descriptor, 0, count)
+    if result == -ENOSPC:
+        raise storage_space_error(path, length, usable_space(path))
+    if result < 0:
+        raise OSError(-result, f"cannot allocate {length} bytes: {_strerror(-result)}", path)
