@@ -1,0 +1,323 @@
+"""Writing ``archive.catalog`` as the archive's conductor does (spec archive-files 3 to 5).
+
+One thread writes. Other processes read the mapping meanwhile, so fields are stored one by one, as
+whole words, in the reference's order; the entry's space on disk is allocated before it is touched,
+so that a full disk is an error and not a fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.catalog_map import ENTRY, FIELD, HEADER, CatalogMap, CatalogReader
+from aerolog.archive.files.descriptor import (
+    RecordingDescriptor,
+    RecordingState,
+    frame_length,
+)
+from aerolog.archive.files.layout import (
+    CATALOG_HEADER,
+    CATALOG_HEADER_LENGTH,
+    CATALOG_NAME,
+    ENTRY_ALIGNMENT,
+    ENTRY_HEADER_LENGTH,
+    MAX_I32,
+    NULL_POSITION,
+    NULL_TIMESTAMP,
+    SEMANTIC_VERSION,
+    packer,
+)
+from aerolog.archive.files.recovery import IO_LENGTH, StopPosition, recover_stop_position
+from aerolog.archive.files.segment import segments_by_recording
+from aerolog.transport.errors import ConfigurationError, FileFormatError, StorageSpaceError
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from aerolog.archive.files.checksum import Checksum
+    from aerolog.transport.memory.mapped_file import MappedFile
+
+__all__ = ["CatalogFile", "CatalogReader", "RecoveredRecording"]
+
+DEFAULT_CAPACITY = 1024 * 1024
+_HEADER = packer(CATALOG_HEADER, CATALOG_HEADER_LENGTH)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredRecording:
+    """A recording that had no stop position at start, and the one it was given."""
+
+    recording_id: int
+    stop: StopPosition
+
+
+class CatalogFile(CatalogMap):
+    """The catalog of a folder, open for writing. Close it, or use it as a context manager.
+
+    Attributes:
+        sync_level: 0 none, 1 data, 2 data and metadata, after each change (spec 14).
+        checksum: over descriptors, None to leave the field alone.
+    """
+
+    sync_level: int
+    checksum: Checksum | None
+
+    @classmethod
+    def open(
+        cls,
+        archive_dir: str | Path,
+        *,
+        files: FileSystem | None = None,
+        capacity: int = DEFAULT_CAPACITY,
+        sync_level: int = 0,
+        checksum: Checksum | None = None,
+    ) -> CatalogFile:
+        """Open a folder's catalog, or create it.
+
+        Args:
+            archive_dir: the folder, which exists.
+            files: the file system door.
+            capacity: length of a new file in bytes, 32 to 2**31 - 1; a shorter one is extended.
+            sync_level: see the class.
+            checksum: see the class.
+
+        Raises:
+            ConfigurationError: the capacity is out of range.
+            FileFormatError: truncated, of another version, or damaged; says file, offset, value.
+            StorageSpaceError: no room for the header.
+        """
+        if not CATALOG_HEADER_LENGTH <= capacity <= MAX_I32:
+            raise ConfigurationError(
+                "Invalid catalog capacity provided: expected value"
+                f" {'>= 32' if capacity < CATALOG_HEADER_LENGTH else f'<= {MAX_I32}'},"
+                f" got {capacity}"
+            )
+        files = files or RealFileSystem()
+        path = str(Path(archive_dir) / CATALOG_NAME)
+        created = not files.exists(path)
+        mapped = (
+            files.create_mapped(path, capacity, preallocate=False)
+            if created
+            else _open_extended(path, capacity, files)
+        )
+        if created or _is_blank(mapped, str(archive_dir), files):
+            mapped.allocate_range(0, CATALOG_HEADER_LENGTH)
+            header = _HEADER.pack(SEMANTIC_VERSION, CATALOG_HEADER_LENGTH, 0, ENTRY_ALIGNMENT)
+            mapped.view(0, CATALOG_HEADER_LENGTH)[:] = header
+            if sync_level > 0:
+                files.sync_dir(str(archive_dir))
+        catalog = cls(mapped, files)
+        catalog.sync_level = sync_level
+        catalog.checksum = checksum
+        catalog._check_next_id()
+        return catalog
+
+    def _check_next_id(self) -> None:
+        stored = self.next_recording_id
+        expected = self._last_id + 1
+        if stored == expected - 1 and stored > 0:
+            # A crash between the stores of an entry and of the header: the entry is whole.
+            self._mapped.store_i64(HEADER["next_recording_id"], expected)
+        elif 0 < stored < expected or stored < 0:
+            raise FileFormatError(
+                f"invalid nextRecordingId: expected value greater or equal to {expected}, was"
+                f" {stored}: {self.path} at offset {HEADER['next_recording_id']}"
+            )
+        self._next_id = max(stored, expected)
+
+    def add_recording(self, descriptor: RecordingDescriptor) -> int:
+        """Append an entry; the id in ``descriptor`` is ignored and the next one is given.
+
+        Returns:
+            The id of the new recording.
+
+        Raises:
+            StorageSpaceError: the catalog is at its largest, or the disk is full.
+        """
+        recording_id = self._next_id
+        body = descriptor.with_changes(recording_id=recording_id).encode()
+        length = frame_length(len(body))
+        at = self._end
+        self._ensure_capacity(at, length)
+        self._mapped.allocate_range(at, length)
+        start = at + ENTRY_HEADER_LENGTH
+        self._view(start, start + len(body))[:] = body
+        self._mapped.store_i32(at + ENTRY["length"], length - ENTRY_HEADER_LENGTH)
+        self._store_checksum(at)
+        self._mapped.store_i32(at + ENTRY["state"], RecordingState.VALID)
+        self._mapped.store_i64(HEADER["next_recording_id"], recording_id + 1)
+        self._sync()
+        self._next_id = recording_id + 1
+        self._last_id = recording_id
+        self._end = at + length
+        self._ids.append(recording_id)
+        self._offsets.append(at)
+        return recording_id
+
+    def recording_stopped(self, recording_id: int, position: int, timestamp_ms: int) -> None:
+        """Store the end of a recording; whoever sees the position sees the timestamp too."""
+        at = self._offset(recording_id)
+        self._mapped.store_i64(at + FIELD["stop_timestamp"], timestamp_ms)
+        self._mapped.store_i64(at + FIELD["stop_position"], position)
+        self._changed(at)
+
+    def update_stop_position(self, recording_id: int, position: int) -> None:
+        """Move the stop position; the stop timestamp stays (truncate, migrate)."""
+        at = self._offset(recording_id)
+        self._mapped.store_i64(at + FIELD["stop_position"], position)
+        self._changed(at)
+
+    def update_start_position(self, recording_id: int, position: int) -> None:
+        """Move the start position (detach, purge, attach, migrate)."""
+        at = self._offset(recording_id)
+        self._mapped.store_i64(at + FIELD["start_position"], position)
+        self._changed(at)
+
+    def extend_recording(
+        self, recording_id: int, control_session_id: int, correlation_id: int, session_id: int
+    ) -> None:
+        """Make a stopped recording active again, with a new image's session."""
+        at = self._offset(recording_id)
+        self._mapped.store_i64(at + FIELD["control_session_id"], control_session_id)
+        self._mapped.store_i64(at + FIELD["correlation_id"], correlation_id)
+        self._mapped.store_i64(at + FIELD["stop_timestamp"], NULL_TIMESTAMP)
+        self._mapped.store_i32(at + FIELD["session_id"], session_id)
+        self._mapped.store_i64(at + FIELD["stop_position"], NULL_POSITION)
+        self._changed(at)
+
+    def change_state(self, recording_id: int, state: RecordingState) -> None:
+        """Give a VALID entry another state: it leaves the index, its id is never used again."""
+        at = self._offset(recording_id)
+        if state != RecordingState.VALID:
+            index = self._find(recording_id)
+            assert index is not None
+            del self._ids[index], self._offsets[index]
+        self._mapped.store_i32(at + ENTRY["state"], state)
+        self._sync()
+
+    def replace_recording(self, descriptor: RecordingDescriptor) -> None:
+        """Rewrite an entry, all but its control session and correlation ids (update channel).
+
+        An entry that gets longer than its place moves the ones behind it (spec 4, Replace).
+        """
+        at = self._offset(descriptor.recording_id)
+        old = self._entry_at(at)
+        body = descriptor.with_changes(
+            control_session_id=old.descriptor.control_session_id,
+            correlation_id=old.descriptor.correlation_id,
+        ).encode()
+        old_length = ENTRY_HEADER_LENGTH + old.length
+        new_length = frame_length(len(body))
+        if new_length > old_length:
+            self._move_behind(at, old_length, new_length - old_length)
+        else:
+            new_length = old_length
+        start, stop = at + ENTRY_HEADER_LENGTH, at + new_length
+        self._view(start, stop)[:] = body + bytes(stop - start - len(body))
+        self._mapped.store_i32(at + ENTRY["length"], new_length - ENTRY_HEADER_LENGTH)
+        self._mapped.store_i32(at + ENTRY["state"], RecordingState.VALID)
+        self._changed(at)
+
+    def refresh(self, now_ms: int, *, io_length: int = IO_LENGTH) -> list[RecoveredRecording]:
+        """Give every recording that a crash left active its stop position (spec 5.5 and 6).
+
+        Args:
+            now_ms: becomes the stop timestamp, epoch milliseconds.
+            io_length: the archive's ``file.io.max.length``.
+
+        Returns:
+            What was recovered. One with ``stop.unverified`` ended before a data fragment that may
+            not have been written whole: the caller logs and counts it.
+
+        Raises:
+            FileFormatError: a descriptor or a segment's name is impossible; recordings before it
+                keep their new positions.
+        """
+        folder = str(Path(self.path).parent)
+        segments = segments_by_recording(self.files.list_dir(folder))
+        recovered = []
+        for recording_id in self.ids():
+            at = self._offset(recording_id)
+            if self._mapped.load_i64(at + FIELD["stop_position"]) != NULL_POSITION:
+                continue
+            stop = recover_stop_position(
+                self.files,
+                folder,
+                self.descriptor(recording_id),
+                segments.get(recording_id, []),
+                checksum=self.checksum,
+                io_length=io_length,
+            )
+            self._mapped.store_i64(at + FIELD["stop_position"], stop.position)
+            self._mapped.store_i64(at + FIELD["stop_timestamp"], now_ms)
+            self._changed(at)
+            recovered.append(RecoveredRecording(recording_id, stop))
+        return recovered
+
+    def sync(self, level: int = 2) -> None:
+        """Bring all changes to the disk, whatever the configured level."""
+        with self.files.open_data_file(self.path, writable=True) as file:
+            file.flush(level)
+
+    def _sync(self) -> None:
+        if self.sync_level > 0:
+            self.sync(self.sync_level)
+
+    def _changed(self, at: int) -> None:
+        self._store_checksum(at)
+        self._sync()
+
+    def _store_checksum(self, at: int) -> None:
+        if self.checksum is not None:
+            length = self._mapped.load_i32(at + ENTRY["length"])
+            start = at + ENTRY_HEADER_LENGTH
+            value = self.checksum.compute(self._view(start, start + length))
+            self._mapped.store_i32(at + ENTRY["checksum"], value)
+
+    def _move_behind(self, at: int, old_length: int, difference: int) -> None:
+        end = self._end
+        self._ensure_capacity(end, difference)
+        self._mapped.allocate_range(end, difference)
+        behind = bytes(self._view(at + old_length, end))
+        self._view(at + old_length + difference, end + difference)[:] = behind
+        self._end = end + difference
+        for index, offset in enumerate(self._offsets):
+            if offset > at:
+                self._offsets[index] = offset + difference
+
+    def _ensure_capacity(self, offset: int, length: int) -> None:
+        if offset + length <= self.capacity:
+            return
+        if self.capacity == MAX_I32:
+            raise StorageSpaceError(f"catalog is full, max capacity reached: {MAX_I32}")
+        if offset + length > MAX_I32:
+            raise StorageSpaceError(
+                f"recording is too big: total recording length is {length} bytes, available space"
+                f" is {MAX_I32 - offset} bytes"
+            )
+        capacity = self.capacity
+        while capacity < offset + length:
+            capacity = min(capacity + (capacity >> 1), MAX_I32)
+        self.sync()
+        self._mapped = _open_extended(self.path, capacity, self.files)
+
+
+def _open_extended(path: str, capacity: int, files: FileSystem) -> MappedFile:
+    """Map an existing catalog for writing, at least ``capacity`` long."""
+    size = files.size(path)
+    if 0 < size < CATALOG_HEADER_LENGTH:
+        raise FileFormatError(
+            f"catalog cut off: {path} at offset {size}: its header takes {CATALOG_HEADER_LENGTH}"
+            " bytes"
+        )
+    if size < capacity:
+        with files.open_data_file(path, writable=True) as file:
+            file.set_length(capacity)
+    return files.open_mapped(path, writable=True, min_length=CATALOG_HEADER_LENGTH)
+
+
+def _is_blank(mapped: MappedFile, archive_dir: str, files: FileSystem) -> bool:
+    """A file that a crash left without its header, in a folder where nothing was recorded yet."""
+    start = bytes(mapped.view(0, min(mapped.length, 2 * CATALOG_HEADER_LENGTH)))
+    return not any(start) and not segments_by_recording(files.list_dir(archive_dir))

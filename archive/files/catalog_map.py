@@ -1,0 +1,251 @@
+"""Reading a mapped ``archive.catalog``: header, entries, index (spec archive-files 3, 5, 7).
+
+Any process may map the file while an archive writes it: there is no lock, so every walk takes
+lengths as they are at that moment and checks them against the mapping first.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.catalog_scan import scan_entries
+from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
+from aerolog.archive.files.layout import (
+    CATALOG_HEADER,
+    CATALOG_HEADER_LENGTH,
+    CATALOG_NAME,
+    DESCRIPTOR,
+    ENTRY_HEADER,
+    ENTRY_HEADER_LENGTH,
+    SEMANTIC_VERSION,
+    VERSION_MAJOR,
+    offsets,
+    version_text,
+)
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from aerolog.transport.memory.mapped_file import MappedFile
+
+HEADER = offsets(CATALOG_HEADER)
+ENTRY = offsets(ENTRY_HEADER)
+FIELD = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).items()}
+
+
+class CatalogMap:
+    """A mapped catalog and its index of VALID entries. Use one of its two subclasses.
+
+    Attributes:
+        path: of the file.
+        version: semantic version in the header; an old file keeps the one it was created with.
+        alignment: of entries, bytes.
+    """
+
+    def __init__(self, mapped: MappedFile, files: FileSystem) -> None:
+        self.path = mapped.path
+        self.files = files
+        self._mapped = mapped
+        self.version = mapped.load_i32(HEADER["version"])
+        self.alignment = mapped.load_i32(HEADER["alignment"])
+        self._check_header()
+        self._index()
+
+    def _check_header(self) -> None:
+        if self.version >> 16 != VERSION_MAJOR:
+            raise FileFormatError(
+                f"incompatible catalog file version {version_text(self.version)}, archive software"
+                f" is {version_text(SEMANTIC_VERSION)}: {self.path} at offset 0"
+            )
+        if self.alignment < ENTRY_HEADER_LENGTH or self.alignment & (self.alignment - 1):
+            raise FileFormatError(
+                f"invalid alignment of entries: {self.path} at offset {HEADER['alignment']}:"
+                f" {self.alignment}"
+            )
+
+    def _index(self) -> None:
+        found = scan_entries(self._mapped, CATALOG_HEADER_LENGTH, self.alignment)
+        if found.bad_offset >= 0:
+            raise FileFormatError(
+                f"{found.problem}: {self.path} at offset {found.bad_offset}: {found.bad_value}"
+            )
+        self._ids = found.ids
+        self._offsets = found.offsets
+        self._end = found.end_offset
+        self._last_id = found.last_id
+
+    @property
+    def capacity(self) -> int:
+        """Length of the file as it is mapped, bytes."""
+        return self._mapped.length
+
+    @property
+    def end_offset(self) -> int:
+        """Offset behind the last entry, where the next one goes."""
+        return self._end
+
+    @property
+    def next_recording_id(self) -> int:
+        """The id that the header has for the next recording."""
+        return self._mapped.load_i64(HEADER["next_recording_id"])
+
+    def __len__(self) -> int:
+        """Number of VALID entries."""
+        return len(self._ids)
+
+    def __contains__(self, recording_id: int) -> bool:
+        """Whether there is a VALID entry of that id."""
+        return self._find(recording_id) is not None
+
+    def ids(self) -> list[int]:
+        """Ids of the VALID entries, ascending."""
+        return list(self._ids)
+
+    def descriptor(self, recording_id: int) -> RecordingDescriptor:
+        """Descriptor of a VALID entry, as it is now.
+
+        Raises:
+            ArchiveError: UNKNOWN_RECORDING, also for INVALID and DELETED entries.
+            FileFormatError: the entry's fields do not fit in its length.
+        """
+        return self._entry_at(self._offset(recording_id)).descriptor
+
+    def entry(self, recording_id: int) -> CatalogEntry:
+        """The VALID entry of that id; raises as ``descriptor`` does."""
+        return self._entry_at(self._offset(recording_id))
+
+    def descriptors(self) -> Iterator[RecordingDescriptor]:
+        """Descriptors of the VALID entries in file order, which is id order."""
+        for recording_id in self.ids():
+            yield self.descriptor(recording_id)
+
+    def entries(self) -> Iterator[CatalogEntry]:
+        """All entries in file order, whatever their state."""
+        at = CATALOG_HEADER_LENGTH
+        while at < self._end:
+            entry = self._entry_at(at)
+            yield entry
+            step = ENTRY_HEADER_LENGTH + entry.length
+            at += (step + self.alignment - 1) & ~(self.alignment - 1)
+
+    def descriptor_tail(self, recording_id: int) -> bytes:
+        """An entry's bytes from its recording id to its end, fill included.
+
+        They follow the 24 bytes of prefix in a RecordingDescriptor message (spec archive-protocol
+        13.2).
+        """
+        at = self._offset(recording_id)
+        length = self._mapped.load_i32(at + ENTRY["length"])
+        return bytes(self._view(at + FIELD["recording_id"], at + ENTRY_HEADER_LENGTH + length))
+
+    def find_last(
+        self, min_recording_id: int, session_id: int, stream_id: int, fragment: bytes
+    ) -> int:
+        """Highest id from ``min_recording_id`` up that matches, -1 when none (spec 4).
+
+        Args:
+            min_recording_id: lowest id to look at.
+            session_id: equal to the entry's, which is the latest recorded.
+            stream_id: equal to the entry's.
+            fragment: contained in the original channel; empty matches all.
+        """
+        for recording_id, at in zip(reversed(self._ids), reversed(self._offsets), strict=True):
+            if recording_id < min_recording_id:
+                break
+            session = self._mapped.load_i32(at + FIELD["session_id"])
+            stream = self._mapped.load_i32(at + FIELD["stream_id"])
+            if session == session_id and stream == stream_id:
+                channel = self._entry_at(at).descriptor.original_channel
+                if fragment in channel.encode("ascii", "replace"):
+                    return recording_id
+        return -1
+
+    def close(self) -> None:
+        """Let go of the mapping; a second call does nothing."""
+        self.__dict__.pop("_mapped", None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _find(self, recording_id: int) -> int | None:
+        at = bisect_left(self._ids, recording_id)
+        return at if at < len(self._ids) and self._ids[at] == recording_id else None
+
+    def _offset(self, recording_id: int) -> int:
+        index = self._find(recording_id)
+        if index is None:
+            raise ArchiveError(
+                ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
+            )
+        return self._offsets[index]
+
+    def _view(self, start: int, stop: int) -> memoryview:
+        return self._mapped.view(start, stop - start)
+
+    def _entry_at(self, at: int) -> CatalogEntry:
+        length = self._mapped.load_i32(at + ENTRY["length"])
+        stop = at + ENTRY_HEADER_LENGTH + length
+        if length <= 0 or stop > self._mapped.length:
+            raise FileFormatError(f"entry cut off: {self.path} at offset {at}: length {length}")
+        # Acquire before the copy: whoever sees a stop position also sees its timestamp.
+        stop_position = self._mapped.load_i64(at + FIELD["stop_position"])
+        try:
+            descriptor = RecordingDescriptor.decode(self._view(at + ENTRY_HEADER_LENGTH, stop))
+        except (FileFormatError, struct.error) as error:
+            raise FileFormatError(f"{error}: {self.path} in the entry at offset {at}") from error
+        return CatalogEntry(
+            at,
+            length,
+            self._mapped.load_i32(at + ENTRY["state"]),
+            self._mapped.load_i32(at + ENTRY["checksum"]),
+            descriptor.with_changes(stop_position=stop_position),
+        )
+
+
+class CatalogReader(CatalogMap):
+    """A catalog open for reading, ours or the reference's, of a live archive or of a stopped one.
+
+    It shows entries that were there when it was opened; their fields are read from the mapping and
+    so are current. ``reload`` finds recordings that came later.
+    """
+
+    @classmethod
+    def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> CatalogReader:
+        """Map the catalog of a folder read-only.
+
+        Raises:
+            FileNotFoundError: the folder has no catalog.
+            FileFormatError: truncated, of another version, or damaged; says file, offset, value.
+        """
+        files = files or RealFileSystem()
+        path = str(Path(archive_dir) / CATALOG_NAME)
+        mapped = files.open_mapped(path, writable=False, min_length=CATALOG_HEADER_LENGTH)
+        try:
+            return cls(mapped, files)
+        except FileFormatError:
+            # The archive may have made the file longer between our mapping and our walk.
+            if files.size(path) <= mapped.length:
+                raise
+        return cls(files.open_mapped(path, writable=False), files)
+
+    def reload(self) -> None:
+        """Look again for entries, in the file at its present length."""
+        mapped = self.files.open_mapped(self.path, writable=False, min_length=CATALOG_HEADER_LENGTH)
+        self._mapped = mapped
+        self._check_header()
+        self._index()

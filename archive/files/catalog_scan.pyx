@@ -1,0 +1,104 @@
+"""The walk over a catalog's entries, natively: a catalog may hold a million of them.
+
+Layout: spec archive-files 3.2 and 5.3. The bytes may change under the walk when an archive is
+running, so each length is read once and checked before it is used.
+"""
+
+from cpython.array cimport array, clone, resize_smart
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.concurrent.atomic cimport load_acquire_i32, get_i64
+
+cdef enum:
+    ENTRY_HEADER_LENGTH = 32
+    STATE_OFFSET = 4
+    RECORDING_ID_OFFSET = ENTRY_HEADER_LENGTH + 16
+    DESCRIPTOR_LENGTH_MIN = 80
+    STATE_VALID = 1
+    INITIAL_CAPACITY = 64
+
+
+cdef class EntryScan:
+    """See the stub file."""
+
+    cdef readonly array ids
+    cdef readonly array offsets
+    cdef readonly int64_t end_offset
+    cdef readonly int64_t last_id
+    cdef readonly int64_t last_offset
+    cdef readonly int64_t bad_offset
+    cdef readonly int64_t bad_value
+    cdef readonly str problem
+
+    def __cinit__(self):
+        self.last_id = -1
+        self.last_offset = -1
+        self.bad_offset = -1
+        self.bad_value = 0
+        self.problem = ""
+
+    cdef void reject(self, str problem, int64_t offset, int64_t value):
+        self.problem = problem
+        self.bad_offset = offset
+        self.bad_value = value
+
+
+def scan_entries(catalog, int64_t start, int64_t alignment):
+    """Walk the entries from offset ``start`` to the first one without a length."""
+    cdef Py_buffer view
+    if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
+        raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
+    PyObject_GetBuffer(catalog, &view, PyBUF_SIMPLE)
+    try:
+        return _scan(<const uint8_t*> view.buf, view.len, start, alignment)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef EntryScan _scan(const uint8_t* base, int64_t capacity, int64_t start, int64_t alignment):
+    cdef EntryScan found = EntryScan()
+    cdef array template = array("q")
+    cdef array ids = clone(template, INITIAL_CAPACITY, False)
+    cdef array offsets = clone(template, INITIAL_CAPACITY, False)
+    cdef int64_t count = 0
+    cdef int64_t offset = start
+    cdef int64_t last_indexed = -1
+    cdef int64_t frame_length
+    cdef int64_t recording_id
+    cdef int32_t length
+    while offset + ENTRY_HEADER_LENGTH <= capacity:
+        length = load_acquire_i32(base + offset)
+        if length <= 0:
+            break
+        frame_length = (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+        if frame_length > capacity - offset:
+            found.reject("catalog entry passes the end of the file, length", offset, length)
+            break
+        if length < DESCRIPTOR_LENGTH_MIN:
+            found.reject("catalog entry too short for a descriptor, length", offset, length)
+            break
+        recording_id = get_i64(base + offset + RECORDING_ID_OFFSET)
+        if load_acquire_i32(base + offset + STATE_OFFSET) == STATE_VALID:
+            if recording_id <= last_indexed:
+                found.reject(
+                    f"recordingId {recording_id} is less than or equal to the last recordingId"
+                    f" {last_indexed}", offset + RECORDING_ID_OFFSET, recording_id
+                )
+                break
+            if count == len(ids):
+                resize_smart(ids, 2 * count)
+                resize_smart(offsets, 2 * count)
+            ids.data.as_longlongs[count] = recording_id
+            offsets.data.as_longlongs[count] = offset
+            count += 1
+            last_indexed = recording_id
+        found.last_id = recording_id
+        found.last_offset = offset
+        offset += frame_length
+    resize_smart(ids, count)
+    resize_smart(offsets, count)
+    found.ids = ids
+    found.offsets = offsets
+    found.end_offset = offset
+    return found

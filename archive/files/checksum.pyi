@@ -1,0 +1,22 @@
+from typing import final
+
+from typing_extensions import Buffer
+
+@final
+class Checksum:
+    """CRC-32 or CRC-32C, as the archive keeps it for frames and descriptors.
+
+    Attributes:
+        name: ``CRC-32`` or ``CRC-32C``.
+        implementation: ``sse4.2``, ``arm-crc`` or ``table``, as found at run time.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def implementation(self) -> str: ...
+    def compute(self, data: Buffer) -> int: ...
+    def stamp(self, block: Buffer) -> int: ...
+
+def checksum_for(name: str | None) -> Checksum | None: ...
+def portable_checksum(name: str) -> Checksum: ...

@@ -1,0 +1,144 @@
+"""Layouts of the files in an archive folder, as tables: each field's offset, size and type, once.
+
+Formats: spec archive-files 3 (catalog), 13 (mark file); log-buffers 4 (frame header). All integers
+are little-endian two's complement. Native modules repeat the few offsets they use as constants;
+a test holds those against these tables.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+CATALOG_NAME = "archive.catalog"
+MARK_FILE_NAME = "archive-mark.dat"
+MARK_LINK_NAME = "archive-mark.lnk"
+SEGMENT_SUFFIX = ".rec"
+DELETED_SUFFIX = ".rec.del"
+
+VERSION_MAJOR = 3
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+SEMANTIC_VERSION = VERSION_MAJOR << 16 | VERSION_MINOR << 8 | VERSION_PATCH
+
+NULL_POSITION = -1
+NULL_TIMESTAMP = -1
+MAX_I32 = 2**31 - 1
+MAX_I64 = 2**63 - 1
+
+
+class Field(NamedTuple):
+    """One integer of a layout: name, offset from the start of its structure, struct format."""
+
+    name: str
+    offset: int
+    format: str
+
+    @property
+    def size(self) -> int:
+        """Bytes that the field takes."""
+        return struct.calcsize("<" + self.format)
+
+
+CATALOG_HEADER_LENGTH = 32
+CATALOG_HEADER = (
+    Field("version", 0, "i"),
+    Field("length", 4, "i"),
+    Field("next_recording_id", 8, "q"),
+    Field("alignment", 16, "i"),
+)
+
+ENTRY_HEADER_LENGTH = 32
+ENTRY_ALIGNMENT = 64
+ENTRY_HEADER = (
+    Field("length", 0, "i"),
+    Field("state", 4, "i"),
+    Field("checksum", 8, "i"),
+)
+
+DESCRIPTOR_BLOCK_LENGTH = 80
+DESCRIPTOR = (
+    Field("control_session_id", 0, "q"),
+    Field("correlation_id", 8, "q"),
+    Field("recording_id", 16, "q"),
+    Field("start_timestamp", 24, "q"),
+    Field("stop_timestamp", 32, "q"),
+    Field("start_position", 40, "q"),
+    Field("stop_position", 48, "q"),
+    Field("initial_term_id", 56, "i"),
+    Field("segment_file_length", 60, "i"),
+    Field("term_buffer_length", 64, "i"),
+    Field("mtu_length", 68, "i"),
+    Field("session_id", 72, "i"),
+    Field("stream_id", 76, "i"),
+)
+DESCRIPTOR_STRINGS = ("stripped_channel", "original_channel", "source_identity")
+
+FRAME_HEADER_LENGTH = 32
+FRAME_ALIGNMENT = 32
+FRAME_TYPE_PAD = 0
+FRAME_TYPE_DATA = 1
+FRAME_FLAG_BEGIN = 0x80
+FRAME_FLAG_END = 0x40
+FRAME_HEADER = (
+    Field("frame_length", 0, "i"),
+    Field("version", 4, "B"),
+    Field("flags", 5, "B"),
+    Field("type", 6, "H"),
+    Field("term_offset", 8, "i"),
+    Field("session_id", 12, "i"),
+    Field("stream_id", 16, "i"),
+    Field("term_id", 20, "i"),
+    Field("reserved_value", 24, "q"),
+)
+
+MARK_MESSAGE_HEADER_LENGTH = 8
+MARK_BLOCK_LENGTH = 128
+MARK_TEMPLATE_ID = 200
+MARK_SCHEMA_ID = 100
+MARK_SCHEMA_VERSION = 2
+MARK_HEADER_LENGTH = 8192
+MARK_MESSAGE_HEADER = (
+    Field("block_length", 0, "H"),
+    Field("template_id", 2, "H"),
+    Field("schema_id", 4, "H"),
+    Field("schema_version", 6, "H"),
+)
+# Offsets from the end of the SBE message header, which files of old versions do not have.
+MARK_BLOCK = (
+    Field("version", 0, "i"),
+    Field("activity_timestamp", 8, "q"),
+    Field("start_timestamp", 16, "q"),
+    Field("pid", 24, "q"),
+    Field("control_stream_id", 32, "i"),
+    Field("local_control_stream_id", 36, "i"),
+    Field("events_stream_id", 40, "i"),
+    Field("header_length", 44, "i"),
+    Field("error_buffer_length", 48, "i"),
+    Field("archive_id", 56, "q"),
+)
+MARK_STRINGS = ("control_channel", "local_control_channel", "events_channel", "aeron_directory")
+
+
+def offsets(fields: tuple[Field, ...]) -> dict[str, int]:
+    """Offsets of a layout by field name."""
+    return {field.name: field.offset for field in fields}
+
+
+def packer(fields: tuple[Field, ...], length: int) -> struct.Struct:
+    """A ``struct.Struct`` of a whole layout with its holes, ``length`` bytes long."""
+    text, at = "<", 0
+    for field in fields:
+        text += f"{field.offset - at}x" + field.format
+        at = field.offset + field.size
+    return struct.Struct(f"{text}{length - at}x")
+
+
+def align(value: int, alignment: int) -> int:
+    """``value`` rounded up to a multiple of ``alignment``, a power of two."""
+    return (value + alignment - 1) & ~(alignment - 1)
+
+
+def version_text(version: int) -> str:
+    """A semantic version as people write it, ``3.1.0``."""
+    return f"{(version >> 16) & 0xFF}.{(version >> 8) & 0xFF}.{version & 0xFF}"
