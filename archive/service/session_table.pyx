@@ -1,0 +1,87 @@
+"""Hand-over of native sessions between a conductor and an agent on another thread."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+
+from aerolog.transport.concurrent.atomic cimport (
+    cas_i32,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+    store_release_i64,
+)
+
+DEFAULT_CAPACITY = 1024
+
+
+cdef class SessionTable:
+    """Sessions that an agent on another thread works on.
+
+    Args:
+        capacity: sessions at a time; further ones wait with the conductor.
+    """
+
+    def __cinit__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+        if capacity <= 0:
+            raise ValueError(f"capacity={capacity} must be positive")
+        self.capacity = capacity
+        self._slots = <int64_t*> calloc(capacity, sizeof(int64_t))
+        if self._slots == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self) -> None:
+        free(self._slots)
+
+    cdef int32_t limit(self) noexcept nogil:
+        return load_acquire_i32(&self._high_water)
+
+    cdef void* at(self, int32_t index) noexcept nogil:
+        return <void*> load_acquire_i64(&self._slots[index])
+
+    cdef void empty(self, int32_t index) noexcept nogil:
+        store_release_i64(&self._slots[index], 0)
+
+    def add(self, session: object) -> bool:
+        """Hand a session over; False when all slots are taken. The caller keeps it alive."""
+        cdef int32_t index
+        for index in range(self.capacity):
+            if load_acquire_i64(&self._slots[index]) == 0:
+                store_release_i64(&self._slots[index], <int64_t> <void*> session)
+                if index >= self._high_water:
+                    store_release_i32(&self._high_water, index + 1)
+                return True
+        return False
+
+    def sessions(self) -> list[tuple[int, object]]:
+        """Slots in use with their sessions; called by the agent's thread only."""
+        cdef int32_t index
+        cdef void* pointer
+        found = []
+        for index in range(self.limit()):
+            pointer = self.at(index)
+            if pointer != NULL:
+                found.append((index, <object> pointer))
+        return found
+
+    def release(self, index: int) -> None:
+        """Empty a slot; called by the agent's thread only."""
+        if not 0 <= index < self.capacity:
+            raise IndexError(f"slot {index} of {self.capacity}")
+        self.empty(index)
+
+
+cdef class Doorbell:
+    """Tells a conductor that one of its agents has something for it."""
+
+    cdef void ring(self) noexcept nogil:
+        store_release_i32(&self._rung, 1)
+
+    cdef bint take(self) noexcept nogil:
+        return cas_i32(&self._rung, 1, 0)
+
+    cdef bint is_rung(self) noexcept nogil:
+        return load_acquire_i32(&self._rung) != 0
+
+    def ring_bell(self) -> None:
+        """Wake the one who listens; from any thread."""
+        self.ring()
