@@ -10,6 +10,8 @@ cdef class DutyCycleTracker:
     cdef int64_t* _max_cycle_time
     cdef int64_t* _threshold_exceeded
     cdef object _counter_owner
+    cdef int64_t _own_max_cycle_time
+    cdef int64_t _own_threshold_exceeded
     cdef readonly int64_t threshold_ns
     cdef int64_t _last_update_ns
     # The pointers may be NULL; `owner` keeps their memory.
@@ -30,6 +32,8 @@ cdef class AgentInvoker:
     cdef int32_t _count
     cdef int32_t _state
     cdef bint _control_due
+    cdef bint _in_cycle
+    cdef void _free_arrays(self)
     cdef int _native_cycle(self) noexcept nogil
     cdef int _control_cycle(self) except -1
 
@@ -40,4 +44,6 @@ cdef class AgentRunner(AgentInvoker):
     cdef readonly int32_t affinity
     cdef readonly object thread
     cdef int32_t _stop
+    cdef bint _idles_in_python
+    cdef int _run_native(self) noexcept nogil
     cdef object __weakref__

@@ -11,7 +11,14 @@ class DutyCycleTracker:
     """Longest duty cycle, and how many were longer than a threshold."""
 
     threshold_ns: int
-    def __init__(self, threshold_ns: int = ...) -> None: ...
+    def __init__(self, threshold_ns: int = 100_000_000) -> None: ...
+    @property
+    def max_cycle_time_ns(self) -> int: ...
+    @property
+    def threshold_exceeded_count(self) -> int: ...
+
+class AgentTerminated(Exception):  # noqa: N818
+    """Raised by an agent's control() to end its runner."""
 
 class AgentInvoker:
     """Agents that the caller turns himself, in their order, on one thread."""

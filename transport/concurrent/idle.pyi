@@ -40,6 +40,7 @@ class CallableIdleStrategy(IdleStrategy):
     function: Callable[[int], object]
     error: BaseException | None
     def __init__(self, function: Callable[[int], object]) -> None: ...
+    def take_error(self) -> BaseException | None: ...
 
 IdleLike = IdleStrategy | Callable[[int], object] | str
 ALIASES: Final[dict[str, str]]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.transport.logbuffer.reader cimport fragment_t
+from aerolog.transport.logbuffer.fragment cimport fragment_t
 
 cdef enum:
     ASSEMBLE_NOTHING = 0    # taken in, or dropped because its beginning was not seen

@@ -16,11 +16,11 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_u8,
 )
 from aerolog.transport.memory.mapped_file cimport MappedFile
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
-cdef enum:
+cpdef enum:
     PARTITION_COUNT = 3
     LOG_META_LENGTH = 4096
-    FRAME_ALIGNMENT = 32
 
 # Offsets in the metadata section of the words that native code touches; the whole table, with the
 # words that are written once, is in metadata.py, and a test holds the two together.
@@ -124,10 +124,10 @@ cdef inline int64_t framed_length(const log_buffer_t* log, int64_t payload_lengt
     """Room in a term for a message with all its frames' headers and alignment."""
     cdef int64_t rest
     if payload_length <= log.max_payload_length:
-        return align_frame(payload_length + 32)
+        return align_frame(payload_length + DATA_HEADER_LENGTH)
     rest = payload_length % log.max_payload_length
-    return (payload_length // log.max_payload_length) * (log.max_payload_length + 32) + (
-        align_frame(rest + 32) if rest > 0 else 0
+    return (payload_length // log.max_payload_length) * (log.max_payload_length + DATA_HEADER_LENGTH) + (
+        align_frame(rest + DATA_HEADER_LENGTH) if rest > 0 else 0
     )
 
 

@@ -155,10 +155,11 @@ def encode(metadata: LogMetadata) -> bytes:
 
 
 def decode(section: bytes | bytearray | memoryview) -> LogMetadata:
-    """Read a section; nothing is checked here but its length.
+    """Read a section; only its length and the type of log are checked here.
 
     Raises:
         struct.error: when the section is shorter than 4096 bytes.
+        ValueError: when it names a type of log that there is not.
     """
     if len(section) < LENGTH:
         raise struct.error(f"a metadata section has {LENGTH} bytes, not {len(section)}")
@@ -166,6 +167,7 @@ def decode(section: bytes | bytearray | memoryview) -> LogMetadata:
     for field in FIELDS:
         value = struct.unpack_from("<" + field.code, section, field.offset)[0]
         values[field.name] = value == 1 if field.name in _BOOLEANS else value
+    values["type"] = LogType(values["type"])
     header = _HEADER.unpack_from(section, DEFAULT_HEADER_OFFSET)
     values["term_offset"], values["session_id"], values["stream_id"] = header[4:7]
     return LogMetadata(**values)  # type: ignore[arg-type]

@@ -8,21 +8,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.logbuffer.assembler cimport Assembler
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
+from aerolog.transport.logbuffer.fragment cimport fragment_t
 
 cdef enum:
     ACTION_ABORT = 1
     ACTION_BREAK = 2
     ACTION_COMMIT = 3
     ACTION_CONTINUE = 4
-
-# One data frame in a term, or an assembled message, which has the same form: 32 bytes of header
-# at `frame` and the payload behind it.
-ctypedef struct fragment_t:
-    const uint8_t* frame
-    int64_t position        # after this frame, or after the last frame of the message
-    int32_t length          # header and payload; checked, unlike the field in the frame
-    uint8_t flags
-    uint8_t is_assembled
 
 # A run of whole frames for blockPoll and rawPoll.
 ctypedef struct block_t:

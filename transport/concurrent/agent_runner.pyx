@@ -1,0 +1,427 @@
+"""Runners: what turns agents, on a thread of their own or when the caller says so.
+
+A runner stays in native code over any number of duty cycles and takes the GIL only when an agent
+has asked for it by control_due (docs/decisions/0001). Stopping is prompt: the idle strategy is
+woken from its park.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import weakref
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.atomic cimport (
+    load_acquire_i32,
+    load_plain_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock, SystemClock
+from aerolog.transport.concurrent.idle cimport CallableIdleStrategy, IdleStrategy
+
+from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
+
+cdef extern from *:
+    """
+    #include <pthread.h>
+    #include <string.h>
+
+    /* Names the calling thread for ps and top, which show 15 bytes. */
+    static void aerolog_name_thread(const char *name)
+    {
+    #if defined(__linux__)
+        char cut[16];
+        strncpy(cut, name, 15);
+        cut[15] = 0;
+        pthread_setname_np(pthread_self(), cut);
+    #endif
+    }
+    """
+    void name_thread "aerolog_name_thread" (const char* name) noexcept nogil
+
+cdef enum:
+    NEW = 0
+    RUNNING = 1
+    STOPPED = 2
+
+_LOGGER = logging.getLogger("aerolog")
+# Threads still running when the interpreter goes down would walk freed objects.
+_RUNNING = weakref.WeakSet()
+
+
+class AgentTerminated(Exception):  # noqa: N818
+    """Raised by an agent's control() to end its runner."""
+
+
+def _log_error(error: BaseException) -> None:
+    _LOGGER.error("agent failed: %s", error, exc_info=error)
+
+
+@atexit.register
+def _stop_all() -> None:
+    for runner in list(_RUNNING):
+        runner.close()
+
+
+cdef class DutyCycleTracker:
+    """Longest time from one cycle to the next, and how many were above a threshold.
+
+    Args:
+        threshold_ns: cycles longer than this are counted, nanoseconds.
+    """
+
+    def __cinit__(self) -> None:
+        self._max_cycle_time = &self._own_max_cycle_time
+        self._threshold_exceeded = &self._own_threshold_exceeded
+
+    def __init__(self, threshold_ns: int = 100_000_000) -> None:
+        self.threshold_ns = threshold_ns
+
+    cdef void bind(self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner):
+        """Count into these words instead of the tracker's own."""
+        if max_cycle_time != NULL:
+            self._max_cycle_time = max_cycle_time
+        if threshold_exceeded != NULL:
+            self._threshold_exceeded = threshold_exceeded
+        self._counter_owner = owner
+
+    cdef void update(self, int64_t now_ns) noexcept nogil:
+        self._last_update_ns = now_ns
+
+    cdef void measure_and_update(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t cycle_ns = now_ns - self._last_update_ns
+        self._last_update_ns = now_ns
+        if cycle_ns > load_plain_i64(self._max_cycle_time):
+            store_release_i64(self._max_cycle_time, cycle_ns)
+        if cycle_ns > self.threshold_ns:
+            store_release_i64(
+                self._threshold_exceeded, load_plain_i64(self._threshold_exceeded) + 1
+            )
+
+    @property
+    def max_cycle_time_ns(self) -> int:
+        """Longest cycle so far, nanoseconds."""
+        return load_plain_i64(self._max_cycle_time)
+
+    @property
+    def threshold_exceeded_count(self) -> int:
+        """Cycles that were longer than the threshold."""
+        return load_plain_i64(self._threshold_exceeded)
+
+
+cdef class AgentInvoker:
+    """Agents that the caller turns himself, in their order, on one thread.
+
+    Args:
+        agents: one or several.
+        clock: whose time the agents are given; the machine's by default.
+        error_handler: is given what on_start, control and on_close raise; by default it is logged.
+        trackers: one per agent, None where nothing is measured.
+    """
+
+    def __cinit__(self, *args: object, **kwargs: object) -> None:
+        self._agents = NULL
+        self._trackers = NULL
+
+    def __init__(
+        self,
+        agents: object,
+        *,
+        clock: Clock | None = None,
+        error_handler: object = None,
+        trackers: object = None,
+    ) -> None:
+        cdef int32_t index
+        self.agents = (agents,) if isinstance(agents, Agent) else tuple(agents)
+        self.trackers = tuple(trackers) if trackers is not None else (None,) * len(self.agents)
+        if not self.agents or not all(isinstance(agent, Agent) for agent in self.agents):
+            raise ConfigurationError(f"a runner needs agents: {agents!r}")
+        if len(self.trackers) != len(self.agents):
+            raise ConfigurationError(
+                f"{len(self.agents)} agents take as many trackers, not {len(self.trackers)}"
+            )
+        self.clock = SystemClock() if clock is None else clock
+        self.error_handler = _log_error if error_handler is None else error_handler
+        self._state = NEW
+        self._free_arrays()
+        self._agents = <void**> PyMem_Malloc(len(self.agents) * sizeof(void*))
+        self._trackers = <void**> PyMem_Malloc(len(self.agents) * sizeof(void*))
+        if self._agents == NULL or self._trackers == NULL:
+            raise MemoryError
+        for index in range(len(self.agents)):
+            tracker = self.trackers[index]
+            if tracker is not None and not isinstance(tracker, DutyCycleTracker):
+                raise ConfigurationError(f"not a DutyCycleTracker: {tracker!r}")
+            self._agents[index] = <void*> self.agents[index]
+            self._trackers[index] = NULL if tracker is None else <void*> tracker
+        self._count = <int32_t> len(self.agents)
+
+    cdef void _free_arrays(self):
+        PyMem_Free(self._agents)
+        PyMem_Free(self._trackers)
+        self._agents = NULL
+        self._trackers = NULL
+
+    def __dealloc__(self) -> None:
+        self._free_arrays()
+
+    cdef int _native_cycle(self) noexcept nogil:
+        """One duty cycle of every agent; the tuples keep what the arrays borrow."""
+        cdef int64_t now_ns = self.clock.nano_time()
+        cdef int32_t index
+        cdef int work_count = 0
+        for index in range(self._count):
+            if self._trackers[index] != NULL:
+                (<DutyCycleTracker> self._trackers[index]).measure_and_update(now_ns)
+            work_count += (<Agent> self._agents[index]).duty_cycle(now_ns)
+            if (<Agent> self._agents[index]).control_due:
+                self._control_due = True
+        return work_count
+
+    cdef int _control_cycle(self) except -1:
+        """The Python part of those agents that asked for it."""
+        cdef Agent agent
+        cdef int work_count = 0
+        self._control_due = False
+        for agent in self.agents:
+            if agent.control_due:
+                agent.control_due = False
+                try:
+                    work_count += agent.control()
+                except AgentTerminated:
+                    raise
+                except Exception as error:
+                    self._report(error)
+        return work_count
+
+    def _report(self, error: BaseException) -> None:
+        try:
+            self.error_handler(error)
+        except Exception as second:
+            _log_error(error)
+            _log_error(second)
+
+    def _start_agents(self) -> bool:
+        """Call every on_start; False when one of them failed."""
+        cdef DutyCycleTracker tracker
+        now_ns = self.clock.now_ns()
+        for agent, each in zip(self.agents, self.trackers, strict=True):
+            if each is not None:
+                tracker = each
+                tracker.update(now_ns)
+            try:
+                agent.on_start()
+            except BaseException as error:
+                self._report(error)
+                return False
+        return True
+
+    def _close_agents(self) -> None:
+        for agent in reversed(self.agents):
+            try:
+                agent.on_close()
+            except BaseException as error:
+                self._report(error)
+
+    @property
+    def role_name(self) -> str:
+        """The agent's name, or those of several in brackets."""
+        if len(self.agents) == 1:
+            return self.agents[0].role_name
+        return "[" + ",".join(agent.role_name for agent in self.agents) + "]"
+
+    @property
+    def is_running(self) -> bool:
+        """Started and not closed."""
+        return load_acquire_i32(&self._state) == RUNNING
+
+    @property
+    def is_closed(self) -> bool:
+        """Closed, or ended by its agents."""
+        return load_acquire_i32(&self._state) == STOPPED
+
+    def start(self) -> None:
+        """Call on_start of the agents; when one fails, the invoker is closed."""
+        if self._state == NEW:
+            store_release_i32(&self._state, RUNNING)
+            if not self._start_agents():
+                self.close()
+
+    def invoke(self) -> int:
+        """Turn every agent once; returns the work count, 0 when not running or re-entered."""
+        cdef int work_count
+        if self._state != RUNNING or self._in_cycle:
+            return 0
+        self._in_cycle = True
+        try:
+            with nogil:
+                work_count = self._native_cycle()
+            if self._control_due:
+                work_count += self._control_cycle()
+        except AgentTerminated as error:
+            self._report(error)
+            self.close()
+            return 0
+        finally:
+            self._in_cycle = False
+        return work_count
+
+    def close(self) -> None:
+        """Call on_close of the agents, in reverse order; once."""
+        if self._state != STOPPED:
+            store_release_i32(&self._state, STOPPED)
+            self._close_agents()
+
+    def __enter__(self) -> AgentInvoker:
+        self.start()
+        return self
+
+    def __exit__(self, exc_type: object, exc: object, traceback: object) -> None:
+        self.close()
+
+
+cdef class AgentRunner(AgentInvoker):
+    """Agents on a thread of their own, under one idle strategy.
+
+    Args:
+        agents: one or several, turned in their order.
+        idle_strategy: belongs to this runner from now on.
+        name: of the thread; by default the role name.
+        clock: as for AgentInvoker.
+        error_handler: as for AgentInvoker; called on the runner's thread.
+        trackers: as for AgentInvoker.
+        affinity: number of the processor to run on, -1 for any.
+    """
+
+    def __init__(
+        self,
+        agents: object,
+        idle_strategy: IdleStrategy,
+        *,
+        name: str = "",
+        clock: Clock | None = None,
+        error_handler: object = None,
+        trackers: object = None,
+        affinity: int = -1,
+    ) -> None:
+        super().__init__(agents, clock=clock, error_handler=error_handler, trackers=trackers)
+        if idle_strategy is None:
+            raise ConfigurationError("a runner needs an idle strategy")
+        self.idle_strategy = idle_strategy
+        self._idles_in_python = isinstance(idle_strategy, CallableIdleStrategy)
+        self.name = name or self.role_name
+        self.affinity = affinity
+        self.thread = None
+
+    def start(self) -> None:
+        """Start the thread; once."""
+        if self._state != NEW:
+            return
+        store_release_i32(&self._state, RUNNING)
+        # A daemon, so that a forgotten runner cannot keep the process; atexit closes it first.
+        self.thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+        _RUNNING.add(self)
+        try:
+            self.thread.start()
+        except BaseException:
+            _RUNNING.discard(self)
+            store_release_i32(&self._state, STOPPED)
+            raise
+
+    def invoke(self) -> int:
+        """A runner is turned by its own thread only.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(f"agent runner {self.name!r} is turned by its own thread")
+
+    cdef int _run_native(self) noexcept nogil:
+        """Cycles and parks until an agent needs Python or the runner is to stop."""
+        cdef int work_count
+        while True:
+            work_count = self._native_cycle()
+            if self._control_due or load_acquire_i32(&self._stop):
+                return work_count
+            self.idle_strategy.idle(work_count)
+            if self._idles_in_python:
+                return 0
+
+    def _run(self) -> None:
+        cdef int work_count
+        self._set_up_thread()
+        try:
+            if self._start_agents():
+                while not load_acquire_i32(&self._stop):
+                    with nogil:
+                        work_count = self._run_native()
+                    if self._idles_in_python:
+                        self._report_idle_error()
+                    if self._control_due:
+                        work_count += self._guarded_control()
+                        if not load_acquire_i32(&self._stop):
+                            with nogil:
+                                self.idle_strategy.idle(work_count)
+        finally:
+            self._close_agents()
+            _RUNNING.discard(self)
+            store_release_i32(&self._state, STOPPED)
+
+    def _report_idle_error(self) -> None:
+        error = self.idle_strategy.take_error()
+        if error is not None:
+            self._report(error)
+
+    def _guarded_control(self) -> int:
+        try:
+            return self._control_cycle()
+        except BaseException as error:
+            # Only what is meant to end a thread comes here: AgentTerminated, SystemExit, ...
+            self._report(error)
+            store_release_i32(&self._stop, 1)
+            return 0
+
+    def _set_up_thread(self) -> None:
+        cdef bytes name = self.name.encode("utf-8", "replace")
+        name_thread(name)
+        if self.affinity >= 0:
+            try:
+                os.sched_setaffinity(0, {self.affinity})
+            except OSError as error:
+                self._report(
+                    ConfigurationError(
+                        f"thread {self.name!r} cannot run on processor {self.affinity}: {error}"
+                    )
+                )
+
+    def wake(self) -> None:
+        """End the runner's park, from any thread."""
+        self.idle_strategy.wake()
+
+    def close(self, timeout_s: float = 10.0) -> None:
+        """Stop the thread and wait for its end; agents' on_close runs on it. Idempotent.
+
+        Called on the runner's own thread it only asks for the end.
+
+        Raises:
+            AeronTimeoutError: the thread is still running after ``timeout_s`` seconds.
+        """
+        if self._state == NEW:
+            store_release_i32(&self._state, STOPPED)
+            self._close_agents()
+            return
+        store_release_i32(&self._stop, 1)
+        self.idle_strategy.wake()
+        thread = self.thread
+        if thread is None or thread is threading.current_thread():
+            return
+        thread.join(timeout_s)
+        if thread.is_alive():
+            raise AeronTimeoutError(
+                f"agent runner {self.name!r} is still in a duty cycle after {timeout_s} s"
+            )
