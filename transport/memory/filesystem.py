@@ -8,8 +8,10 @@ the MappedFile and DataFile objects that are handed out here.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -92,6 +94,12 @@ class FileSystem(Protocol):
     def store_name(self, path: str) -> str:
         """The mount point that holds ``path``, for messages."""
 
+    def is_unused(self, path: str) -> bool:
+        """Whether it is certain that no process has a file open for writing or mapped writable.
+
+        False says nothing: somebody has it, or it cannot be told here.
+        """
+
     def read_bytes(self, path: str) -> bytes:
         """The content of a (small) file."""
 
@@ -156,6 +164,23 @@ class RealFileSystem(FileSystem):
         while not at.is_mount():
             at = at.parent
         return str(at)
+
+    def is_unused(self, path: str) -> bool:
+        # A write lease is only granted on a file that nobody else has open, whatever container
+        # the other process lives in. An open that meets the lease signals us: ask for a signal
+        # that is ignored by default. Closing ends the lease.
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
 
     def read_bytes(self, path: str) -> bytes:
         return Path(path).read_bytes()

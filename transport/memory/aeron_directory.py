@@ -1,0 +1,169 @@
+"""Taking over an Aeron directory at a driver's start (spec cnc-and-commands 1.1, 1.2).
+
+A live driver's directory is refused, a dead one's errors are saved and its files removed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TextIO
+
+from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.errors import (
+    ActiveDriverError,
+    DriverTimeoutError,
+    FileFormatError,
+)
+from aerolog.transport.memory.cnc import (
+    DEFAULT_DRIVER_TIMEOUT_MS,
+    HEADER_LENGTH,
+    CncFile,
+    Sleep,
+    check_major,
+    cnc_path,
+)
+from aerolog.transport.memory.error_text import format_error_log, format_time
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+# A driver beats once per timer interval (1 s by default): twice that shows that it does not.
+_BEAT_WATCH_MS = 2_000
+_POLL_MS = 1
+
+
+@dataclass(slots=True)
+class AeronDirectory:
+    """A driver's directory and how to look at it.
+
+    Attributes:
+        path: of the directory.
+        timeout_ms: how old a live driver's heartbeat may be (``aeron.driver.timeout``).
+        file_system: the disk.
+        clock: the time.
+        sleep: called with the seconds to wait between two looks.
+    """
+
+    path: str
+    timeout_ms: int = DEFAULT_DRIVER_TIMEOUT_MS
+    file_system: FileSystem = RealFileSystem()
+    clock: Clock = SystemClock()
+    sleep: Sleep = time.sleep
+
+    def claim(
+        self,
+        *,
+        delete_on_start: bool = False,
+        warn_if_exists: bool = False,
+        log: TextIO | None = None,
+    ) -> None:
+        """Make the directory exist and be empty, for a driver that starts.
+
+        Args:
+            delete_on_start: remove what is there without asking whether a driver lives.
+            warn_if_exists: write to ``log`` what is found.
+            log: where notes go; nowhere when None. That errors were saved is always noted.
+
+        Raises:
+            ActiveDriverError: a live driver owns the directory; nothing was changed.
+            DriverTimeoutError: a driver seems to start there, and does not come up.
+            FileFormatError: the cnc.dat there is of another major version.
+        """
+        files = self.file_system
+        if files.is_dir(self.path):
+            if warn_if_exists:
+                _note(log, f"WARNING: {self.path} exists")
+            if not delete_on_start:
+                if self.is_driver_active(log if warn_if_exists else None):
+                    raise ActiveDriverError(
+                        f"Active media driver detected: {cnc_path(self.path)}: stop it, or use "
+                        "another aeron.dir"
+                    )
+                saved = self.save_errors()
+                if saved:
+                    _note(log, f"WARNING: Existing errors saved to: {saved}")
+            files.remove_tree(self.path)
+        files.make_dirs(self.path)
+
+    def is_driver_active(self, log: TextIO | None = None) -> bool:
+        """Whether a live driver owns the directory.
+
+        The reference's rule is a fresh heartbeat. A driver that is provably gone counts as dead at
+        once: nobody has its cnc.dat open; or no process has the recorded pid (which a driver in
+        another container could still have) and its heartbeat stands still.
+        """
+        path = cnc_path(self.path)
+        if not self.file_system.exists(path) or self.file_system.size(path) <= HEADER_LENGTH:
+            return False
+        _note(log, f"INFO: Aeron CnC file exists: {path}")
+        if self.file_system.is_unused(path):
+            return False
+        cnc = self._await_version(path)
+        if cnc is None:
+            return False
+        age_ms = self.clock.now_epoch_ms() - cnc.heartbeat_ms
+        _note(log, f"INFO: Aeron toDriver consumer heartbeat age is (ms): {age_ms}")
+        if age_ms > self.timeout_ms:
+            return False
+        return process_exists(cnc.header.pid) or self._beats(cnc)
+
+    def save_errors(self) -> str | None:
+        """Write the distinct errors of the cnc.dat there to a file beside the directory.
+
+        Returns:
+            Its path; None when there are no errors, or no cnc.dat that can be read.
+        """
+        try:
+            observations = CncFile.open(self.file_system, self.path).errors()
+        except (FileNotFoundError, FileFormatError):
+            return None
+        if not observations:
+            return None
+        stamp = format_time(self.clock.now_epoch_ms()).replace(" ", "-")
+        stamp = stamp.replace(":", "-").replace(".", "-")
+        target = f"{self.path.rstrip('/')}-{stamp}-error.log"
+        self.file_system.write_bytes(target, format_error_log(observations).encode())
+        return target
+
+    def _await_version(self, path: str) -> CncFile | None:
+        """The file once it has a version, None when it is no usable cnc.dat."""
+        deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
+        mapped = self.file_system.open_mapped(path, min_length=HEADER_LENGTH)
+        while (version := mapped.load_i32(0)) == 0:
+            if self.clock.now_ns() >= deadline_ns:
+                raise DriverTimeoutError(f"CnC file is created but not initialised: {path}")
+            self.sleep(_POLL_MS / 1000)
+        check_major(version)
+        try:
+            return CncFile(mapped)
+        except FileFormatError:
+            return None
+
+    def _beats(self, cnc: CncFile) -> bool:
+        before = cnc.heartbeat_ms
+        deadline_ns = self.clock.now_ns() + _BEAT_WATCH_MS * 1_000_000
+        while self.clock.now_ns() < deadline_ns:
+            if cnc.heartbeat_ms != before:
+                return True
+            self.sleep(_POLL_MS / 1000)
+        return False
+
+
+def process_exists(pid: int) -> bool:
+    """Whether a process of that id is seen from here."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    except OverflowError:
+        return False
+    return True
+
+
+def _note(log: TextIO | None, text: str) -> None:
+    if log is not None:
+        log.write(text + "\n")
