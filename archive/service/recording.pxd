@@ -8,6 +8,7 @@ from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.reader cimport LogReader
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -36,6 +37,7 @@ cdef class RecordingWriter:
     cdef readonly int64_t failed_length
     cdef public object failure
     cdef readonly Image image
+    cdef LogReader _reader
     cdef DataFile _file
     cdef Checksum _checksum
     cdef CountersReader _counters

@@ -7,15 +7,14 @@ waits for the agent's control().
 """
 
 from libc.errno cimport EIO
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
 
 from aerolog.archive.files.checksum cimport Checksum
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
-from aerolog.transport.client.image cimport Image, image_block_t
-from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.client.image cimport Image
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     load_acquire_i32,
@@ -26,6 +25,8 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.descriptor cimport end_of_stream_position
+from aerolog.transport.logbuffer.reader cimport block_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -84,6 +85,7 @@ cdef class RecordingWriter:
             )
         self.recording_id = recording_id
         self.image = image
+        self._reader = image.reader
         self.join_position = image.join_position
         self.segment_base = segment_base
         self.segment_offset = image.join_position - segment_base
@@ -107,24 +109,27 @@ cdef class RecordingWriter:
         self, Clock clock, uint8_t* scratch, write_totals_t* totals
     ) noexcept nogil:
         """Write the next block; the bytes of the stream that it took, 0 when there was none."""
-        cdef image_block_t block
+        cdef block_t block
         cdef int32_t length
-        cdef int64_t to_write, written, result, begin, took
+        cdef int64_t behind, to_write, written, result, begin, took
         cdef const uint8_t* source
         if load_acquire_i32(&self._abort):
             store_release_i32(&self._state, WRITER_ENDED)
             return 1
-        length = self.image.native_block(self._block_limit, &block)
+        length = self._reader.block(self._block_limit, &block)
         if length <= 0:
-            if self.image.native_is_closed() or self.image.native_is_end_of_stream():
+            if self._reader.is_closed() or self._reader.position() >= end_of_stream_position(
+                self._reader.log
+            ):
                 store_release_i32(&self._state, WRITER_ENDED)
                 return 1
             return 0
-        source = block.data
+        source = block.address
+        behind = self._reader.position() + length
         to_write = FRAME_HEADER_LENGTH if block.is_padding else length
         if self._checksum is not None and not block.is_padding:
             memcpy(scratch, source, length)
-            self._checksum.stamp_frames(scratch, length)
+            self._checksum.stamp_block(scratch, length)
             source = scratch
         begin = clock.nano_time()
         written = 0
@@ -132,20 +137,20 @@ cdef class RecordingWriter:
             result = self._file.pwrite(
                 source + written, to_write - written, self.segment_offset + written)
             if result <= 0:
-                self.image.native_advance(length)
+                self._reader.advance(behind)
                 return self._fail(<int32_t> -result if result < 0 else EIO, to_write)
             written += result
         if self._sync_level > 0:
             result = self._file.sync(self._sync_level)
             if result < 0:
-                self.image.native_advance(length)
+                self._reader.advance(behind)
                 return self._fail(<int32_t> -result, to_write)
         took = clock.nano_time() - begin
         totals.bytes += to_write
         totals.time_ns += took
         if took > totals.max_time_ns:
             totals.max_time_ns = took
-        self.image.native_advance(length)
+        self._reader.advance(behind)
         self.segment_offset += length
         if self.segment_offset >= self.segment_length:
             # The position is told when the next file is there, as the reference does.
@@ -293,7 +298,7 @@ cdef class RecorderAgent(Agent):
         put_i64(message + 8, writer.recording_id)
         put_i64(message + 16, writer.join_position)
         put_i64(message + 24, position)
-        if self.events.native_offer(message, PROGRESS_LENGTH, 0) > 0:
+        if self.events.appender.append(message, PROGRESS_LENGTH, NULL) > 0:
             writer._last_progress = position
 
     def pending(self) -> list:

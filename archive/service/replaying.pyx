@@ -1,0 +1,408 @@
+"""The data path of replay (spec archive-files 11, archive-protocol 12): segment files to a log.
+
+A reader takes as much of a segment as the publication's window may take, replaces the session and
+stream id of each data frame, and appends the frames as one block; padding is appended as padding.
+What stands in a file is hostile until checked: no length is believed beyond the bytes read. What
+needs Python is a state in which the reader waits for the agent's control().
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from posix.stdlib cimport posix_memalign
+
+from aerolog.archive.files.checksum cimport Checksum
+from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.atomic cimport (
+    get_i32,
+    get_u16,
+    load_acquire_i32,
+    load_acquire_i64,
+    put_i32,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.appender cimport (
+    ADMIN_ACTION,
+    BACK_PRESSURED,
+    CLOSED,
+    NOT_CONNECTED,
+)
+from aerolog.transport.logbuffer.descriptor cimport align_frame, log_is_connected
+from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
+from aerolog.transport.memory.data_file cimport DataFile
+
+INIT = READER_INIT
+CONNECTING = READER_CONNECTING
+REPLAYING = READER_REPLAYING
+SEGMENT_END = READER_SEGMENT_END
+COMPLETE = READER_COMPLETE
+ENDED = READER_ENDED
+FAILED = READER_FAILED
+RELEASED = READER_RELEASED
+
+_FAULTS = {
+    "FAULT_NONE": FAULT_NONE,
+    "FAULT_NO_CONNECTION": FAULT_NO_CONNECTION,
+    "FAULT_UNEXPECTED_END": FAULT_UNEXPECTED_END,
+    "FAULT_CHECKSUM": FAULT_CHECKSUM,
+    "FAULT_READ": FAULT_READ,
+    "FAULT_REFUSED": FAULT_REFUSED,
+    "FAULT_CONTROL": FAULT_CONTROL,
+}
+globals().update(_FAULTS)
+
+cdef enum:
+    HEADER_LENGTH = 32
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 12
+    STREAM_ID_OFFSET = 16
+    TYPE_PAD = 0
+    TYPE_DATA = 1
+    BUFFER_ALIGNMENT = 4096
+
+
+cdef class ReplayReader:
+    """Sends one recording's frames through one publication.
+
+    Args:
+        recording_id: names the segments.
+        publication: starts at ``start_position``, with the recording's terms.
+        start_position: of the first frame to send.
+        replay_limit: the replay is complete when its position is there.
+        stop_position: what is readable now; grows with the limit counter.
+        segment_base: position at the start of the segment of ``start_position``.
+        segment_length: bytes of each segment.
+        term_length: bytes of each term.
+        read_length: bytes of a read at most, at least the recording's mtu.
+        deadline_ns: monotonic time until which a subscriber must be there.
+        checksum: that the frames' session ids hold, None when they are session ids.
+        counters: of the driver.
+        limit_counter_id: counter that tells the readable position, -1 for none.
+    """
+
+    def __cinit__(
+        self,
+        int64_t recording_id,
+        ExclusivePublication publication not None,
+        *,
+        int64_t start_position,
+        int64_t replay_limit,
+        int64_t stop_position,
+        int64_t segment_base,
+        int64_t segment_length,
+        int32_t term_length,
+        int32_t read_length,
+        int64_t deadline_ns,
+        Checksum checksum,
+        CountersReader counters not None,
+        int32_t limit_counter_id,
+    ):
+        if not 0 <= start_position - segment_base < segment_length:
+            raise ValueError(f"position {start_position} is not in the segment at {segment_base}")
+        self.recording_id = recording_id
+        self.publication = publication
+        self._appender = publication.exclusive
+        self.start_position = start_position
+        self.replay_position = start_position
+        self.replay_limit = replay_limit
+        self.stop_position = stop_position
+        self.segment_base = segment_base
+        self.segment_length = segment_length
+        self.term_length = term_length
+        self.term_offset = <int32_t> (start_position & (term_length - 1))
+        self.deadline_ns = deadline_ns
+        self._read_length = read_length
+        self._checksum = checksum
+        self._counters = counters
+        self._limit_id = limit_counter_id
+        if limit_counter_id >= 0:
+            self._limit = counters.value_address(limit_counter_id)
+            if self._limit == NULL:
+                raise ValueError(f"no counter {limit_counter_id}")
+            self._limit_registration_id = counters.registration_of(limit_counter_id)
+
+    cdef int32_t state_of(self) noexcept nogil:
+        return load_acquire_i32(&self._state)
+
+    cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t state = self.state_of()
+        if state == READER_INIT:
+            return now_ns >= self._retry_ns or load_acquire_i32(&self._abort) != 0
+        return state != READER_CONNECTING and state != READER_REPLAYING
+
+    cdef int32_t _end(self, int32_t ending) noexcept nogil:
+        self.ending = ending
+        store_release_i32(&self._state, ending)
+        return 1
+
+    cdef int32_t _fault(self, int32_t fault, int64_t position, int64_t detail) noexcept nogil:
+        self.fault = fault
+        self.fault_position = position
+        self.fault_detail = detail
+        return self._end(READER_FAILED)
+
+    cdef int32_t step(
+        self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
+        read_totals_t* totals
+    ) noexcept nogil:
+        """Send the next block; 0 when there was nothing to do."""
+        cdef int64_t length, available, batch, begin, took
+        cdef int64_t padding = 0
+        if load_acquire_i32(&self._abort):
+            return self._end(READER_ENDED)
+        if not log_is_connected(self._appender.log):
+            if self.state_of() == READER_REPLAYING:
+                return self._end(READER_ENDED)
+            if now_ns > self.deadline_ns:
+                return self._fault(FAULT_NO_CONNECTION, self.replay_position, 0)
+            return 0
+        if self.state_of() == READER_CONNECTING:
+            store_release_i32(&self._state, READER_REPLAYING)
+        if self.start_position == self.stop_position and self.replay_limit == 0:
+            return self._end(READER_COMPLETE)
+        if self._limit != NULL and self.replay_position >= self.stop_position:
+            if not self._extend_limit():
+                return 1 if self.state_of() != READER_REPLAYING else 0
+        if self.term_offset == self.term_length:
+            self.term_offset = 0
+            if self.replay_position - self.segment_base >= self.segment_length:
+                store_release_i32(&self._state, READER_SEGMENT_END)
+                return 1
+        if self._appender.position() >= self._appender.position_limit():
+            return 0
+        length = min(self.stop_position - self.replay_position, self.term_length - self.term_offset)
+        length = min(length, self._read_length, capacity)
+        if length <= 0:
+            return 0
+        begin = clock.nano_time()
+        available = self._file.pread(buffer, length, self.replay_position - self.segment_base)
+        took = clock.nano_time() - begin
+        if available < 0:
+            return self._fault(FAULT_READ, self.replay_position, -available)
+        totals.bytes += length
+        totals.time_ns += took
+        if took > totals.max_time_ns:
+            totals.max_time_ns = took
+        batch = self._collect(buffer, available, &padding)
+        if batch < 0:
+            return 1
+        return self._send(buffer, batch, padding)
+
+    cdef bint _extend_limit(self) noexcept nogil:
+        """Read the limit counter again; True when there is more to send."""
+        cdef int64_t old_stop = self.stop_position
+        cdef int64_t value = load_acquire_i64(self._limit)
+        cdef bint is_same = (
+            self._counters.registration_of(self._limit_id) == self._limit_registration_id)
+        if is_same and self._counters.state(self._limit_id) == COUNTER_ALLOCATED:
+            if value > old_stop:
+                self.stop_position = value
+        else:
+            # The counter is gone: what it said last is where the recording ended.
+            if is_same:
+                self.replay_limit = min(self.replay_limit, max(old_stop, value))
+                self.stop_position = max(old_stop, value)
+            else:
+                self.replay_limit = min(self.replay_limit, old_stop)
+            self._limit = NULL
+        if self.replay_position >= self.replay_limit:
+            self._end(READER_COMPLETE)
+            return False
+        return self.stop_position > old_stop
+
+    cdef int64_t _collect(
+        self, uint8_t* buffer, int64_t available, int64_t* padding
+    ) noexcept nogil:
+        """Make the whole frames at the start of a read ready to send.
+
+        Their length is returned, that of a padding frame behind them goes to *padding, -1 is
+        returned when the recording cannot go on.
+        """
+        cdef int64_t offset = 0
+        cdef int64_t wanted = self.replay_limit - self.replay_position
+        cdef int64_t aligned
+        cdef int32_t frame_length, computed, recorded
+        cdef int frame_type
+        while offset < available and offset < wanted:
+            if available - offset < HEADER_LENGTH:
+                break
+            frame_length = get_i32(buffer + offset)
+            aligned = align_frame(frame_length)
+            if frame_length < HEADER_LENGTH or aligned > (
+                self.term_length - self.term_offset - offset
+            ):
+                self._fault(FAULT_UNEXPECTED_END, self.replay_position + offset, frame_length)
+                return -1
+            frame_type = get_u16(buffer + offset + TYPE_OFFSET)
+            if frame_type == TYPE_PAD:
+                padding[0] = frame_length
+                break
+            if frame_type != TYPE_DATA or aligned > available - offset:
+                break
+            if self._checksum is not None:
+                recorded = get_i32(buffer + offset + SESSION_ID_OFFSET)
+                computed = self._checksum.compute_native(
+                    buffer + offset + HEADER_LENGTH, aligned - HEADER_LENGTH)
+                if recorded != computed:
+                    self.fault_computed = computed
+                    self._fault(FAULT_CHECKSUM, self.replay_position + offset, recorded)
+                    return -1
+            put_i32(buffer + offset + SESSION_ID_OFFSET, self._appender.session_id)
+            put_i32(buffer + offset + STREAM_ID_OFFSET, self._appender.stream_id)
+            offset += aligned
+        return offset
+
+    cdef int32_t _send(self, uint8_t* buffer, int64_t batch, int64_t padding) noexcept nogil:
+        cdef int64_t result
+        cdef int32_t work = 0
+        if batch > 0:
+            result = self._appender.append_block(buffer, batch)
+            if result < 0:
+                return self._refused(result)
+            self.replay_position += batch
+            self.term_offset += <int32_t> batch
+            work = 1
+        if padding > 0:
+            result = self._appender.append_padding(padding - HEADER_LENGTH)
+            if result < 0:
+                return work + self._refused(result)
+            self.replay_position += align_frame(padding)
+            self.term_offset += <int32_t> align_frame(padding)
+            work = 1
+        if work > 0 and self.replay_position >= self.replay_limit:
+            self._end(READER_COMPLETE)
+        return work
+
+    cdef int32_t _refused(self, int64_t result) noexcept nogil:
+        if result == BACK_PRESSURED or result == ADMIN_ACTION:
+            return 0
+        if result == NOT_CONNECTED or result == CLOSED:
+            return self._end(READER_ENDED)
+        return self._fault(FAULT_REFUSED, self.replay_position, result)
+
+    @property
+    def state(self) -> int:
+        """One of INIT, CONNECTING, REPLAYING, SEGMENT_END, COMPLETE, ENDED, FAILED, RELEASED."""
+        return self.state_of()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the conductor asked for the end."""
+        return load_acquire_i32(&self._abort) != 0
+
+    def abort(self) -> None:
+        """Ask for the end; from any thread."""
+        store_release_i32(&self._abort, 1)
+
+    def open_with(self, DataFile file not None) -> None:
+        """Go on with the segment of the start position, as soon as somebody listens."""
+        self._file = file
+        store_release_i32(&self._state, READER_CONNECTING)
+
+    def next_segment(self, DataFile file not None) -> None:
+        """Go on with the next segment."""
+        self._file = file
+        self.segment_base += self.segment_length
+        store_release_i32(&self._state, READER_REPLAYING)
+
+    def wait_until(self, time_ns: int) -> None:
+        """Ask for control not before a monotonic time, while in INIT."""
+        self._retry_ns = time_ns
+
+    def fail(self, failure, code: int = 0) -> None:
+        """End with an error that control code met, and the code to answer."""
+        self.failure = failure
+        self.failure_code = code
+        self._fault(FAULT_CONTROL, self.replay_position, 0)
+
+    def end(self) -> None:
+        """End as an aborted replay does."""
+        self._end(READER_ENDED)
+
+    def take_file(self):
+        """The open file, which the caller closes; None when there is none."""
+        file, self._file = self._file, None
+        return file
+
+    def mark_released(self) -> None:
+        """The replayer's last word: the conductor may let go of this object."""
+        store_release_i32(&self._state, READER_RELEASED)
+
+
+cdef class ReplayerAgent(Agent):
+    """Turns all readers; what needs Python is left to ``control`` of the subclass.
+
+    Args:
+        table: where the conductor puts readers.
+        doorbell: rung when a reader has been released or has an answer to send.
+        clock: for the time that reads take.
+        buffer_length: bytes of a read at most.
+        counters: of the driver.
+        total_bytes_id: counter of bytes asked from files, as the next two.
+        total_time_id: nanoseconds spent in reads.
+        max_time_id: nanoseconds of the longest read.
+    """
+
+    def __init__(
+        self,
+        SessionTable table not None,
+        Doorbell doorbell not None,
+        Clock clock not None,
+        *,
+        int64_t buffer_length,
+        CountersReader counters not None,
+        int32_t total_bytes_id,
+        int32_t total_time_id,
+        int32_t max_time_id,
+    ):
+        super().__init__("archive-replayer")
+        self.table = table
+        self.doorbell = doorbell
+        self.clock = clock
+        self._counters = counters
+        self._total_bytes = counters.value_address(total_bytes_id)
+        self._total_time = counters.value_address(total_time_id)
+        self._max_time = counters.value_address(max_time_id)
+        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
+            raise ValueError("a counter id of the replayer is out of range")
+        if self._buffer != NULL:
+            raise RuntimeError("already initialised")
+        if posix_memalign(<void**> &self._buffer, BUFFER_ALIGNMENT, buffer_length):
+            raise MemoryError()
+        self.buffer_length = buffer_length
+
+    def __dealloc__(self) -> None:
+        free(self._buffer)
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t index, state, work = 0
+        cdef int64_t before = self._totals.bytes
+        cdef void* pointer
+        for index in range(self.table.limit()):
+            pointer = self.table.at(index)
+            if pointer == NULL:
+                continue
+            state = (<ReplayReader> pointer).state_of()
+            if state == READER_CONNECTING or state == READER_REPLAYING:
+                if (<ReplayReader> pointer).step(
+                    now_ns, self.clock, self._buffer, self.buffer_length, &self._totals
+                ) > 0:
+                    work += 1
+            if (<ReplayReader> pointer).needs_control(now_ns):
+                self.control_due = True
+        if self._totals.bytes != before:
+            store_release_i64(self._total_bytes, self._totals.bytes)
+            store_release_i64(self._total_time, self._totals.time_ns)
+            store_release_i64(self._max_time, self._totals.max_time_ns)
+        return work
+
+    def pending(self, int64_t now_ns) -> list:
+        """Slots and readers that wait for Python."""
+        return [
+            (index, reader)
+            for index, reader in self.table.sessions()
+            if (<ReplayReader> reader).needs_control(now_ns)
+        ]
