@@ -1,0 +1,85 @@
+"""The other ways to install: editable, from the source distribution, on other interpreters."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+OTHERS = ("3.12", "3.13")
+SMOKE = ("tests/unit/memory", "tests/unit/logbuffer", "tests/unit/concurrent", "tests/unit/config")
+pytestmark = pytest.mark.timeout(600)
+
+
+def find_python(version: str) -> str | None:
+    """An interpreter of that version that really runs: on the path or a version manager's."""
+    home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates = [shutil.which(f"python{version}")]
+    candidates += [str(path) for path in sorted(home.glob(f"versions/{version}.*/bin/python"))]
+    for candidate in filter(None, candidates):
+        asked = subprocess.run(
+            [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if asked.returncode == 0 and asked.stdout.strip() == version:
+            return candidate
+    return None
+
+
+def test_the_source_distribution_builds_and_holds_what_a_build_needs(source, call, tmp_path):
+    call(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation", "-o", tmp_path, source)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    tracked = subprocess.check_output(
+        ["git", "ls-files", "*.pyx", "*.pxd", "*.pyi", "native/*.h"], cwd=CHECKOUT, text=True
+    )
+    for name in tracked.split():
+        inside = name if name.startswith(("native/", "python/")) else f"python/aerolog/{name}"
+        assert inside in names, f"{inside} is not in the source distribution"
+    assert not [name for name in names if name.endswith((".so", ".c"))]
+    unpacked = tmp_path / "unpacked"
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    (root,) = unpacked.iterdir()
+    listed = call(sys.executable, "setup.py", "--name", "--version", cwd=root).split()
+    assert listed[-2] == "aerolog"
+
+
+def test_an_editable_install_runs_from_the_checkout(source, call, tmp_path):
+    call(sys.executable, "-m", "venv", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    call(python, "-m", "pip", "install", "-q", "-e", source)
+    where = call(
+        python,
+        "-c",
+        "import aerolog.transport.concurrent.clock as c; print(c.__file__, c.Clock.__module__)",
+        cwd=tmp_path,
+    ).split()
+    assert Path(where[0]).resolve().is_relative_to(source.resolve())
+    assert where[1] == "aerolog.transport.concurrent.clock"
+    site = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    added = {path.name for path in site.iterdir()} - {"pip", "setuptools", "pkg_resources"}
+    ours = {name for name in added if not name.startswith(("pip-", "setuptools-", "_distutils"))}
+    assert all("aerolog" in name for name in ours - {"distutils-precedence.pth"}), ours
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_the_wheel_builds_and_works_on_another_python(version, source, call, tmp_path):
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"no Python {version} on this machine")
+    call(python, "-m", "venv", tmp_path / "venv")
+    inside = tmp_path / "venv" / "bin" / "python"
+    call(inside, "-m", "pip", "install", "-q", source)
+    call(inside, "-m", "pip", "install", "-q", "pytest", "pytest-timeout", "pytest-asyncio")
+    call(inside, "-m", "pip", "install", "-q", "hypothesis")
+    tests = [path for path in SMOKE if (CHECKOUT / path).is_dir()]
+    output = call(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CHECKOUT)
+    assert " passed" in output
