@@ -1,0 +1,57 @@
+"""What a failed command is answered with: code and text (spec cnc-and-commands 11.2)."""
+
+from __future__ import annotations
+
+import errno
+
+from aerolog.transport.errors import (
+    ChannelUriError,
+    ConfigurationError,
+    ControlProtocolError,
+    ErrorCode,
+    StorageSpaceError,
+)
+
+ILLEGAL_STATE = "java.lang.IllegalStateException"
+ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+NUMBER_FORMAT = "java.lang.NumberFormatException"
+CONFIGURATION_EXCEPTION = "io.aeron.exceptions.ConfigurationException"
+
+
+class CommandError(ControlProtocolError):
+    """A refusal whose whole text is given, with the class name that the reference puts first.
+
+    Attributes:
+        quiet: answered, but neither counted nor logged.
+    """
+
+    def __init__(self, code: ErrorCode, text: str, *, quiet: bool = False) -> None:
+        super().__init__(code, text)
+        self.quiet = quiet
+
+
+def invalid_channel(message: str) -> ControlProtocolError:
+    """A parameter that the driver itself refuses."""
+    return ControlProtocolError(ErrorCode.INVALID_CHANNEL, message)
+
+
+def generic(reference_type: str, message: str) -> CommandError:
+    """A failure that has no code of its own; the reference names the class of its exception."""
+    return CommandError(ErrorCode.GENERIC_ERROR, f"{reference_type} : {message}")
+
+
+def answer_to(error: BaseException) -> tuple[ErrorCode, str]:
+    """Code and text of the ON_ERROR that a failure is answered with."""
+    if isinstance(error, CommandError):
+        return error.code, error.message
+    if isinstance(error, ControlProtocolError):
+        return error.code, f"ERROR - {error.message}"
+    if isinstance(error, ChannelUriError):
+        return ErrorCode.INVALID_CHANNEL, f"{error.reference_type}: {error.reference_message}"
+    if isinstance(error, ConfigurationError):
+        return ErrorCode.GENERIC_ERROR, f"{error.reference_type} : {error.reference_message}"
+    if isinstance(error, StorageSpaceError):
+        return ErrorCode.STORAGE_SPACE, f"ERROR - {error}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return ErrorCode.STORAGE_SPACE, f"{type(error).__name__} : {error}"
+    return ErrorCode.GENERIC_ERROR, f"{type(error).__name__} : {error}"

@@ -1,0 +1,421 @@
+"""The media driver's configuration properties (spec configuration 5), read through Settings."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.transport.concurrent.idle import ALIASES
+from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aerolog.transport.config.sources import Properties
+
+_S: Final = 1_000_000_000
+_MS: Final = 1_000_000
+_K: Final = 1024
+_M: Final = 1024 * _K
+_G: Final = 1024 * _M
+
+_DRIVER: Final = "io.aeron.driver."
+
+# Built-in implementations: accepted text -> what it stands for.
+_MODES: Final = {mode: mode for mode in ("DEDICATED", "SHARED_NETWORK", "SHARED", "INVOKER")}
+# The text itself is kept: an idle strategy is made per agent, of name and arguments.
+_IDLE: Final = {name: name for name in ALIASES}
+_TERMINATION: Final = {
+    "deny": "deny",
+    "allow": "allow",
+    _DRIVER + "DefaultDenyTerminationValidator": "deny",
+    _DRIVER + "DefaultAllowTerminationValidator": "allow",
+}
+_UNICAST_FLOW_CONTROL: Final = {
+    "unicast_max": "unicast_max",
+    "aeron_unicast_flow_control_strategy_supplier": "unicast_max",
+    _DRIVER + "DefaultUnicastFlowControlSupplier": "unicast_max",
+}
+_MULTICAST_FLOW_CONTROL: Final = {
+    "multicast_max": "multicast_max",
+    "multicast_min": "multicast_min",
+    "multicast_tagged": "multicast_tagged",
+    "aeron_max_multicast_flow_control_strategy_supplier": "multicast_max",
+    "aeron_min_flow_control_strategy_supplier": "multicast_min",
+    "aeron_tagged_flow_control_strategy_supplier": "multicast_tagged",
+    _DRIVER + "DefaultMulticastFlowControlSupplier": "multicast_max",
+    _DRIVER + "MaxMulticastFlowControlSupplier": "multicast_max",
+    _DRIVER + "MinMulticastFlowControlSupplier": "multicast_min",
+    _DRIVER + "TaggedMulticastFlowControlSupplier": "multicast_tagged",
+}
+_CONGESTION_CONTROL: Final = {
+    "default": "default",
+    "static": "static",
+    "cubic": "cubic",
+    "aeron_static_window_congestion_control_strategy_supplier": "static",
+    "aeron_cubic_congestion_control_strategy_supplier": "cubic",
+    _DRIVER + "DefaultCongestionControlSupplier": "default",
+    _DRIVER + "StaticWindowCongestionControlSupplier": "static",
+    _DRIVER + "ext.CubicCongestionControlSupplier": "cubic",
+}
+
+_add: Final = Declare()
+
+# Directory, life cycle, diagnostics (5.1)
+DIR = _add.text(
+    "aeron.dir", None, "directory of the driver; a default per user when empty", keyword="dir"
+)
+DRIVER_TIMEOUT = _add.millis(
+    "aeron.driver.timeout", 10_000, "age of a heartbeat above which another driver counts as dead"
+)
+DIR_WARN_IF_EXISTS = _add.boolean(
+    "aeron.dir.warn.if.exists", False, "say so on stderr when the directory exists at start"
+)
+DIR_DELETE_ON_START = _add.boolean(
+    "aeron.dir.delete.on.start",
+    False,
+    "delete an existing directory without looking for a live driver",
+)
+DIR_DELETE_ON_SHUTDOWN = _add.boolean(
+    "aeron.dir.delete.on.shutdown", False, "delete the directory on close"
+)
+PRINT_CONFIGURATION = _add.boolean(
+    "aeron.print.configuration", False, "print the configuration at start"
+)
+ENABLE_EXPERIMENTAL_FEATURES = _add.boolean(
+    "aeron.enable.experimental.features", False, "no feature is gated by it", any_case=True
+)
+PERFORM_STORAGE_CHECKS = _add.boolean(
+    "aeron.perform.storage.checks", True, "check free space before a log is created"
+)
+LOW_FILE_STORE_WARNING_THRESHOLD = _add.size(
+    "aeron.low.file.store.warning.threshold",
+    160 * _M,
+    "warn in the error log at or below this free space",
+)
+DRIVER_TERMINATION_VALIDATOR = _add.choice(
+    "aeron.driver.termination.validator",
+    "deny",
+    _TERMINATION,
+    "whether a terminate command is obeyed",
+    keyword="termination_validator",
+)
+
+# Buffers (5.2)
+CONDUCTOR_BUFFER_LENGTH = _add.size(
+    "aeron.conductor.buffer.length",
+    _M + 768,
+    "to-driver ring buffer: power of two + 768",
+    low=_M + 768,
+)
+CLIENTS_BUFFER_LENGTH = _add.size(
+    "aeron.clients.buffer.length",
+    _M + 128,
+    "to-clients broadcast buffer: power of two + 128",
+    low=_M + 128,
+    keyword="to_clients_buffer_length",
+)
+COUNTERS_BUFFER_LENGTH = _add.size(
+    "aeron.counters.buffer.length",
+    8 * _M,
+    "counter values",
+    low=_M,
+    high=500 * _M,
+    keyword="counters_buffer_length",
+)
+ERROR_BUFFER_LENGTH = _add.size(
+    "aeron.error.buffer.length", 4 * _M, "distinct error log", low=4 * _M
+)
+LOSS_REPORT_BUFFER_LENGTH = _add.size(
+    "aeron.loss.report.buffer.length", _M, "loss report, rounded up to the page size"
+)
+FILE_PAGE_SIZE = _add.size(
+    "aeron.file.page.size", 4 * _K, "alignment of files, a power of two", low=4 * _K, high=_G
+)
+TERM_BUFFER_LENGTH = _add.size(
+    "aeron.term.buffer.length", 16 * _M, "term length of network publications"
+)
+IPC_TERM_BUFFER_LENGTH = _add.size(
+    "aeron.ipc.term.buffer.length", 64 * _M, "term length of IPC publications"
+)
+TERM_BUFFER_SPARSE_FILE = _add.boolean(
+    "aeron.term.buffer.sparse.file", True, "logs take room on disk as they are used"
+)
+PUBLICATION_TERM_WINDOW_LENGTH = _add.size(
+    "aeron.publication.term.window.length",
+    0,
+    "window of network publications, 0 for half a term",
+    high=_G,
+)
+IPC_PUBLICATION_TERM_WINDOW_LENGTH = _add.size(
+    "aeron.ipc.publication.term.window.length",
+    0,
+    "window of IPC publications, 0 for half a term",
+    high=_G,
+)
+MTU_LENGTH = _add.size("aeron.mtu.length", 1408, "largest datagram of network publications")
+IPC_MTU_LENGTH = _add.size("aeron.ipc.mtu.length", 1408, "largest frame of IPC publications")
+RCV_INITIAL_WINDOW_LENGTH = _add.size(
+    "aeron.rcv.initial.window.length", 128 * _K, "initial receiver window"
+)
+SOCKET_SO_RCVBUF = _add.size(
+    "aeron.socket.so_rcvbuf", 128 * _K, "socket receive buffer, 0 for the system's"
+)
+SOCKET_SO_SNDBUF = _add.size("aeron.socket.so_sndbuf", 0, "socket send buffer, 0 for the system's")
+SOCKET_MULTICAST_TTL = _add.integer(
+    "aeron.socket.multicast.ttl", 0, "multicast time to live, 0 for the system's"
+)
+
+# Timers and liveness (5.3)
+TIMER_INTERVAL = _add.duration("aeron.timer.interval", _S, "period of the conductor's housekeeping")
+CLIENT_LIVENESS_TIMEOUT = _add.duration(
+    "aeron.client.liveness.timeout", 10 * _S, "a client without keepalive for so long is dead"
+)
+PUBLICATION_UNBLOCK_TIMEOUT = _add.duration(
+    "aeron.publication.unblock.timeout", 15 * _S, "an abandoned claim is released after so long"
+)
+PUBLICATION_CONNECTION_TIMEOUT = _add.duration(
+    "aeron.publication.connection.timeout", 5 * _S, "no status message for so long: not connected"
+)
+PUBLICATION_LINGER_TIMEOUT = _add.duration(
+    "aeron.publication.linger.timeout", 5 * _S, "time that a drained network publication is kept"
+)
+IMAGE_LIVENESS_TIMEOUT = _add.duration(
+    "aeron.image.liveness.timeout", 10 * _S, "an image without data for so long is removed"
+)
+RCV_STATUS_MESSAGE_TIMEOUT = _add.duration(
+    "aeron.rcv.status.message.timeout", 200 * _MS, "longest interval between status messages"
+)
+SEND_TO_STATUS_POLL_RATIO = _add.integer(
+    "aeron.send.to.status.poll.ratio", 6, "sends per poll for status messages"
+)
+COUNTERS_FREE_TO_REUSE_TIMEOUT = _add.duration(
+    "aeron.counters.free.to.reuse.timeout", _S, "a freed counter id rests for so long"
+)
+UNTETHERED_WINDOW_LIMIT_TIMEOUT = _add.duration(
+    "aeron.untethered.window.limit.timeout",
+    5 * _S,
+    "lag of an untethered subscriber that is tolerated",
+)
+UNTETHERED_LINGER_TIMEOUT = _add.duration(
+    "aeron.untethered.linger.timeout",
+    -1,
+    "time it then has to drain, -1 for the window limit timeout",
+    low=-1,
+)
+UNTETHERED_RESTING_TIMEOUT = _add.duration(
+    "aeron.untethered.resting.timeout", 10 * _S, "time it rests before it joins again"
+)
+DRIVER_RESOURCE_FREE_LIMIT = _add.integer(
+    "aeron.driver.resource.free.limit", 10, "logs deleted per conductor cycle"
+)
+DRIVER_CONDUCTOR_CYCLE_THRESHOLD = _add.duration(
+    "aeron.driver.conductor.cycle.threshold", 100 * _MS, "longer conductor cycles are counted"
+)
+DRIVER_SENDER_CYCLE_THRESHOLD = _add.duration(
+    "aeron.driver.sender.cycle.threshold", 100 * _MS, "longer sender cycles are counted"
+)
+DRIVER_RECEIVER_CYCLE_THRESHOLD = _add.duration(
+    "aeron.driver.receiver.cycle.threshold", 100 * _MS, "longer receiver cycles are counted"
+)
+NAME_RESOLVER_THRESHOLD = _add.duration(
+    "aeron.name.resolver.threshold",
+    5 * _S,
+    "longer name resolutions are counted",
+    env="AERON_DRIVER_NAME_RESOLVER_THRESHOLD",
+)
+
+# Loss, flow and congestion control (5.4)
+NAK_UNICAST_DELAY = _add.duration(
+    "aeron.nak.unicast.delay", 1000, "delay of a request for retransmission", low=1000
+)
+NAK_UNICAST_RETRY_DELAY_RATIO = _add.size(
+    "aeron.nak.unicast.retry.delay.ratio", 100, "its retry delay, in multiples of the delay", low=1
+)
+NAK_MULTICAST_GROUP_SIZE = _add.integer(
+    "aeron.nak.multicast.group.size", 10, "estimated size of a multicast group"
+)
+NAK_MULTICAST_MAX_BACKOFF = _add.duration(
+    "aeron.nak.multicast.max.backoff", 10 * _MS, "longest backoff in a multicast group"
+)
+RETRANSMIT_UNICAST_DELAY = _add.duration(
+    "aeron.retransmit.unicast.delay", 0, "delay of a retransmission"
+)
+RETRANSMIT_UNICAST_LINGER = _add.duration(
+    "aeron.retransmit.unicast.linger", 10 * _MS, "a repeated request within so long is ignored"
+)
+MAX_RESEND = _add.integer("aeron.max.resend", 16, "retransmissions at a time, 1 to 256")
+UNICAST_FLOWCONTROL_SUPPLIER = _add.choice(
+    "aeron.unicast.FlowControl.supplier",
+    "unicast_max",
+    _UNICAST_FLOW_CONTROL,
+    "flow control of unicast publications",
+)
+MULTICAST_FLOWCONTROL_SUPPLIER = _add.choice(
+    "aeron.multicast.FlowControl.supplier",
+    "multicast_max",
+    _MULTICAST_FLOW_CONTROL,
+    "flow control of multicast publications",
+)
+UNICAST_FLOW_CONTROL_RRWM = _add.integer(
+    "aeron.unicast.flow.control.rrwm",
+    16,
+    "retransmission limit in receiver windows, unicast",
+    low=1,
+)
+MULTICAST_FLOW_CONTROL_RRWM = _add.integer(
+    "aeron.multicast.flow.control.rrwm",
+    4,
+    "retransmission limit in receiver windows, multicast",
+    low=1,
+)
+FLOW_CONTROL_GROUP_TAG = _add.long(
+    "aeron.flow.control.group.tag", -1, "tag that tagged flow control requires"
+)
+FLOW_CONTROL_GROUP_MIN_SIZE = _add.integer(
+    "aeron.flow.control.group.min.size", 0, "receivers needed before it counts as connected"
+)
+FLOW_CONTROL_RECEIVER_TIMEOUT = _add.duration(
+    "aeron.flow.control.receiver.timeout", 5 * _S, "a silent receiver is dropped after so long"
+)
+RECEIVER_GROUP_TAG = _add.long("aeron.receiver.group.tag", None, "tag sent in status messages")
+RECEIVER_GROUP_CONSIDERATION = _add.inferable(
+    "aeron.receiver.group.consideration", "whether receivers are members of a group"
+)
+CONGESTIONCONTROL_SUPPLIER = _add.choice(
+    "aeron.CongestionControl.supplier",
+    "default",
+    _CONGESTION_CONTROL,
+    "congestion control of images",
+)
+REJOIN_STREAM = _add.boolean(
+    "aeron.rejoin.stream", True, "a lost image is joined again", any_case=True
+)
+RELIABLE_STREAM = _add.boolean("aeron.reliable.stream", True, "gaps are asked for")
+TETHER_SUBSCRIPTIONS = _add.boolean(
+    "aeron.tether.subscriptions", True, "subscribers hold publishers back"
+)
+SPIES_SIMULATE_CONNECTION = _add.boolean(
+    "aeron.spies.simulate.connection", False, "spies count as receivers"
+)
+PUBLICATION_RESERVED_SESSION_ID_LOW = _add.integer(
+    "aeron.publication.reserved.session.id.low", -1, "lowest session id never handed out"
+)
+PUBLICATION_RESERVED_SESSION_ID_HIGH = _add.integer(
+    "aeron.publication.reserved.session.id.high", 1000, "highest session id never handed out"
+)
+DRIVER_STREAM_SESSION_LIMIT = _add.integer(
+    "aeron.driver.stream.session.limit", 2**31 - 1, "sessions per stream and receive endpoint"
+)
+
+# Threads (5.5)
+THREADING_MODE = _add.choice(
+    "aeron.threading.mode", "DEDICATED", _MODES, "which agents share a thread"
+)
+CONDUCTOR_IDLE_STRATEGY = _add.choice(
+    "aeron.conductor.idle.strategy", "backoff", _IDLE, "what the conductor thread does without work"
+)
+SENDER_IDLE_STRATEGY = _add.choice(
+    "aeron.sender.idle.strategy", "backoff", _IDLE, "what the sender thread does without work"
+)
+RECEIVER_IDLE_STRATEGY = _add.choice(
+    "aeron.receiver.idle.strategy", "backoff", _IDLE, "what the receiver thread does without work"
+)
+SHAREDNETWORK_IDLE_STRATEGY = _add.choice(
+    "aeron.sharednetwork.idle.strategy",
+    "backoff",
+    _IDLE,
+    "what the sharednetwork thread does without work",
+)
+SHARED_IDLE_STRATEGY = _add.choice(
+    "aeron.shared.idle.strategy", "backoff", _IDLE, "what the shared thread does without work"
+)
+CONDUCTOR_IDLE_STRATEGY_INIT_ARGS = _add.text(
+    "aeron.conductor.idle.strategy.init.args", None, "arguments of the conductor idle strategy"
+)
+SENDER_IDLE_STRATEGY_INIT_ARGS = _add.text(
+    "aeron.sender.idle.strategy.init.args", None, "arguments of the sender idle strategy"
+)
+RECEIVER_IDLE_STRATEGY_INIT_ARGS = _add.text(
+    "aeron.receiver.idle.strategy.init.args", None, "arguments of the receiver idle strategy"
+)
+SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS = _add.text(
+    "aeron.sharednetwork.idle.strategy.init.args",
+    None,
+    "arguments of the sharednetwork idle strategy",
+)
+SHARED_IDLE_STRATEGY_INIT_ARGS = _add.text(
+    "aeron.shared.idle.strategy.init.args", None, "arguments of the shared idle strategy"
+)
+CONDUCTOR_CPU_AFFINITY = _add.integer(
+    "aeron.conductor.cpu.affinity", -1, "CPU of the conductor thread, -1 for any", low=-1, high=255
+)
+SENDER_CPU_AFFINITY = _add.integer(
+    "aeron.sender.cpu.affinity", -1, "CPU of the sender thread, -1 for any", low=-1, high=255
+)
+RECEIVER_CPU_AFFINITY = _add.integer(
+    "aeron.receiver.cpu.affinity", -1, "CPU of the receiver thread, -1 for any", low=-1, high=255
+)
+DRIVER_ASYNC_EXECUTOR_ENABLED = _add.boolean(
+    "aeron.driver.async.executor.enabled",
+    True,
+    "names are resolved off the conductor",
+    any_case=True,
+)
+
+# Names and addresses (5.6)
+DRIVER_RESOLVER_NAME = _add.text(
+    "aeron.driver.resolver.name", None, "name of this driver in the name resolver"
+)
+DRIVER_RESOLVER_INTERFACE = _add.text(
+    "aeron.driver.resolver.interface", None, "address of the name resolver"
+)
+DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR = _add.text(
+    "aeron.driver.resolver.bootstrap.neighbor", None, "first neighbors of the name resolver"
+)
+DRIVER_RERESOLUTION_CHECK_INTERVAL = _add.duration(
+    "aeron.driver.reresolution.check.interval", _S, "period of re-resolution checks"
+)
+SENDER_WILDCARD_PORT_RANGE = _add.port_range(
+    "aeron.sender.wildcard.port.range", "ports for senders"
+)
+RECEIVER_WILDCARD_PORT_RANGE = _add.port_range(
+    "aeron.receiver.wildcard.port.range", "ports for receivers"
+)
+
+PROPERTIES: Final = _add.table
+
+
+def driver_settings(
+    properties: Properties | None = None, keywords: Mapping[str, Any] | None = None
+) -> Settings:
+    """The settings of a driver.
+
+    Args:
+        properties: texts by the reference's names; the environment when None.
+        keywords: stronger ones from Python, named as the properties without ``aeron.``.
+
+    Raises:
+        ConfigurationError: an unknown keyword, or a value that cannot be used.
+    """
+    return Settings(PROPERTIES, properties, keywords)
+
+
+def aeron_dir(settings: Settings) -> str:
+    """The driver's directory, absolute and without links (spec configuration 4)."""
+    return os.path.realpath(settings[DIR] or default_aeron_dir())
+
+
+def default_aeron_dir() -> str:
+    """The directory of a driver that is told none."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "default"
+    shm = Path("/dev/shm")  # noqa: S108 -- the reference's place
+    parent = shm if shm.is_dir() else Path(tempfile.gettempdir())
+    return str(parent / f"aeron-{user}")

@@ -1,0 +1,75 @@
+"""Labels and keys of the counters that belong to a stream (spec counters 3 and 4)."""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+
+MAX_LABEL_LENGTH = 380
+_MAX_KEY_CHANNEL_LENGTH = 92
+_MAX_LABEL_LENGTH_FOR_SUFFIX = 360
+_KEY = struct.Struct("<qiii")
+
+
+class CounterType(IntEnum):
+    """Type ids of the driver's counters."""
+
+    SYSTEM = 0
+    PUBLISHER_LIMIT = 1
+    SENDER_POSITION = 2
+    RECEIVER_HWM = 3
+    SUBSCRIBER_POSITION = 4
+    RECEIVER_POSITION = 5
+    SEND_CHANNEL_STATUS = 6
+    RECEIVE_CHANNEL_STATUS = 7
+    SENDER_LIMIT = 9
+    PER_IMAGE = 10
+    CLIENT_HEARTBEAT = 11
+    PUBLISHER_POSITION = 12
+    SENDER_BPE = 13
+    LOCAL_SOCKET_ADDRESS = 14
+    FLOW_CONTROL_RECEIVERS = 17
+    MDC_DESTINATIONS = 18
+    SENDER_NAKS_RECEIVED = 19
+    RECEIVER_NAKS_SENT = 20
+
+
+def stream_key(registration_id: int, session_id: int, stream_id: int, channel: str) -> bytes:
+    """The key of a stream counter; the channel is cut so that the key fits."""
+    text = channel.encode("ascii", "replace")[:_MAX_KEY_CHANNEL_LENGTH]
+    return _KEY.pack(registration_id, session_id, stream_id, len(text)) + text
+
+
+def stream_label(
+    name: str,
+    registration_id: int,
+    session_id: int,
+    stream_id: int,
+    channel: str,
+    *,
+    join_position: int | None = None,
+) -> str:
+    """The label of a stream counter, at most 380 characters.
+
+    Args:
+        name: such as ``pub-lmt``.
+        registration_id: of the publication, subscription or image.
+        session_id: of the stream.
+        stream_id: of the stream.
+        channel: in full; what does not fit is cut.
+        join_position: where a subscriber starts; left out where the label is long already.
+    """
+    label = f"{name}: {registration_id} {session_id} {stream_id} {channel}"
+    if join_position is not None and len(label) < _MAX_LABEL_LENGTH_FOR_SUFFIX:
+        label += f" @{join_position}"
+    return label[:MAX_LABEL_LENGTH]
+
+
+def heartbeat_key(client_id: int) -> bytes:
+    """The key of a client's heartbeat counter."""
+    return struct.pack("<q", client_id)
+
+
+def heartbeat_label(client_id: int) -> str:
+    """The label of a client's heartbeat counter; the client appends its name to it."""
+    return f"client-heartbeat: id={client_id}"
