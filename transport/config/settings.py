@@ -1,0 +1,288 @@
+"""`Settings`: the values of a table of properties, read from their layers and checked."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from aerolog.transport.config.definition import Infer, Kind, Property
+from aerolog.transport.config.sources import Properties, RawValue
+from aerolog.transport.config.values import (
+    INT32_MAX,
+    INT32_MIN,
+    INT64_MAX,
+    INT64_MIN,
+    duration_to_ns,
+    format_duration,
+    format_size,
+    parse_duration_ns,
+    parse_hex_bytes,
+    parse_port_range,
+    parse_size,
+    size_to_int,
+)
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+T = TypeVar("T")
+
+_NUMBER: Final = re.compile(r"([+-]?)(0[xX]|#|0(?=[0-9]))?([0-9a-fA-F]+)", re.ASCII)
+_NS_PER_MS: Final = 1_000_000
+
+
+class Settings:
+    """The value of every property of a table.
+
+    Attributes:
+        warnings: what was found odd but not refused, a line each; for stderr.
+    """
+
+    def __init__(
+        self,
+        table: Sequence[Property[Any]],
+        properties: Properties | None = None,
+        keywords: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Reads every property.
+
+        Args:
+            table: the properties.
+            properties: their texts; the environment when None.
+            keywords: values by keyword, the strongest. A duration is float or int seconds, a
+                timedelta, or text; with ``_ns`` (or ``_ms``) appended to the keyword an int. None
+                is as if it were not given.
+
+        Raises:
+            ConfigurationError: an unknown keyword, or a value that cannot be used.
+        """
+        self.table = tuple(table)
+        self.warnings: list[str] = []
+        self._values: dict[str, Any] = {}
+        self._sources: dict[str, str] = {}
+        given = _by_property(self.table, keywords or {})
+        layers = Properties.from_environment() if properties is None else properties
+        for prop in self.table:
+            raw = layers.get(prop.name, prop.env)
+            if prop.name in given:
+                keyword, value = given[prop.name]
+                self._set(prop, _from_keyword(prop, keyword, value), f"keyword {keyword}")
+            elif raw is not None:
+                self._set(prop, self._from_text(prop, raw), raw.source)
+            else:
+                self._values[prop.name] = prop.default
+
+    def __getitem__(self, prop: Property[T]) -> T:
+        return cast("T", self._values[prop.name])
+
+    def __iter__(self) -> Iterator[tuple[Property[Any], Any]]:
+        return ((prop, self._values[prop.name]) for prop in self.table)
+
+    def is_given(self, prop: Property[Any]) -> bool:
+        """Whether the value is another than the default because somebody gave it."""
+        return prop.name in self._sources
+
+    def source(self, prop: Property[Any]) -> str:
+        """Where the value comes from, for messages."""
+        return self._sources.get(prop.name, "default")
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        """Name, value as text, and source of every property, in the order of the table."""
+        return [
+            (prop.name, format_value(prop, self._values[prop.name]), self.source(prop))
+            for prop in self.table
+        ]
+
+    def _set(self, prop: Property[Any], value: Any, source: str) -> None:
+        if isinstance(value, int) and not isinstance(value, bool):
+            _check_range(prop, value, source)
+        self._values[prop.name] = value
+        self._sources[prop.name] = source
+
+    def _from_text(self, prop: Property[Any], raw: RawValue) -> Any:
+        try:
+            return _parse(prop, raw)
+        except ConfigurationError as error:
+            if not (prop.lenient or (raw.from_environment and prop.kind is not Kind.NAME)):
+                raise ConfigurationError(
+                    f"{error} ({raw.source})",
+                    reference_type=error.reference_type,
+                    reference_message=error.reference_message,
+                ) from error
+            shown = format_value(prop, prop.default)
+            self.warnings.append(f"{error} ({raw.source}); using default {shown}")
+            return prop.default
+
+
+def format_value(prop: Property[Any], value: Any) -> str:
+    """A value in the text form of its property."""
+    if value is None:
+        return ""
+    if isinstance(value, Infer):
+        return value.value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.hex()
+    if prop.kind is Kind.SIZE:
+        return format_size(value)
+    if prop.kind is Kind.DURATION:
+        return format_duration(value) if value >= 0 else str(value)
+    if prop.kind is Kind.PORT_RANGE:
+        return f"{value[0]} {value[1]}"
+    return str(value)
+
+
+def _by_property(
+    table: Sequence[Property[Any]], keywords: Mapping[str, Any]
+) -> dict[str, tuple[str, Any]]:
+    accepted: dict[str, Property[Any]] = {}
+    for prop in table:
+        accepted.setdefault(prop.keyword, prop)
+        if prop.kind is Kind.DURATION:
+            accepted[prop.keyword + "_ns"] = prop
+        elif prop.kind is Kind.MILLIS:
+            accepted[prop.keyword + "_ms"] = prop
+    given: dict[str, tuple[str, Any]] = {}
+    for keyword, value in keywords.items():
+        found = accepted.get(keyword)
+        if found is None:
+            close = difflib.get_close_matches(keyword, accepted, 3)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+            raise ConfigurationError(f"unknown keyword {keyword!r}{hint}")
+        if value is None:
+            continue
+        if found.name in given:
+            raise ConfigurationError(f"{keyword} and {given[found.name][0]} are the same property")
+        given[found.name] = (keyword, value)
+    return given
+
+
+def _parse(prop: Property[Any], raw: RawValue) -> Any:
+    text = raw.text
+    parser = _PARSERS.get(prop.kind)
+    if parser is not None:
+        return parser(prop.name, text)
+    if prop.kind is Kind.BOOL:
+        return _parse_bool(prop, raw)
+    if prop.kind is Kind.INFERABLE:
+        return _INFERABLE.get(text, Infer.FALSE)
+    if prop.kind is Kind.NAME:
+        return _choose(prop, text)
+    return text
+
+
+def _parse_bool(prop: Property[Any], raw: RawValue) -> bool:
+    if not raw.from_environment:
+        return (raw.text.lower() if prop.any_case else raw.text) == "true"
+    if raw.text.startswith(("1", "on", "true")):
+        return True
+    if raw.text.startswith(("0", "off", "false")):
+        return False
+    raise ConfigurationError(f"{prop.name}: {raw.text!r} is not true, on, 1, false, off or 0")
+
+
+def _choose(prop: Property[Any], text: str) -> str:
+    assert prop.choices is not None
+    chosen = prop.choices.get(text)
+    if chosen is None:
+        accepted = ", ".join(prop.choices)
+        raise ConfigurationError(f"{prop.name}: {text!r} is not built in; accepted are {accepted}")
+    return chosen
+
+
+def _parse_number(name: str, text: str, low: int, high: int) -> int:
+    match = _NUMBER.fullmatch(text)
+    if match is not None and len(text) <= 24:
+        sign, radix, digits = match.groups()
+        base = 10 if radix is None else 8 if radix == "0" else 16
+        try:
+            value = int(sign + digits, base)
+        except ValueError:
+            value = high + 1
+        if low <= value <= high:
+            return value
+    raise ConfigurationError(f"{name}: {text!r} is not a number from {low} to {high}")
+
+
+def _parse_double(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigurationError(f"{name}: {text!r} is not a number") from None
+
+
+def _parse_duration(name: str, text: str) -> int:
+    # -1 is how the reference writes "not set" where a property may be unset.
+    return -1 if text == "-1" else parse_duration_ns(name, text)
+
+
+_INFERABLE: Final = {"infer": Infer.INFER, "true": Infer.TRUE}
+_PARSERS: Final[dict[Kind, Callable[[str, str], Any]]] = {
+    Kind.SIZE: parse_size,
+    Kind.DURATION: _parse_duration,
+    Kind.MILLIS: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
+    Kind.INT: lambda name, text: _parse_number(name, text, INT32_MIN, INT32_MAX),
+    Kind.LONG: lambda name, text: _parse_number(name, text, INT64_MIN, INT64_MAX),
+    Kind.DOUBLE: _parse_double,
+    Kind.HEX: parse_hex_bytes,
+    Kind.PORT_RANGE: parse_port_range,
+}
+
+
+def _from_keyword(prop: Property[Any], keyword: str, value: Any) -> Any:
+    kind = prop.kind
+    if kind in {Kind.DURATION, Kind.MILLIS}:
+        return _duration_keyword(prop, keyword, value)
+    if kind is Kind.SIZE:
+        return size_to_int(keyword, value)
+    if kind is Kind.BOOL and isinstance(value, bool):
+        return value
+    if kind is Kind.INFERABLE and isinstance(value, (bool, Infer)):
+        return Infer("true" if value else "false") if isinstance(value, bool) else value
+    if kind is Kind.DOUBLE and isinstance(value, (int, float)):
+        return float(value)
+    if kind in {Kind.INT, Kind.LONG} and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind is Kind.HEX and isinstance(value, bytes):
+        return value
+    if kind is Kind.PORT_RANGE and isinstance(value, (tuple, list)) and len(value) == 2:
+        return _parse(prop, RawValue(f"{value[0]} {value[1]}", keyword))
+    text = getattr(value, "__fspath__", lambda: value)()
+    if isinstance(text, str):
+        return _parse(prop, RawValue(text, keyword))
+    raise ConfigurationError(f"{keyword}: {value!r} is not {kind.value}")
+
+
+def _duration_keyword(prop: Property[Any], keyword: str, value: Any) -> int:
+    unit_ns = 1 if prop.kind is Kind.DURATION else _NS_PER_MS
+    if keyword != prop.keyword:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigurationError(f"{keyword}: {value!r} is not a whole number")
+        return value
+    if prop.default == -1 and value == -1:
+        return -1
+    if isinstance(value, (str, int, float, timedelta)):
+        return duration_to_ns(keyword, value) // unit_ns
+    raise ConfigurationError(
+        f"{keyword}: {value!r} is not a duration: seconds, a timedelta, or text such as '5s'"
+    )
+
+
+def _check_range(prop: Property[Any], value: int, source: str) -> None:
+    if value == prop.default:
+        return
+    if prop.low is not None and value < prop.low:
+        limit, word = prop.low, "less than the least"
+    elif prop.high is not None and value > prop.high:
+        limit, word = prop.high, "more than the most"
+    else:
+        return
+    raise ConfigurationError(
+        f"{prop.name}={format_value(prop, value)} is {word}, "
+        f"{format_value(prop, limit)} ({source})",
+        reference_type="io.aeron.exceptions.ConfigurationException",
+    )

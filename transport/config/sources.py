@@ -1,0 +1,157 @@
+"""Where properties come from: the environment, ``-Dname=value`` options, and files.
+
+From weakest to strongest: defaults, environment, then options and files in the order in which they
+stand on the command line, then keyword arguments.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.config.definition import environment_name
+from aerolog.transport.config.properties_file import parse_properties
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_ENVIRONMENT_PREFIX: Final = "AERON_"
+_MAX_FILE_LENGTH: Final = 1 << 20
+_URL_TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawValue:
+    """A value as it was given.
+
+    Attributes:
+        text: the value.
+        source: where it stood, for messages: ``-D option``, ``environment AERON_DIR``, a file.
+        from_environment: read by the C driver's rules, which differ for booleans and numbers.
+    """
+
+    text: str
+    source: str
+    from_environment: bool = False
+
+
+class Properties:
+    """Named texts in layers, the strongest last.
+
+    A property is found by its name or by its environment name, whatever the source: the C driver
+    turns every option into an environment variable of its own.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[str, RawValue]] = {}
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Properties:
+        """The ``AERON_*`` variables; an empty one counts as not set."""
+        properties = cls()
+        for variable, text in (os.environ if environ is None else environ).items():
+            if variable.startswith(_ENVIRONMENT_PREFIX) and text:
+                raw = RawValue(text, f"environment {variable}", from_environment=True)
+                properties._values[variable] = (variable, raw)
+        return properties
+
+    @classmethod
+    def from_command_line(
+        cls, arguments: Sequence[str], environ: Mapping[str, str] | None = None
+    ) -> Properties:
+        """Environment, then ``-Dname=value`` and files in the order of the arguments.
+
+        Raises:
+            ConfigurationError: an option that is neither, or a file that cannot be read.
+        """
+        properties = cls.from_environment(environ)
+        for argument in arguments:
+            if argument.startswith("-D"):
+                properties.define(argument[2:])
+            elif argument.startswith("-"):
+                raise ConfigurationError(
+                    f"unknown option {argument!r}: -Dname=value and properties files are accepted"
+                )
+            else:
+                properties.load(argument)
+        return properties
+
+    def define(self, definition: str) -> None:
+        """Adds ``name=value``, as after ``-D``.
+
+        Raises:
+            ConfigurationError: no ``=`` and no ``:``, or no name.
+        """
+        pairs = list(parse_properties(definition))
+        if len(pairs) != 1 or not pairs[0].name or not pairs[0].has_separator:
+            raise ConfigurationError(f"malformed define: {definition}: expected name=value")
+        self.set(pairs[0].name, pairs[0].value, f"-D{pairs[0].name}")
+
+    def load(self, source: str | os.PathLike[str]) -> None:
+        """Adds the properties of a file, given by path or by a file:, http: or https: URL.
+
+        Raises:
+            ConfigurationError: it cannot be read.
+        """
+        where = os.fspath(source)
+        for pair in parse_properties(_read(where)):
+            self.set(pair.name, pair.value, f"{where}:{pair.line}")
+
+    def set(self, name: str, text: str, source: str) -> None:
+        """Adds one value, stronger than what is there."""
+        key = environment_name(name)
+        # Taken out first so that the order of the mapping is the order of strength.
+        self._values.pop(key, None)
+        self._values[key] = (name, RawValue(text, source))
+
+    def get(self, name: str, env: str | None = None) -> RawValue | None:
+        """The strongest value of a property, None when nobody gave one."""
+        wanted = {environment_name(name), env}
+        for key in reversed(self._values):
+            if key in wanted:
+                return self._values[key][1]
+        return None
+
+    def update(self, pairs: Iterable[tuple[str, str]], source: str) -> None:
+        """Adds several values."""
+        for name, text in pairs:
+            self.set(name, text, source)
+
+    def __iter__(self) -> Iterator[tuple[str, RawValue]]:
+        return iter(self._values.values())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _read(where: str) -> str:
+    try:
+        if where.startswith(("http://", "https://")):
+            from urllib.request import urlopen
+
+            with urlopen(where, timeout=_URL_TIMEOUT_S) as response:  # noqa: S310
+                content: bytes = response.read(_MAX_FILE_LENGTH + 1)
+        else:
+            with Path(_local_path(where)).open("rb") as file:
+                content = file.read(_MAX_FILE_LENGTH + 1)
+    except OSError as error:
+        raise ConfigurationError(
+            f"loading properties from {where}: {error.strerror or error}"
+        ) from error
+    if len(content) > _MAX_FILE_LENGTH:
+        raise ConfigurationError(f"loading properties from {where}: longer than 1 MiB")
+    return content.decode("latin-1")
+
+
+def _local_path(where: str) -> str:
+    if not where.startswith("file:"):
+        return where
+    from urllib.parse import unquote, urlsplit
+
+    return unquote(urlsplit(where).path)
