@@ -31,6 +31,7 @@ cdef class ScanColumns:
     cdef scan_columns_t c
     cdef readonly dict buffers
     cdef dict _views
+    cdef int _place(self, str name, object buffer, int64_t length) except -1
 
 
 cdef class SegmentScanner:
@@ -59,6 +60,11 @@ cdef class SegmentScanner:
     cdef Py_buffer _view
     cdef bint _held
     cdef int scan_native(self, scan_columns_t* columns) noexcept nogil
+    cdef int _stop(self, int64_t check) noexcept nogil
+    cdef void _skip(self, int64_t behind, int64_t fragments) noexcept nogil
+    cdef int64_t _last_fragment(
+        self, int64_t first, int64_t* behind, int64_t* length
+    ) noexcept nogil
     cdef int64_t _check(self, int64_t offset) noexcept nogil
     cdef int _fail(self, int problem, int64_t offset, int64_t value) noexcept nogil
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil

@@ -1,0 +1,151 @@
+"""CRC-32 and CRC-32C over frames and catalog entries (spec archive-files 10).
+
+A frame's checksum covers its payload with the alignment fill, not its header, and is stored as a
+signed value in the session id field of DATA frames. Nothing in a file says that it was done.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, put_i32
+
+from aerolog.transport.errors import ConfigurationError
+
+cdef extern from "aerolog_crc.h" nogil:
+    void aerolog_crc_init() noexcept
+    crc_function_t aerolog_crc32_select() noexcept
+    crc_function_t aerolog_crc32c_select() noexcept
+    crc_function_t aerolog_crc32_by_table
+    crc_function_t aerolog_crc32c_by_table
+
+cdef enum:
+    HEADER_LENGTH = 32
+    TYPE_OFFSET = 6
+    SESSION_ID_OFFSET = 12
+    FRAME_TYPE_DATA = 1
+
+cdef crc_function_t _crc32
+cdef crc_function_t _crc32c
+
+aerolog_crc_init()
+_crc32 = aerolog_crc32_select()
+_crc32c = aerolog_crc32c_select()
+
+CRC32_NAME = "CRC-32"
+CRC32C_NAME = "CRC-32C"
+
+_ALIASES = {
+    alias: name
+    for name, java in ((CRC32_NAME, "Crc32"), (CRC32C_NAME, "Crc32c"))
+    for alias in (name, f"io.aeron.archive.checksum.{java}", f"org.agrona.checksum.{java}")
+}
+
+
+cdef int32_t crc_of(int kind, const uint8_t* data, int64_t length) noexcept nogil:
+    return <int32_t> (_crc32(data, length) if kind == CHECKSUM_CRC32 else _crc32c(data, length))
+
+
+cdef class Checksum:
+    """See the stub file."""
+
+    cdef int32_t compute_native(self, const uint8_t* data, int64_t length) noexcept nogil:
+        return <int32_t> self._function(data, length)
+
+    cdef int64_t stamp_block(self, uint8_t* block, int64_t length) noexcept nogil:
+        cdef int64_t offset = 0
+        cdef int64_t aligned
+        cdef int64_t frames = 0
+        cdef int32_t frame_length
+        while offset < length:
+            if length - offset < HEADER_LENGTH:
+                return -offset - 1
+            frame_length = get_i32(block + offset)
+            aligned = (<int64_t> frame_length + 31) & -32
+            if frame_length < HEADER_LENGTH or aligned > length - offset:
+                return -offset - 1
+            if get_u16(block + offset + TYPE_OFFSET) == FRAME_TYPE_DATA:
+                put_i32(
+                    block + offset + SESSION_ID_OFFSET,
+                    <int32_t> self._function(
+                        block + offset + HEADER_LENGTH, aligned - HEADER_LENGTH
+                    ),
+                )
+                frames += 1
+            offset += aligned
+        return frames
+
+    def compute(self, data):
+        """The checksum of ``data``, as the signed 32-bit value that files hold."""
+        cdef Py_buffer view
+        cdef int32_t value
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        with nogil:
+            value = <int32_t> self._function(<const uint8_t*> view.buf, view.len)
+        PyBuffer_Release(&view)
+        return value
+
+    def stamp(self, block):
+        """Put its checksum into the session id field of each DATA frame of a block of frames.
+
+        Returns:
+            The number of DATA frames.
+
+        Raises:
+            ValueError: a frame does not fit in the block.
+        """
+        cdef Py_buffer view
+        cdef int64_t frames
+        PyObject_GetBuffer(block, &view, PyBUF_WRITABLE)
+        with nogil:
+            frames = self.stamp_block(<uint8_t*> view.buf, view.len)
+        PyBuffer_Release(&view)
+        if frames < 0:
+            raise ValueError(f"no whole frame at offset {-frames - 1} of a block of frames")
+        return frames
+
+
+cdef Checksum _new(str name, int kind, crc_function_t function, bint table):
+    cdef Checksum made = Checksum.__new__(Checksum)
+    made.name = name
+    made.kind = kind
+    made._function = function
+    made.implementation = "table" if table else _native_name()
+    return made
+
+
+cdef str _native_name():
+    # x86 has an instruction for CRC-32C alone, ARM for both.
+    return "sse4.2" if _crc32 == aerolog_crc32_by_table else "arm-crc"
+
+
+def checksum_for(name):
+    """The checksum that a property names, None for None.
+
+    Args:
+        name: ``CRC-32``, ``CRC-32C`` or one of the reference's class names for them.
+
+    Raises:
+        ConfigurationError: empty, or none of them.
+    """
+    if name is None:
+        return None
+    if not name.strip():
+        raise ConfigurationError("className is empty")
+    found = _ALIASES.get(name)
+    if found is None:
+        raise ConfigurationError(
+            f"failed to create Checksum instance for class: {name}; known are"
+            f" {', '.join(_ALIASES)}"
+        )
+    if found == CRC32_NAME:
+        return _new(found, CHECKSUM_CRC32, _crc32, _crc32 == aerolog_crc32_by_table)
+    return _new(found, CHECKSUM_CRC32C, _crc32c, _crc32c == aerolog_crc32c_by_table)
+
+
+def portable_checksum(name):
+    """As ``checksum_for``, computed from tables whatever the machine has."""
+    if _ALIASES.get(name) == CRC32_NAME:
+        return _new(CRC32_NAME, CHECKSUM_CRC32, aerolog_crc32_by_table, True)
+    if _ALIASES.get(name) == CRC32C_NAME:
+        return _new(CRC32C_NAME, CHECKSUM_CRC32C, aerolog_crc32c_by_table, True)
+    raise ConfigurationError(f"no such checksum: {name}")
