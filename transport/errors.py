@@ -123,6 +123,10 @@ class ControlProtocolError(AerologError):
         self.message = message
 
 
+class CountersFullError(AerologError):
+    """No counter is free; use a larger aeron.counters.buffer.length."""
+
+
 class BroadcastLappedError(AerologError):
     """The driver's messages were read too slowly and some are lost; connect a new client."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
@@ -46,8 +46,8 @@ class AeronDirectory:
 
     path: str
     timeout_ms: int = DEFAULT_DRIVER_TIMEOUT_MS
-    file_system: FileSystem = RealFileSystem()
-    clock: Clock = SystemClock()
+    file_system: FileSystem = field(default_factory=RealFileSystem)
+    clock: Clock = field(default_factory=SystemClock)
     sleep: Sleep = time.sleep
 
     def claim(

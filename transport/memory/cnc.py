@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ConfigurationError, DriverTimeoutError, FileFormatError
@@ -20,8 +21,10 @@ from aerolog.transport.memory.broadcast import BroadcastReceiver, BroadcastTrans
 from aerolog.transport.memory.counters import CountersManager, CountersReader
 from aerolog.transport.memory.error_log import DistinctErrorLog, ErrorObservation, read_error_log
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
+
+if TYPE_CHECKING:
+    from aerolog.transport.memory.mapped_file import MappedFile
 
 FILE_NAME = "cnc.dat"
 HEADER_LENGTH = 128

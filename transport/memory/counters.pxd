@@ -21,6 +21,7 @@ cdef class CountersReader:
     cdef int64_t registration_of(self, int32_t counter_id) noexcept nogil
     cdef uint8_t* _record(self, int64_t counter_id) except NULL
     cdef uint8_t* _value_record(self, int64_t counter_id) except NULL
+    cdef uint8_t* _writable_value(self, int64_t counter_id) except NULL
 
 
 cdef class CountersManager(CountersReader):

@@ -1,0 +1,221 @@
+"""The broadcast buffer that carries the driver's messages to all clients (spec cnc-and-commands 4).
+
+One thread writes and never waits; any number of readers, each with its own receiver, copy messages
+out and notice when the writer has lapped them. Data, then a trailer:
+
+    trailer +0 tail intent, +8 tail, +16 start of the latest record
+
+    record: i32 length (with this header), i32 type, message; at multiples of 8
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from aerolog.transport.concurrent.atomic cimport (
+    fence_acquire,
+    fence_release,
+    load_acquire_i64,
+    load_plain_i32,
+    load_plain_i64,
+    store_plain_i32,
+    store_release_i64,
+)
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+from aerolog.transport.errors import BroadcastLappedError, FileFormatError
+
+cdef enum:
+    HEADER = 8
+    ALIGNMENT = 8
+    TYPE_AT = 4
+    PADDING_TYPE = -1
+    INTENT_AT = 0
+    TAIL_AT = 8
+    LATEST_AT = 16
+    TRAILER = 128
+
+TRAILER_LENGTH = TRAILER
+HEADER_LENGTH = HEADER
+
+
+cdef inline int64_t _aligned(int64_t length) noexcept nogil:
+    return (length + (ALIGNMENT - 1)) & ~<int64_t> (ALIGNMENT - 1)
+
+
+cdef int64_t _capacity(MappedFile mapped, int64_t offset, int64_t length) except -1:
+    cdef int64_t capacity = length - TRAILER
+    if capacity < 64 or capacity & (capacity - 1) or offset % ALIGNMENT:
+        raise FileFormatError(
+            f"no broadcast buffer at offset {offset} with length={length}: it must be a power of "
+            f"two + {TRAILER}"
+        )
+    mapped.section(offset, length)
+    return capacity
+
+
+cdef class BroadcastTransmitter:
+    """The one writer of a broadcast buffer.
+
+    Args:
+        mapped: the file.
+        offset: of the section, a multiple of 8.
+        length: of the section with its trailer; -1 for all that follows.
+    """
+
+    def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
+        if not mapped.writable:
+            raise ValueError(f"{mapped.path} is mapped read-only")
+        self.capacity = _capacity(mapped, offset, mapped.length - offset if length < 0 else length)
+        self._data = mapped.address + offset
+        self._trailer = self._data + self.capacity
+        self._mapped = mapped
+        self.max_message_length = <int32_t> (self.capacity // 8)
+
+    cdef bint transmit(self, int32_t type_id, const void* message, int32_t length) noexcept nogil:
+        """Send a message; False when it is too long or its type is below 1."""
+        if type_id < 1 or length < 0 or length > self.max_message_length:
+            return False
+        # The mask on the alignment holds even when another process has scribbled on the tail.
+        cdef int64_t tail = load_plain_i64(self._trailer + TAIL_AT) & ~<int64_t> (ALIGNMENT - 1)
+        cdef int64_t offset = tail & (self.capacity - 1)
+        cdef int64_t required = _aligned(length + HEADER)
+        cdef int64_t to_end = self.capacity - offset
+        cdef bint wraps = to_end < required
+        store_release_i64(
+            self._trailer + INTENT_AT, tail + required + (to_end if wraps else 0)
+        )
+        fence_release()
+        if wraps:
+            store_plain_i32(self._data + offset, <int32_t> to_end)
+            store_plain_i32(self._data + offset + TYPE_AT, PADDING_TYPE)
+            tail += to_end
+            offset = 0
+        store_plain_i32(self._data + offset, length + HEADER)
+        store_plain_i32(self._data + offset + TYPE_AT, type_id)
+        memcpy(self._data + offset + HEADER, message, length)
+        store_release_i64(self._trailer + LATEST_AT, tail)
+        store_release_i64(self._trailer + TAIL_AT, tail + required)
+        return True
+
+    def send(self, type_id: int, message) -> None:
+        """Send a message to all readers.
+
+        Raises:
+            ValueError: a type below 1, or a message longer than ``max_message_length``.
+        """
+        cdef const uint8_t[::1] source = memoryview(message).cast("B")
+        cdef int64_t length = source.shape[0]
+        if length > self.max_message_length or type_id < 1:
+            raise ValueError(
+                f"type id {type_id} must be greater than 0 and message length {length} at most "
+                f"{self.max_message_length}"
+            )
+        self.transmit(type_id, &source[0] if length else NULL, <int32_t> length)
+
+
+cdef class BroadcastReceiver:
+    """One reader of a broadcast buffer; it starts at the latest message.
+
+    Args:
+        mapped: the file.
+        offset: of the section, a multiple of 8.
+        length: of the section with its trailer; -1 for all that follows.
+
+    Attributes:
+        lapped_count: how often messages were lost because this reader was too slow.
+    """
+
+    def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
+        self.capacity = _capacity(mapped, offset, mapped.length - offset if length < 0 else length)
+        self._data = mapped.address + offset
+        self._trailer = self._data + self.capacity
+        self._mapped = mapped
+        self._max_message_length = <int32_t> (self.capacity // 8)
+        self.message = <uint8_t*> malloc(self._max_message_length)
+        if self.message == NULL:
+            raise MemoryError
+        self._next = load_acquire_i64(self._trailer + LATEST_AT)
+        self._cursor = self._next
+
+    def __dealloc__(self):
+        free(self.message)
+
+    cdef bint has_message(self) noexcept nogil:
+        """Whether the writer has sent something that this reader has not received."""
+        return load_acquire_i64(self._trailer + TAIL_AT) > self._next
+
+    cdef bint _valid(self) noexcept nogil:
+        return self._cursor + self.capacity > load_acquire_i64(self._trailer + INTENT_AT)
+
+    cdef int _lapped(self) noexcept nogil:
+        """Go on with the newest message; what was missed is lost."""
+        self.lapped_count += 1
+        self._next = load_acquire_i64(self._trailer + TAIL_AT)
+        return BROADCAST_LAPPED
+
+    cdef int receive(self) noexcept nogil:
+        """Copy the next message to ``type_id``, ``message`` and ``length``.
+
+        Returns BROADCAST_MESSAGE, BROADCAST_NOTHING, or BROADCAST_LAPPED when messages were lost
+        (or the buffer is damaged); then the reader continues with the next one sent.
+        """
+        cdef int64_t tail = load_acquire_i64(self._trailer + TAIL_AT)
+        cdef int64_t offset
+        cdef int32_t length, type_id
+        if tail <= self._next:
+            return BROADCAST_NOTHING
+        self._cursor = self._next
+        while True:
+            if not self._valid():
+                return self._lapped()
+            offset = self._cursor & (self.capacity - 1)
+            if offset & (ALIGNMENT - 1):
+                return self._lapped()
+            length = load_plain_i32(self._data + offset)
+            type_id = load_plain_i32(self._data + offset + TYPE_AT)
+            if length < HEADER or length > self.capacity - offset:
+                return self._lapped()
+            self._next = self._cursor + _aligned(length)
+            if type_id != PADDING_TYPE:
+                break
+            # Padding only ever fills the end of the buffer, and a message follows it.
+            if offset == 0:
+                return self._lapped()
+            self._cursor = self._next
+        if length - HEADER > self._max_message_length:
+            return self._lapped()
+        memcpy(self.message, self._data + offset + HEADER, length - HEADER)
+        fence_acquire()
+        if not self._valid():
+            return self._lapped()
+        self.type_id = type_id
+        self.length = length - HEADER
+        return BROADCAST_MESSAGE
+
+    def receive_next(self) -> tuple[int, bytes] | None:
+        """The next message as (type id, bytes), None when there is none.
+
+        Raises:
+            BroadcastLappedError: messages were lost; a client cannot go on.
+        """
+        cdef int result
+        with nogil:
+            result = self.receive()
+        if result == BROADCAST_NOTHING:
+            return None
+        if result == BROADCAST_LAPPED:
+            raise BroadcastLappedError("unable to keep up with broadcast")
+        return self.type_id, PyBytes_FromStringAndSize(<const char*> self.message, self.length)
+
+    def poll(self, handler, limit: int = 2**31 - 1) -> int:
+        """Give up to ``limit`` messages to ``handler(type_id, bytes)``; returns how many."""
+        count = 0
+        while count < limit:
+            message = self.receive_next()
+            if message is None:
+                break
+            count += 1
+            handler(*message)
+        return count

@@ -1,0 +1,422 @@
+"""Counters: numbers with labels that any process may watch (spec cnc-and-commands 5).
+
+Two sections of cnc.dat, indexed by the counter's id:
+
+    metadata, 512 bytes: i32 state, i32 type id, i64 free-for-reuse deadline (epoch ms),
+                         112 bytes key, i32 label length, 380 bytes label (US-ASCII)
+    values, 128 bytes:   i64 value, i64 registration id, i64 owner id, i64 reference id
+
+A CountersReader may be used by any thread; native code takes ``value_address`` once and then works
+on the word itself. The CountersManager belongs to the driver's conductor.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from aerolog.transport.concurrent.atomic cimport (
+    cas_i64,
+    get_and_add_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+    load_plain_i32,
+    load_plain_i64,
+    store_plain_i32,
+    store_plain_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+from collections import deque
+from dataclasses import dataclass
+
+from aerolog.transport.errors import CountersFullError, FileFormatError
+
+cdef enum:
+    METADATA = 512
+    VALUE = 128
+    STATE_AT = 0
+    TYPE_AT = 4
+    DEADLINE_AT = 8
+    KEY_AT = 16
+    KEY_MAX = 112
+    LABEL_LENGTH_AT = 128
+    LABEL_AT = 132
+    LABEL_MAX = 380
+    VALUE_AT = 0
+    REGISTRATION_AT = 8
+    OWNER_AT = 16
+    REFERENCE_AT = 24
+
+METADATA_LENGTH = METADATA
+VALUE_LENGTH = VALUE
+MAX_LABEL_LENGTH = LABEL_MAX
+MAX_KEY_LENGTH = KEY_MAX
+NOT_FREE_DEADLINE = INT64_MAX
+NULL_COUNTER_ID = -1
+RECORD_UNUSED = COUNTER_UNUSED
+RECORD_ALLOCATED = COUNTER_ALLOCATED
+RECORD_RECLAIMED = COUNTER_RECLAIMED
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSnapshot:
+    """What a counter said when it was looked at; the key with its unused tail of zeros."""
+
+    counter_id: int
+    type_id: int
+    value: int
+    registration_id: int
+    owner_id: int
+    reference_id: int
+    label: str
+    key: bytes
+
+
+cdef class CountersReader:
+    """The counters of a driver, as everybody sees them.
+
+    Args:
+        mapped: the file.
+        metadata_offset: of the metadata section, a multiple of 8.
+        metadata_length: of that section.
+        values_offset: of the values section, a multiple of 8.
+        values_length: of that section.
+
+    Attributes:
+        max_counter_id: the highest id that there is room for.
+    """
+
+    def __cinit__(
+        self,
+        MappedFile mapped not None,
+        int64_t metadata_offset,
+        int64_t metadata_length,
+        int64_t values_offset,
+        int64_t values_length,
+        *args,
+        **kwargs,
+    ):
+        if metadata_offset % 8 or values_offset % 8:
+            raise FileFormatError(
+                f"counters at offsets {metadata_offset} and {values_offset} are not aligned to 8"
+            )
+        self._metadata = mapped.section(metadata_offset, metadata_length)
+        self._values = mapped.section(values_offset, values_length)
+        self._mapped = mapped
+        self.max_counter_id = <int32_t> (
+            min(metadata_length // METADATA, values_length // VALUE) - 1
+        )
+
+    cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil:
+        """The value's word; NULL when the id is out of range. Valid while this object lives."""
+        if counter_id < 0 or counter_id > self.max_counter_id:
+            return NULL
+        return <int64_t*> (self._values + <int64_t> counter_id * VALUE)
+
+    cdef int32_t state(self, int32_t counter_id) noexcept nogil:
+        """COUNTER_ALLOCATED, COUNTER_RECLAIMED or COUNTER_UNUSED (out of range as well)."""
+        if counter_id < 0 or counter_id > self.max_counter_id:
+            return COUNTER_UNUSED
+        return load_acquire_i32(self._metadata + <int64_t> counter_id * METADATA + STATE_AT)
+
+    cdef int64_t value_of(self, int32_t counter_id) noexcept nogil:
+        """The value, 0 when the id is out of range."""
+        cdef int64_t* address = self.value_address(counter_id)
+        return 0 if address == NULL else load_acquire_i64(address)
+
+    cdef int64_t registration_of(self, int32_t counter_id) noexcept nogil:
+        """The registration id, 0 when the id is out of range."""
+        cdef int64_t* address = self.value_address(counter_id)
+        return 0 if address == NULL else load_acquire_i64(<uint8_t*> address + REGISTRATION_AT)
+
+    cdef uint8_t* _record(self, int64_t counter_id) except NULL:
+        if counter_id < 0 or counter_id > self.max_counter_id:
+            raise IndexError(f"counter id {counter_id} is not within 0 to {self.max_counter_id}")
+        return self._metadata + counter_id * METADATA
+
+    cdef uint8_t* _value_record(self, int64_t counter_id) except NULL:
+        self._record(counter_id)
+        return self._values + counter_id * VALUE
+
+    cdef uint8_t* _writable_value(self, int64_t counter_id) except NULL:
+        if not self._mapped.writable:
+            raise ValueError(f"{self._mapped.path} is mapped read-only")
+        return self._value_record(counter_id)
+
+    def counter_state(self, counter_id: int) -> int:
+        """RECORD_ALLOCATED, RECORD_RECLAIMED or RECORD_UNUSED."""
+        return load_acquire_i32(self._record(counter_id) + STATE_AT)
+
+    def counter_type_id(self, counter_id: int) -> int:
+        """What kind of counter it is."""
+        return load_plain_i32(self._record(counter_id) + TYPE_AT)
+
+    def counter_value(self, counter_id: int) -> int:
+        """The value."""
+        return load_acquire_i64(self._value_record(counter_id) + VALUE_AT)
+
+    def counter_registration_id(self, counter_id: int) -> int:
+        """What it belongs to; 0 until the owner has said so."""
+        return load_acquire_i64(self._value_record(counter_id) + REGISTRATION_AT)
+
+    def counter_owner_id(self, counter_id: int) -> int:
+        """The client that it belongs to; -1 the driver, 0 never set."""
+        return load_plain_i64(self._value_record(counter_id) + OWNER_AT)
+
+    def counter_reference_id(self, counter_id: int) -> int:
+        """What else it refers to, by type."""
+        return load_plain_i64(self._value_record(counter_id) + REFERENCE_AT)
+
+    def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
+        """Epoch milliseconds from which a freed counter may be used again."""
+        return load_plain_i64(self._record(counter_id) + DEADLINE_AT)
+
+    def counter_label(self, counter_id: int) -> str:
+        """The label."""
+        cdef const uint8_t* record = self._record(counter_id)
+        cdef int32_t length = load_acquire_i32(record + LABEL_LENGTH_AT)
+        length = max(0, min(length, LABEL_MAX))
+        return record[LABEL_AT:LABEL_AT + length].decode("ascii", "replace")
+
+    def counter_key(self, counter_id: int) -> bytes:
+        """All 112 bytes of the key."""
+        cdef const uint8_t* record = self._record(counter_id)
+        return PyBytes_FromStringAndSize(<const char*> record + KEY_AT, KEY_MAX)
+
+    def set_value(self, counter_id: int, value: int) -> None:
+        """Store a value with release order."""
+        cdef int64_t wanted = value
+        store_release_i64(self._writable_value(counter_id) + VALUE_AT, wanted)
+
+    def propose_max(self, counter_id: int, value: int) -> bool:
+        """Store a value if it is larger; for the counter's one writer."""
+        cdef int64_t wanted = value
+        cdef uint8_t* record = self._writable_value(counter_id)
+        if load_plain_i64(record + VALUE_AT) >= wanted:
+            return False
+        store_release_i64(record + VALUE_AT, wanted)
+        return True
+
+    def get_and_add(self, counter_id: int, delta: int) -> int:
+        """Add to the value, from any thread or process; returns what it was."""
+        cdef int64_t amount = delta
+        return get_and_add_i64(self._writable_value(counter_id) + VALUE_AT, amount)
+
+    def compare_and_set(self, counter_id: int, expected: int, value: int) -> bool:
+        """Store a value if the present one is ``expected``; returns whether it was."""
+        cdef int64_t old = expected, wanted = value
+        return cas_i64(self._writable_value(counter_id) + VALUE_AT, old, wanted)
+
+    def append_to_label(self, counter_id: int, suffix: str) -> int:
+        """Lengthen a label, cut at 380 bytes; for the counter's owner. Returns bytes added."""
+        self._writable_value(counter_id)
+        cdef uint8_t* record = self._record(counter_id)
+        cdef int32_t length = max(0, min(load_plain_i32(record + LABEL_LENGTH_AT), LABEL_MAX))
+        cdef bytes text = suffix.encode("ascii", "replace")[:LABEL_MAX - length]
+        memcpy(record + LABEL_AT + length, <const char*> text, len(text))
+        store_release_i32(record + LABEL_LENGTH_AT, length + <int32_t> len(text))
+        return len(text)
+
+    def snapshot(self, counter_id: int) -> CounterSnapshot | None:
+        """All of an allocated counter, None when it is not allocated."""
+        if self.counter_state(counter_id) != COUNTER_ALLOCATED:
+            return None
+        return CounterSnapshot(
+            counter_id,
+            self.counter_type_id(counter_id),
+            self.counter_value(counter_id),
+            self.counter_registration_id(counter_id),
+            self.counter_owner_id(counter_id),
+            self.counter_reference_id(counter_id),
+            self.counter_label(counter_id),
+            self.counter_key(counter_id),
+        )
+
+    def __iter__(self):
+        """Snapshots of the allocated counters by id; the first unused record ends them."""
+        cdef int32_t counter_id = 0
+        while counter_id <= self.max_counter_id:
+            if self.state(counter_id) == COUNTER_UNUSED:
+                return
+            found = self.snapshot(counter_id)
+            if found is not None:
+                yield found
+            counter_id += 1
+
+    def find_by_registration_id(self, registration_id: int, type_id: int | None = None) -> int:
+        """Id of the first allocated counter of a registration (and type), -1 when there is none."""
+        cdef int64_t wanted = registration_id
+        cdef int32_t counter_id = 0, state
+        while counter_id <= self.max_counter_id:
+            state = self.state(counter_id)
+            if state == COUNTER_UNUSED:
+                break
+            if state == COUNTER_ALLOCATED and self.registration_of(counter_id) == wanted:
+                if type_id is None or self.counter_type_id(counter_id) == type_id:
+                    return counter_id
+            counter_id += 1
+        return NULL_COUNTER_ID
+
+    def find_by_key_i64(self, type_id: int, key: int) -> int:
+        """Id of the first allocated counter of a type whose key begins with an i64; else -1."""
+        cdef int64_t wanted = key
+        cdef int32_t counter_id = 0, state, kind = type_id
+        cdef uint8_t* record
+        while counter_id <= self.max_counter_id:
+            state = self.state(counter_id)
+            if state == COUNTER_UNUSED:
+                break
+            record = self._metadata + <int64_t> counter_id * METADATA
+            if state == COUNTER_ALLOCATED and load_plain_i32(record + TYPE_AT) == kind:
+                if load_plain_i64(record + KEY_AT) == wanted:
+                    return counter_id
+            counter_id += 1
+        return NULL_COUNTER_ID
+
+
+cdef class CountersManager(CountersReader):
+    """Allocates and frees the counters of a fresh file; for the driver's conductor only.
+
+    Args:
+        mapped: the file, with all counters unused.
+        metadata_offset: of the metadata section, a multiple of 8.
+        metadata_length: of that section.
+        values_offset: of the values section, a multiple of 8.
+        values_length: of that section.
+        clock: tells when a freed counter may be used again.
+        reuse_timeout_ms: how long a freed one rests.
+    """
+
+    def __init__(
+        self,
+        mapped: MappedFile,
+        metadata_offset: int,
+        metadata_length: int,
+        values_offset: int,
+        values_length: int,
+        clock: Clock,
+        reuse_timeout_ms: int = 1000,
+    ) -> None:
+        if not mapped.writable:
+            raise ValueError(f"{mapped.path} is mapped read-only")
+        self._clock = clock
+        self.reuse_timeout_ms = reuse_timeout_ms
+        self._high_water_mark = -1
+        self._free_ids = deque()
+
+    def allocate(
+        self,
+        type_id: int,
+        label: str,
+        key=b"",
+        registration_id: int | None = None,
+        owner_id: int | None = None,
+        reference_id: int | None = None,
+        value: int | None = None,
+    ) -> int:
+        """Allocate a counter.
+
+        Args:
+            type_id: its kind.
+            label: cut at 380 characters; what is not US-ASCII becomes ``?``.
+            key: cut at 112 bytes.
+            registration_id: stored after the allocation when given, as are the next three.
+            owner_id: the client's, -1 for the driver.
+            reference_id: by type.
+            value: the first value.
+
+        Returns:
+            Its id.
+
+        Raises:
+            CountersFullError: all ids are in use.
+        """
+        cdef bytes key_bytes = bytes(key)[:KEY_MAX]
+        cdef int32_t kind = type_id
+        cdef int32_t counter_id = self._next_id()
+        cdef uint8_t* record = self._record(counter_id)
+        store_plain_i32(record + TYPE_AT, kind)
+        store_plain_i64(record + DEADLINE_AT, INT64_MAX)
+        memcpy(record + KEY_AT, <const char*> key_bytes, len(key_bytes))
+        self.set_label(counter_id, label)
+        store_release_i32(record + STATE_AT, COUNTER_ALLOCATED)
+        if registration_id is not None:
+            self.set_registration_id(counter_id, registration_id)
+        if owner_id is not None:
+            self.set_owner_id(counter_id, owner_id)
+        if reference_id is not None:
+            self.set_reference_id(counter_id, reference_id)
+        if value is not None:
+            self.set_value(counter_id, value)
+        return counter_id
+
+    cdef int32_t _next_id(self) except -1:
+        cdef int64_t now_ms = self._clock.epoch_ms()
+        cdef int32_t counter_id
+        cdef uint8_t* record
+        for position, candidate in enumerate(self._free_ids):
+            counter_id = candidate
+            if load_plain_i64(self._record(counter_id) + DEADLINE_AT) <= now_ms:
+                del self._free_ids[position]
+                record = self._value_record(counter_id)
+                store_release_i64(record + REGISTRATION_AT, 0)
+                store_plain_i64(record + OWNER_AT, 0)
+                store_plain_i64(record + REFERENCE_AT, 0)
+                store_release_i64(record + VALUE_AT, 0)
+                return counter_id
+        if self._high_water_mark >= self.max_counter_id:
+            raise CountersFullError(
+                f"unable to allocate counter, buffer is full: maxCounterId={self.max_counter_id}"
+            )
+        self._high_water_mark += 1
+        return self._high_water_mark
+
+    def free(self, counter_id: int) -> None:
+        """Free an allocated counter; its id rests before it is used again.
+
+        Raises:
+            ValueError: it is not allocated.
+        """
+        cdef uint8_t* record = self._record(counter_id)
+        if load_plain_i32(record + STATE_AT) != COUNTER_ALLOCATED:
+            raise ValueError(f"counter not allocated: id={counter_id}")
+        store_release_i32(record + STATE_AT, COUNTER_RECLAIMED)
+        memset(record + KEY_AT, 0, KEY_MAX)
+        store_plain_i64(record + DEADLINE_AT, self._clock.epoch_ms() + self.reuse_timeout_ms)
+        self._free_ids.append(counter_id)
+
+    def set_registration_id(self, counter_id: int, registration_id: int) -> None:
+        """Say what a counter belongs to."""
+        cdef int64_t wanted = registration_id
+        store_release_i64(self._value_record(counter_id) + REGISTRATION_AT, wanted)
+
+    def set_owner_id(self, counter_id: int, owner_id: int) -> None:
+        """Say which client a counter belongs to."""
+        cdef int64_t wanted = owner_id
+        store_plain_i64(self._value_record(counter_id) + OWNER_AT, wanted)
+
+    def set_reference_id(self, counter_id: int, reference_id: int) -> None:
+        """Say what else a counter refers to."""
+        cdef int64_t wanted = reference_id
+        store_plain_i64(self._value_record(counter_id) + REFERENCE_AT, wanted)
+
+    def set_label(self, counter_id: int, label: str) -> None:
+        """Replace a label; the bytes of a longer one before stay behind its end."""
+        cdef bytes text = label.encode("ascii", "replace")[:LABEL_MAX]
+        cdef uint8_t* record = self._record(counter_id)
+        memcpy(record + LABEL_AT, <const char*> text, len(text))
+        store_release_i32(record + LABEL_LENGTH_AT, <int32_t> len(text))
+
+    def set_key(self, counter_id: int, key) -> None:
+        """Overwrite the first bytes of a key."""
+        cdef bytes key_bytes = bytes(key)[:KEY_MAX]
+        memcpy(self._record(counter_id) + KEY_AT, <const char*> key_bytes, len(key_bytes))
+
+    def available(self) -> int:
+        """How many more counters could be allocated now."""
+        now_ms = self._clock.now_epoch_ms()
+        resting = sum(self.free_for_reuse_deadline_ms(each) > now_ms for each in self._free_ids)
+        return self.max_counter_id - self._high_water_mark + len(self._free_ids) - resting

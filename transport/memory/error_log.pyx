@@ -1,0 +1,183 @@
+"""The distinct error log: each error once, with how often and when (spec cnc-and-commands 6).
+
+    record at multiples of 8: i32 length (24 + text), i32 count, i64 last and i64 first observation
+    (epoch ms), text without terminator
+
+Any number of threads of the owning process may record (one at a time: a lock is held); readers are
+other processes. The same format is used in the archive's mark file.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i32,
+    load_acquire_i32,
+    load_acquire_i64,
+    load_plain_i64,
+    store_plain_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+import sys
+from dataclasses import dataclass
+from threading import Lock
+
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.memory.error_text import exception_identity, format_exception
+
+cdef enum:
+    COUNT_AT = 4
+    LAST_AT = 8
+    FIRST_AT = 16
+    TEXT_AT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorObservation:
+    """One distinct error: how often and when (epoch milliseconds) it was seen, and its text."""
+
+    count: int
+    first_ms: int
+    last_ms: int
+    text: str
+
+
+cdef inline int64_t _aligned(int64_t length) noexcept nogil:
+    return (length + 7) & ~<int64_t> 7
+
+
+cdef class DistinctErrorLog:
+    """The writer of an error log.
+
+    Args:
+        mapped: the file; the section is empty (zeros).
+        offset: of the section, a multiple of 8.
+        length: of the section.
+        clock: tells the time of observations.
+    """
+
+    cdef MappedFile _mapped
+    cdef uint8_t* _data
+    cdef int64_t _offset
+    cdef int64_t _length
+    cdef int64_t _next
+    cdef Clock _clock
+    cdef dict _known
+    cdef object _lock
+    cdef bint _full_told
+
+    def __init__(self, MappedFile mapped, offset: int, length: int, clock: Clock) -> None:
+        _check_section(mapped, offset)
+        if not mapped.writable:
+            raise ValueError(f"{mapped.path} is mapped read-only")
+        self._data = mapped.section(offset, length)
+        self._mapped = mapped
+        self._offset = offset
+        self._length = length
+        self._next = 0
+        self._clock = clock
+        self._known = {}
+        self._lock = Lock()
+        self._full_told = False
+
+    def record(self, text: str, identity=None) -> bool:
+        """Count an error, writing it down when it is a new one.
+
+        Args:
+            text: what readers see; US-ASCII, anything else becomes ``?``.
+            identity: what makes it the same error as an earlier one; the text by default.
+
+        Returns:
+            Whether it is in the log: False when a new one does not fit. Then it goes to stderr,
+            with a note the first time.
+        """
+        key = text if identity is None else identity
+        cdef int64_t now_ms = self._clock.epoch_ms()
+        cdef int64_t at
+        with self._lock:
+            known = self._known.get(key)
+            at = self._append(text, now_ms) if known is None else known
+            if at < 0:
+                self._tell_full(text)
+                return False
+            self._known[key] = at
+            get_and_add_i32(self._data + at + COUNT_AT, 1)
+            store_release_i64(self._data + at + LAST_AT, now_ms)
+        return True
+
+    def record_exception(self, error: BaseException) -> bool:
+        """Count an exception; equal class, message, frames and causes make it the same."""
+        return self.record(format_exception(error), exception_identity(error))
+
+    cdef int64_t _append(self, str text, int64_t now_ms) except -2:
+        cdef bytes data = text.encode("ascii", "replace")
+        cdef int64_t at = self._next
+        cdef int64_t length = TEXT_AT + len(data)
+        if at + length > self._length or length > 2**31 - 1:
+            return -1
+        memcpy(self._data + at + TEXT_AT, <const char*> data, len(data))
+        store_plain_i64(self._data + at + FIRST_AT, now_ms)
+        store_release_i32(self._data + at, <int32_t> length)
+        self._next = _aligned(at + length)
+        return at
+
+    def _tell_full(self, text: str) -> None:
+        if not self._full_told:
+            self._full_told = True
+            sys.stderr.write("error log is full, consider increasing length of error buffer\n")
+        sys.stderr.write(text if text.endswith("\n") else text + "\n")
+
+    def observations(self, since_ms: int = 0) -> list[ErrorObservation]:
+        """What is in the log, last seen at or after a time."""
+        return read_error_log(self._mapped, self._offset, self._length, since_ms)
+
+
+def read_error_log(
+    MappedFile mapped, offset: int = 0, length: int = -1, since_ms: int = 0
+) -> list[ErrorObservation]:
+    """Read an error log that any process may be writing.
+
+    Args:
+        mapped: the file.
+        offset: of the section, a multiple of 8.
+        length: of the section; -1 for all that follows.
+        since_ms: leave out errors last seen before, epoch milliseconds.
+    """
+    _check_section(mapped, offset)
+    cdef int64_t capacity = mapped.length - offset if length < 0 else length
+    cdef const uint8_t* data = mapped.section(offset, capacity)
+    cdef int64_t at = 0, size, last_ms
+    found = []
+    while at <= capacity - TEXT_AT:
+        size = min(<int64_t> load_acquire_i32(data + at), capacity - at)
+        if size < TEXT_AT:
+            break
+        last_ms = load_acquire_i64(data + at + LAST_AT)
+        if last_ms >= since_ms:
+            found.append(
+                ErrorObservation(
+                    load_acquire_i32(data + at + COUNT_AT),
+                    load_plain_i64(data + at + FIRST_AT),
+                    last_ms,
+                    data[at + TEXT_AT:at + size].decode("utf-8", "replace"),
+                )
+            )
+        at += _aligned(size)
+    return found
+
+
+def has_errors(MappedFile mapped, offset: int = 0, length: int = -1) -> bool:
+    """Whether an error log holds anything."""
+    _check_section(mapped, offset)
+    cdef int64_t capacity = mapped.length - offset if length < 0 else length
+    return capacity >= TEXT_AT and load_acquire_i32(mapped.section(offset, capacity)) > 0
+
+
+cdef int _check_section(MappedFile mapped, int64_t offset) except -1:
+    if offset % 8:
+        raise FileFormatError(f"an error log at offset {offset} of {mapped.path} is not aligned")
+    return 0
