@@ -190,13 +190,17 @@ cdef class DataFile:
             result = self.allocate(begin, count)
         self._check(result, "allocate", length)
 
+    def usable_space(self) -> int:
+        """Bytes that may still be allocated where the file is."""
+        return usable_space(self.path)
+
     cdef int _check(self, int64_t result, str what, int64_t length) except -1:
         if result >= 0:
             return 0
         if self._fd < 0:
             raise ResourceClosedError(f"cannot {what} {self.path}: it is closed")
         if result == -ENOSPC:
-            raise storage_space_error(self.path, length, usable_space(self.path))
+            raise storage_space_error(self.path, length, self.usable_space())
         raise OSError(-result, f"cannot {what} {length} bytes: {os.strerror(-result)}", self.path)
 
     def close(self) -> None:

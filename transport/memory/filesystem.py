@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from aerolog.transport.memory.data_file import DataFile
-from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
 
 
 @runtime_checkable
@@ -156,11 +156,10 @@ class RealFileSystem(FileSystem):
             os.close(fd)
 
     def usable_space(self, path: str) -> int:
-        found = os.statvfs(_existing(path))
-        return found.f_bavail * found.f_frsize
+        return usable_space(path)
 
     def store_name(self, path: str) -> str:
-        at = _existing(path).resolve()
+        at = Path(existing_parent(path)).resolve()
         while not at.is_mount():
             at = at.parent
         return str(at)
@@ -187,11 +186,3 @@ class RealFileSystem(FileSystem):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         Path(path).write_bytes(data)
-
-
-def _existing(path: str) -> Path:
-    """The path, or the nearest folder above it that exists."""
-    at = Path(path).absolute()
-    while not at.exists():
-        at = at.parent
-    return at

@@ -180,13 +180,17 @@ cdef class MappedFile:
         with nogil:
             result = self.allocate(begin, count)
         if result == -ENOSPC:
-            raise storage_space_error(self.path, length, usable_space(self.path))
+            raise storage_space_error(self.path, length, self.usable_space())
         if result < 0:
             raise OSError(
                 -result,
                 f"cannot allocate {length} bytes at offset {offset}: {_strerror(-result)}",
                 self.path,
             )
+
+    def usable_space(self) -> int:
+        """Bytes that may still be allocated where the file is."""
+        return usable_space(self.path)
 
     def flush(self) -> None:
         """Write changed pages to the file and wait for it."""
@@ -244,9 +248,17 @@ cdef class MappedFile:
 
 
 def usable_space(path: str) -> int:
-    """Bytes that may still be allocated on the file system of a file or of its folder."""
-    found = os.statvfs(path if os.path.exists(path) else os.path.dirname(path) or ".")
+    """Bytes that may still be allocated where a path is or would be."""
+    found = os.statvfs(existing_parent(path))
     return found.f_bavail * found.f_frsize
+
+
+def existing_parent(path: str) -> str:
+    """The path, or the nearest folder above it that exists."""
+    at = os.path.abspath(path)
+    while not os.path.exists(at):
+        at = os.path.dirname(at)
+    return at
 
 
 def storage_space_error(path: str, needed: int, usable: int) -> StorageSpaceError:

@@ -1,0 +1,68 @@
+"""Mapped files and data files whose native methods ask a Python object first.
+
+The faults are decided in ``FakeFileSystem``; here is only the bridge from native callers to it.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t
+
+from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+import os
+
+
+cdef class FakeMappedFile(MappedFile):
+    """A mapping of an in-memory file; ``allocate`` asks ``file.allocate(offset, length)``."""
+
+    cdef object _file
+    cdef object __weakref__
+
+    @classmethod
+    def of(cls, file, writable: bool) -> FakeMappedFile:
+        """Map the whole of a fake file."""
+        cdef FakeMappedFile mapped = cls.from_descriptor(file.fd, file.path, writable)
+        mapped._file = file
+        return mapped
+
+    cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
+        with gil:
+            return self._file.allocate(offset, length)
+
+    def usable_space(self) -> int:
+        """Bytes left on the fake disk."""
+        return self._file.disk.free_bytes
+
+
+cdef class FakeDataFile(DataFile):
+    """An open in-memory file; writes and syncs ask ``file`` and return what it answers."""
+
+    cdef object _file
+
+    @classmethod
+    def of(cls, file, writable: bool) -> FakeDataFile:
+        """Open a fake file."""
+        cdef FakeDataFile opened = cls.from_descriptor(os.dup(file.fd), file.path, writable)
+        opened._file = file
+        return opened
+
+    cdef int64_t pwrite(self, const void* source, int64_t length, int64_t offset) noexcept nogil:
+        with gil:
+            data = PyBytes_FromStringAndSize(<const char*> source, length)
+            return self._file.write(data, offset)
+
+    cdef int sync(self, int level) noexcept nogil:
+        with gil:
+            return self._file.sync(level)
+
+    cdef int truncate(self, int64_t length) noexcept nogil:
+        with gil:
+            return self._file.truncate(length)
+
+    cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
+        with gil:
+            return self._file.allocate(offset, length, True)
+
+    def usable_space(self) -> int:
+        """Bytes left on the fake disk."""
+        return self._file.disk.free_bytes
