@@ -7,6 +7,7 @@ threads may share a ConcurrentAppender; an ExclusiveAppender belongs to one thre
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
+from aerolog.transport.logbuffer.frame_writer cimport place_t, reserved_t
 
 cdef enum:
     NOT_CONNECTED = -1
@@ -22,18 +23,6 @@ cdef enum:
 ctypedef struct slice_t:
     const uint8_t* address
     int64_t length
-
-# Called once per fragment, payload and flags being in place and the frame length still negative.
-ctypedef int64_t (*reserved_value_supplier_t)(
-    void* context, const uint8_t* frame, int32_t frame_length
-) noexcept nogil
-
-# What goes into the reserved value of each frame: the supplier's answer, or the value if there is
-# no supplier. Where a pointer to this is NULL the field keeps the 0 of clean memory.
-ctypedef struct reserved_t:
-    int64_t value
-    reserved_value_supplier_t supplier
-    void* context
 
 # A claimed frame: fill payload[0:length], then commit or abort, within the unblock timeout.
 ctypedef struct claim_t:
@@ -67,8 +56,6 @@ cdef class Appender:
     cdef const log_buffer_t* log
     cdef int64_t* limit_counter
     cdef object _counter_owner
-    cdef int32_t session_id
-    cdef int32_t stream_id
     cdef int32_t _closed
     # Offers, in the order of section 8 or 9. `reserved` may be NULL.
     cdef int64_t append(
@@ -80,7 +67,7 @@ cdef class Appender:
     cdef int64_t claim(self, int64_t length, claim_t* claim) noexcept nogil
     # Batches: the number of messages taken from `first` on; *result is the position after the last
     # of them, or the code that stopped the batch (also when some were taken). ADMIN_ACTION is
-    # retried inside.
+    # retried inside. One tail update claims room for many messages.
     cdef int64_t append_records(
         self, const records_t* records, int64_t first, const reserved_t* reserved, int64_t* result
     ) noexcept nogil
@@ -92,12 +79,43 @@ cdef class Appender:
     cdef int64_t available_window(self) noexcept nogil
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil
-    cdef int64_t _back_pressure(self, int64_t position, int64_t length) noexcept nogil
     cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1
+    # Claim `needed` bytes for a message of `length` bytes: the position after them and *place, or
+    # a code. The checks come in the order of sections 8 and 9.
+    cdef int64_t _reserve(
+        self, int64_t length, int64_t max_length, int64_t needed, place_t* place
+    ) noexcept nogil
+    cdef int64_t _back_pressure(self, int64_t position, int64_t length) noexcept nogil
+    cdef int64_t _append_gathered(
+        self, const slice_t* slices, int64_t total, const reserved_t* reserved
+    ) noexcept nogil
+    cdef const uint8_t* _write_records(
+        self,
+        const records_t* records,
+        const uint8_t* data,
+        int64_t count,
+        const place_t* place,
+        const reserved_t* reserved,
+    ) noexcept nogil
+    cdef int64_t _values_that_fit(
+        self, const values_t* values, int64_t first, int64_t* needed, slice_t* value
+    ) noexcept nogil
+    cdef void _write_values(
+        self,
+        const values_t* values,
+        int64_t first,
+        int64_t count,
+        const place_t* place,
+        int64_t claimed,
+        const reserved_t* reserved,
+    ) noexcept nogil
+    cdef int64_t _room(self, int64_t position) noexcept nogil
+    cdef int64_t _batch_size(self, int64_t position, int64_t aligned, int64_t count) noexcept nogil
+    cdef bint _goes_on(self, int64_t status, int32_t* retries) noexcept nogil
 
 
 cdef class ConcurrentAppender(Appender):
-    pass
+    cdef int64_t _end_of_term(self, int64_t raw_tail, int64_t resulting) noexcept nogil
 
 
 cdef class ExclusiveAppender(Appender):
@@ -108,6 +126,9 @@ cdef class ExclusiveAppender(Appender):
     cdef int64_t append_padding(self, int64_t length) noexcept nogil
     # The block holds whole aligned frames, as a block poll or a recording gives them.
     cdef int64_t append_block(self, const uint8_t* block, int64_t length) noexcept nogil
+    cdef bint _continues(self, const uint8_t* block, int64_t length) noexcept nogil
+    cdef int64_t _end_of_term(self) noexcept nogil
+    cdef void _rotate(self) noexcept nogil
 
 
 cdef ConcurrentAppender concurrent_appender(

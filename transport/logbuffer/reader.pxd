@@ -7,6 +7,7 @@ writer changes in a frame afterwards can spoil its content, never a bound.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.logbuffer.assembler cimport Assembler
+from aerolog.transport.logbuffer.cursor cimport cursor_t
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 
@@ -131,6 +132,13 @@ cdef class LogReader:
         int64_t limit,
         const columns_t* columns,
         int64_t* needed,
+    ) noexcept nogil
+    cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil
+    cdef int _next_message(
+        self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
+    ) noexcept nogil
+    cdef void _put_back(
+        self, cursor_t* cursor, const fragment_t* fragment, const fragment_t* message
     ) noexcept nogil
 
 

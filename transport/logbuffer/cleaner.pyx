@@ -1,0 +1,143 @@
+"""Cleaning and unblocking a publication log (spec log-buffers 13, 14 and 17).
+
+Called by a driver's conductor only. Positions come from counters that clients write, so they are
+bounded here whatever they hold.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from aerolog.transport.concurrent.atomic cimport (
+    load_acquire_i32,
+    load_acquire_i64,
+    put_i32,
+    store_release_i64,
+)
+from aerolog.transport.logbuffer.descriptor cimport (
+    META_DEFAULT_HEADER,
+    LogBuffers,
+    active_term_count,
+    index_by_position,
+    index_by_term_count,
+    log_buffer_t,
+    offset_by_position,
+    rotate_log,
+    tail_address,
+    tail_offset,
+    tail_term_id,
+    term_id_by_position,
+    wrapping_sub,
+)
+from aerolog.transport.logbuffer.frame_writer cimport commit_frame, set_frame_type
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    TYPE_PADDING,
+    VERSION_OFFSET,
+)
+
+
+cdef int64_t clean_log(
+    const log_buffer_t* log, int64_t* clean_position, int64_t position
+) noexcept nogil:
+    cdef int64_t start = clean_position[0]
+    cdef int64_t length = (position & ~<int64_t> (FRAME_ALIGNMENT - 1)) - start
+    cdef int32_t offset = offset_by_position(log, start)
+    cdef uint8_t* address = log.terms[index_by_position(log, start)] + offset
+    length = min(length, <int64_t> (log.term_length - offset))
+    if length < FRAME_ALIGNMENT:
+        return 0
+    # The first frame length goes last: until then readers of old positions find what was there.
+    memset(address + 8, 0, length - 8)
+    store_release_i64(address, 0)
+    clean_position[0] = start + length
+    return length
+
+
+cdef void _pad(
+    const log_buffer_t* log, uint8_t* frame, int32_t length, int32_t term_id, int32_t term_offset
+) noexcept nogil:
+    """A padding frame with the log's default header, as the reference's driver writes it."""
+    memcpy(
+        frame + VERSION_OFFSET,
+        log.meta + META_DEFAULT_HEADER + VERSION_OFFSET,
+        DATA_HEADER_LENGTH - VERSION_OFFSET,
+    )
+    set_frame_type(frame, TYPE_PADDING)
+    put_i32(frame + TERM_OFFSET_OFFSET, term_offset)
+    put_i32(frame + TERM_ID_OFFSET, term_id)
+    commit_frame(frame, length)
+
+
+cdef int _unblock_term(
+    const log_buffer_t* log, uint8_t* term, int32_t term_id, int32_t blocked, int32_t tail
+) noexcept nogil:
+    cdef int32_t frame_length = load_acquire_i32(term + blocked)
+    cdef int32_t offset = blocked
+    cdef int32_t back
+    if frame_length > 0:
+        return UNBLOCK_NOTHING
+    if frame_length < 0:
+        # Unsigned negation keeps the smallest int32 from overflowing; the term bounds the rest.
+        frame_length = wrapping_sub(0, frame_length)
+        if frame_length < DATA_HEADER_LENGTH or frame_length > log.term_length - blocked:
+            frame_length = log.term_length - blocked
+        _pad(log, term + blocked, frame_length, term_id, blocked)
+        return UNBLOCKED
+    while offset < tail:
+        if load_acquire_i32(term + offset) != 0:
+            # Read again from there: a publisher may have come to life in between.
+            back = offset - FRAME_ALIGNMENT
+            while back >= blocked:
+                if load_acquire_i32(term + back) != 0:
+                    return UNBLOCK_NOTHING
+                back -= FRAME_ALIGNMENT
+            _pad(log, term + blocked, offset - blocked, term_id, blocked)
+            return UNBLOCKED
+        offset += FRAME_ALIGNMENT
+    if offset == log.term_length and load_acquire_i32(term + blocked) == 0:
+        _pad(log, term + blocked, log.term_length - blocked, term_id, blocked)
+        return UNBLOCKED_TO_END
+    return UNBLOCK_NOTHING
+
+
+cdef int unblock_log(const log_buffer_t* log, int64_t blocked_position) noexcept nogil:
+    cdef int32_t blocked_count = <int32_t> (blocked_position >> log.position_bits)
+    cdef int32_t blocked = offset_by_position(log, blocked_position)
+    cdef int32_t active = active_term_count(log)
+    cdef int32_t term_id = term_id_by_position(log, blocked_position)
+    cdef int32_t index = index_by_position(log, blocked_position)
+    cdef int64_t raw
+    cdef int result
+    if blocked_position < 0 or blocked % FRAME_ALIGNMENT:
+        return UNBLOCK_NOTHING
+    if active == wrapping_sub(blocked_count, 1) and blocked == 0:
+        raw = load_acquire_i64(tail_address(log, index_by_term_count(active)))
+        rotate_log(log, active, tail_term_id(raw))
+        return UNBLOCKED
+    raw = load_acquire_i64(tail_address(log, index))
+    if tail_term_id(raw) != term_id:
+        return UNBLOCK_NOTHING
+    result = _unblock_term(
+        log, log.terms[index], term_id, blocked, tail_offset(raw, log.term_length)
+    )
+    if result == UNBLOCKED_TO_END:
+        rotate_log(log, blocked_count, term_id)
+    return result
+
+
+def clean(logs: LogBuffers, clean_position: int, position: int) -> int:
+    """Zero towards a position, to the end of a term at most; returns the new clean position."""
+    cdef int64_t cleaned = clean_position
+    cdef int64_t target = position
+    cdef const log_buffer_t* log = &logs.log
+    with nogil:
+        clean_log(log, &cleaned, target)
+    return cleaned
+
+
+def unblock(logs: LogBuffers, blocked_position: int) -> int:
+    """Free readers who wait at a position: 0 nothing done, 1 unblocked, 2 to the term's end."""
+    return unblock_log(&logs.log, blocked_position)

@@ -1,0 +1,390 @@
+"""The poll family over one image or publication log (spec log-buffers 19 to 23).
+
+A LogReader belongs to the thread that polls; only close() may be called from another. It writes
+one shared word, its position counter, with release stores.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_i32,
+    get_i64,
+    get_u16,
+    load_acquire_i32,
+    load_acquire_i64,
+    load_plain_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.logbuffer.assembler cimport (
+    ASSEMBLE_MESSAGE,
+    ASSEMBLE_NO_MEMORY,
+    Assembler,
+)
+from aerolog.transport.logbuffer.cursor cimport (
+    cursor_position,
+    cursor_t,
+    next_fragment,
+    open_cursor,
+    step_back,
+)
+from aerolog.transport.logbuffer.descriptor cimport (
+    LogBuffers,
+    align_frame,
+    index_by_position,
+    offset_by_position,
+)
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAG_END,
+    FRAME_ALIGNMENT,
+    RESERVED_VALUE_OFFSET,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TYPE_OFFSET,
+    TYPE_PADDING,
+)
+
+
+cdef int32_t scan_fragments(
+    const log_buffer_t* log,
+    int64_t position,
+    int64_t limit_position,
+    fragment_t* fragments,
+    int32_t limit,
+    int64_t* next_position,
+) noexcept nogil:
+    cdef cursor_t cursor
+    cdef int32_t count = 0
+    next_position[0] = position
+    if not open_cursor(log, position, limit_position, &cursor):
+        return 0
+    while count < limit and next_fragment(&cursor, &fragments[count]):
+        count += 1
+    next_position[0] = cursor_position(&cursor)
+    return count
+
+
+cdef int32_t scan_block(
+    const log_buffer_t* log, int64_t position, int64_t length_limit, block_t* block
+) noexcept nogil:
+    cdef int32_t offset = offset_by_position(log, position)
+    cdef int32_t index = index_by_position(log, position)
+    cdef const uint8_t* term = log.terms[index]
+    cdef int32_t end = offset
+    cdef int64_t limit, aligned
+    cdef int32_t length
+    block.length = 0
+    if position < 0 or position % FRAME_ALIGNMENT or length_limit <= 0:
+        return 0
+    limit = min(offset + length_limit, <int64_t> log.term_length)
+    block.is_padding = False
+    while end < limit:
+        length = load_acquire_i32(term + end)
+        aligned = align_frame(length)
+        if length < DATA_HEADER_LENGTH or aligned > log.term_length - end:
+            break
+        if get_u16(term + end + TYPE_OFFSET) == TYPE_PADDING:
+            if end == offset:
+                # A padding frame at the start is the block, however long it is.
+                block.is_padding = True
+                end += <int32_t> aligned
+            break
+        if end + aligned > limit:
+            break
+        end += <int32_t> aligned
+    if end > offset:
+        block.address = term + offset
+        block.offset = offset
+        block.length = end - offset
+        block.session_id = get_i32(term + offset + SESSION_ID_OFFSET)
+        block.term_id = get_i32(term + offset + TERM_ID_OFFSET)
+        block.file_offset = <int64_t> index * log.term_length + offset
+    return block.length
+
+
+cdef bint is_valid_position(
+    const log_buffer_t* log, int64_t position, int64_t new_position
+) noexcept nogil:
+    cdef int64_t term_begin = position - offset_by_position(log, position)
+    return (
+        position <= new_position <= term_begin + log.term_length
+        and new_position % FRAME_ALIGNMENT == 0
+    )
+
+
+cdef inline void _fill_columns(
+    const columns_t* columns, int64_t index, const fragment_t* message
+) noexcept nogil:
+    if columns.positions != NULL:
+        columns.positions[index] = message.position
+    if columns.session_ids != NULL:
+        columns.session_ids[index] = get_i32(message.frame + SESSION_ID_OFFSET)
+    if columns.stream_ids != NULL:
+        columns.stream_ids[index] = get_i32(message.frame + STREAM_ID_OFFSET)
+    if columns.reserved_values != NULL:
+        columns.reserved_values[index] = get_i64(message.frame + RESERVED_VALUE_OFFSET)
+
+
+cdef class LogReader:
+    """A consumer of one log, at its own position counter."""
+
+    cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1:
+        self.logs = logs
+        self.log = &logs.log
+        self.position_counter = position_counter
+        self._counter_owner = counter_owner
+        self.assembler = Assembler(self.log.max_message_length)
+        return 0
+
+    cdef int64_t position(self) noexcept nogil:
+        if self.is_closed():
+            return self._final_position
+        return load_plain_i64(self.position_counter)
+
+    cdef void advance(self, int64_t position) noexcept nogil:
+        if not self.is_closed() and position > load_plain_i64(self.position_counter):
+            store_release_i64(self.position_counter, position)
+
+    cdef bint is_closed(self) noexcept nogil:
+        return load_acquire_i32(&self._closed) != 0
+
+    cdef void close(self) noexcept nogil:
+        if not self.is_closed():
+            self._final_position = load_acquire_i64(self.position_counter)
+            store_release_i32(&self._closed, 1)
+
+    cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil:
+        return not self.is_closed() and open_cursor(
+            self.log, load_plain_i64(self.position_counter), limit_position, cursor
+        )
+
+    cdef int32_t scan(
+        self,
+        int64_t limit_position,
+        fragment_t* fragments,
+        int32_t limit,
+        int64_t* next_position,
+    ) noexcept nogil:
+        next_position[0] = self.position()
+        if self.is_closed():
+            return 0
+        return scan_fragments(
+            self.log, next_position[0], limit_position, fragments, limit, next_position
+        )
+
+    cdef int32_t poll(
+        self,
+        fragment_handler_t handler,
+        void* context,
+        int32_t limit,
+        int64_t limit_position,
+        bint assemble,
+    ) noexcept nogil:
+        cdef cursor_t cursor
+        cdef fragment_t fragment, message
+        cdef int32_t count = 0
+        cdef int taken
+        if not self._open(limit_position, &cursor):
+            return 0
+        while count < limit and next_fragment(&cursor, &fragment):
+            count += 1
+            if not assemble:
+                handler(context, &fragment)
+                continue
+            taken = self.assembler.add(&fragment, &message)
+            if taken == ASSEMBLE_MESSAGE:
+                handler(context, &message)
+            elif taken == ASSEMBLE_NO_MEMORY:
+                step_back(&cursor, &fragment)
+                count -= 1
+                break
+        self.advance(cursor_position(&cursor))
+        return count
+
+    cdef int32_t poll_controlled(
+        self,
+        controlled_handler_t handler,
+        void* context,
+        int32_t limit,
+        int64_t limit_position,
+        bint assemble,
+    ) noexcept nogil:
+        cdef cursor_t cursor
+        cdef fragment_t fragment, message
+        cdef int32_t count = 0
+        cdef int taken, action
+        if not self._open(limit_position, &cursor):
+            return 0
+        while count < limit and next_fragment(&cursor, &fragment):
+            action = ACTION_CONTINUE
+            if assemble:
+                taken = self.assembler.add(&fragment, &message)
+                if taken == ASSEMBLE_NO_MEMORY:
+                    step_back(&cursor, &fragment)
+                    break
+                if taken == ASSEMBLE_MESSAGE:
+                    action = handler(context, &message)
+                    if action == ACTION_ABORT and message.is_assembled:
+                        self.assembler.cut_back()
+            else:
+                action = handler(context, &fragment)
+            if action == ACTION_ABORT:
+                step_back(&cursor, &fragment)
+                break
+            count += 1
+            if action == ACTION_BREAK:
+                break
+            if action == ACTION_COMMIT:
+                self.advance(cursor_position(&cursor))
+        self.advance(cursor_position(&cursor))
+        return count
+
+    cdef int64_t peek(
+        self,
+        int64_t initial_position,
+        controlled_handler_t handler,
+        void* context,
+        int64_t limit_position,
+    ) noexcept nogil:
+        cdef cursor_t cursor
+        cdef fragment_t fragment
+        cdef int64_t result = initial_position
+        cdef int64_t end = initial_position
+        cdef int64_t start
+        cdef bint found
+        cdef int action
+        if self.is_closed() or not is_valid_position(
+            self.log, load_plain_i64(self.position_counter), initial_position
+        ):
+            return -1
+        if not open_cursor(self.log, initial_position, limit_position, &cursor):
+            return initial_position
+        while True:
+            found = next_fragment(&cursor, &fragment)
+            start = cursor_position(&cursor)
+            if found:
+                start = fragment.position - align_frame(fragment.length)
+            if start > end:
+                # Padding was skipped.
+                result = start
+            if not found:
+                return result
+            action = handler(context, &fragment)
+            if action == ACTION_ABORT:
+                return result
+            end = fragment.position
+            if fragment.flags & FLAG_END:
+                result = end
+            if action == ACTION_BREAK:
+                return result
+
+    cdef int32_t block(self, int64_t length_limit, block_t* block) noexcept nogil:
+        block.length = 0
+        if self.is_closed():
+            return 0
+        return scan_block(
+            self.log, load_plain_i64(self.position_counter), length_limit, block
+        )
+
+    cdef int _next_message(
+        self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
+    ) noexcept nogil:
+        """The next whole message; *fragment is its last frame. 0: none yet; -1: no memory."""
+        cdef int taken
+        while next_fragment(cursor, fragment):
+            taken = self.assembler.add(fragment, message)
+            if taken == ASSEMBLE_MESSAGE:
+                return 1
+            if taken == ASSEMBLE_NO_MEMORY:
+                step_back(cursor, fragment)
+                return -1
+        return 0
+
+    cdef void _put_back(
+        self, cursor_t* cursor, const fragment_t* fragment, const fragment_t* message
+    ) noexcept nogil:
+        """A message that does not fit the caller's memory comes again with the next call."""
+        if message.is_assembled:
+            self.assembler.cut_back()
+        step_back(cursor, fragment)
+
+    cdef int64_t read_records(
+        self,
+        uint8_t* out,
+        int64_t record_length,
+        int64_t limit,
+        const columns_t* columns,
+        int64_t* other_length,
+    ) noexcept nogil:
+        cdef cursor_t cursor
+        cdef fragment_t fragment, message
+        cdef int64_t count = 0
+        cdef int64_t before
+        other_length[0] = -1
+        while count < limit and self._open(INT64_MAX, &cursor):
+            before = cursor_position(&cursor)
+            while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
+                if message.length - DATA_HEADER_LENGTH != record_length:
+                    other_length[0] = message.length - DATA_HEADER_LENGTH
+                    self._put_back(&cursor, &fragment, &message)
+                    self.advance(cursor_position(&cursor))
+                    return count
+                memcpy(out, message.frame + DATA_HEADER_LENGTH, record_length)
+                if columns != NULL:
+                    _fill_columns(columns, count, &message)
+                out += record_length
+                count += 1
+            self.advance(cursor_position(&cursor))
+            if cursor.offset < cursor.term_length or cursor_position(&cursor) == before:
+                break
+        return count
+
+    cdef int64_t read_values(
+        self,
+        uint8_t* data,
+        int64_t data_start,
+        int64_t data_capacity,
+        int32_t* offsets_i32,
+        int64_t* offsets_i64,
+        int64_t limit,
+        const columns_t* columns,
+        int64_t* needed,
+    ) noexcept nogil:
+        cdef cursor_t cursor
+        cdef fragment_t fragment, message
+        cdef int64_t count = 0
+        cdef int64_t end = data_start
+        cdef int64_t length, before
+        needed[0] = -1
+        while count < limit and self._open(INT64_MAX, &cursor):
+            before = cursor_position(&cursor)
+            while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
+                length = message.length - DATA_HEADER_LENGTH
+                if length > data_capacity - end:
+                    needed[0] = length
+                    self._put_back(&cursor, &fragment, &message)
+                    self.advance(cursor_position(&cursor))
+                    return count
+                memcpy(data + end, message.frame + DATA_HEADER_LENGTH, length)
+                end += length
+                if columns != NULL:
+                    _fill_columns(columns, count, &message)
+                count += 1
+                if offsets_i32 != NULL:
+                    offsets_i32[count] = <int32_t> end
+                else:
+                    offsets_i64[count] = end
+            self.advance(cursor_position(&cursor))
+            if cursor.offset < cursor.term_length or cursor_position(&cursor) == before:
+                break
+        return count
+
+
+cdef LogReader log_reader(LogBuffers logs, int64_t* position_counter, object counter_owner):
+    """A reader at a position counter, whose memory `counter_owner` keeps."""
+    cdef LogReader reader = LogReader.__new__(LogReader)
+    reader.bind(logs, position_counter, counter_owner)
+    return reader
