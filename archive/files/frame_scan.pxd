@@ -1,13 +1,13 @@
 """The walk over a segment's frames into columns, for native callers (spec archive-files 8)."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 cdef enum scan_status:
-    SCAN_FULL = 0       # the columns took as many rows or bytes as they can
-    SCAN_END = 1        # the end of the range is reached
-    SCAN_NO_DATA = 2    # no further frame was committed before the end of the range
-    SCAN_TOO_LONG = 3   # the next message alone is longer than the payload column
-    SCAN_DAMAGED = -1   # see problem, bad_offset, bad_value
+    STATUS_FULL = 0       # the columns took as many rows or bytes as they can
+    STATUS_END = 1        # the end of the range is reached
+    STATUS_NO_DATA = 2    # no further frame was committed before the end of the range
+    STATUS_TOO_LONG = 3   # the next message alone is longer than the payload column
+    STATUS_DAMAGED = -1   # see problem, bad_offset, bad_value
 
 # Where rows go. A column that is NULL is not wanted. Each but the last two has room for rows_max
 # values; payload_offset has room for one more.
@@ -21,7 +21,7 @@ ctypedef struct scan_columns_t:
     int32_t* term_offset
     int32_t* session_id
     int32_t* stream_id
-    uint8_t* flags
+    int16_t* flags
     int64_t* reserved_value
     int32_t* payload_offset
     uint8_t* payload

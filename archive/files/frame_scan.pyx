@@ -17,7 +17,7 @@ from cpython.buffer cimport (
     PyObject_GetBuffer,
 )
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerolog.archive.files.checksum cimport CHECKSUM_CRC32, CHECKSUM_CRC32C, CHECKSUM_NONE, crc_of
@@ -63,6 +63,12 @@ _PROBLEMS = {
     PROBLEM_STREAM_ID: "wrong stream id in a frame",
 }
 
+SCAN_FULL = STATUS_FULL
+SCAN_END = STATUS_END
+SCAN_NO_DATA = STATUS_NO_DATA
+SCAN_TOO_LONG = STATUS_TOO_LONG
+SCAN_DAMAGED = STATUS_DAMAGED
+
 # Name to memoryview format and bytes a value. payload_offset has a row more than the others.
 COLUMNS = {
     "position": ("q", 8),
@@ -70,7 +76,7 @@ COLUMNS = {
     "term_offset": ("i", 4),
     "session_id": ("i", 4),
     "stream_id": ("i", 4),
-    "flags": ("B", 1),
+    "flags": ("h", 2),
     "reserved_value": ("q", 8),
     "payload_offset": ("i", 4),
     "payload": ("B", 1),
@@ -123,7 +129,7 @@ cdef class ScanColumns:
         elif name == "stream_id":
             self.c.stream_id = <int32_t*> address
         elif name == "flags":
-            self.c.flags = <uint8_t*> address
+            self.c.flags = <int16_t*> address
         elif name == "reserved_value":
             self.c.reserved_value = <int64_t*> address
         elif name == "payload_offset":
@@ -231,7 +237,7 @@ cdef class SegmentScanner:
         cdef int64_t behind
         cdef int64_t length
         cdef int flags
-        self.status = SCAN_FULL
+        self.status = STATUS_FULL
         while columns.rows < columns.rows_max:
             first = self.offset
             aligned = self._check(first)
@@ -253,17 +259,17 @@ cdef class SegmentScanner:
                     continue
                 if aligned <= 0:
                     return self._stop(aligned)
-            if self._emit(columns, first, behind, length) != SCAN_FULL:
+            if self._emit(columns, first, behind, length) != STATUS_FULL:
                 return self.status
         return self.status
 
     cdef int _stop(self, int64_t check) noexcept nogil:
         if check == CHECK_END:
-            self.status = SCAN_END
+            self.status = STATUS_END
         elif check == CHECK_NO_DATA:
-            self.status = SCAN_NO_DATA
+            self.status = STATUS_NO_DATA
         else:
-            self.status = SCAN_DAMAGED
+            self.status = STATUS_DAMAGED
         return self.status
 
     cdef void _skip(self, int64_t behind, int64_t fragments) noexcept nogil:
@@ -394,16 +400,16 @@ cdef class SegmentScanner:
         if columns.payload_offset != NULL:
             if length > columns.payload_capacity - target:
                 self.message_length = length
-                self.status = SCAN_FULL if row > 0 else SCAN_TOO_LONG
-                return SCAN_TOO_LONG
+                self.status = STATUS_FULL if row > 0 else STATUS_TOO_LONG
+                return STATUS_TOO_LONG
         while at < behind:
             part = <int64_t> get_i32(self._base + at) - HEADER_LENGTH
             aligned = (part + HEADER_LENGTH + 31) & -32
             # Another process may have changed the length since it was checked.
             if part < 0 or aligned > behind - at or part > length:
                 self._fail(PROBLEM_LENGTH, at, part + HEADER_LENGTH)
-                self.status = SCAN_DAMAGED
-                return SCAN_DAMAGED
+                self.status = STATUS_DAMAGED
+                return STATUS_DAMAGED
             length -= part
             flags |= self._base[at + FLAGS_OFFSET]
             if columns.payload != NULL:
@@ -435,4 +441,4 @@ cdef class SegmentScanner:
             columns.reserved_value[row] = get_i64(frame + RESERVED_VALUE_OFFSET)
         columns.rows = row + 1
         self.offset = behind
-        return SCAN_FULL
+        return STATUS_FULL

@@ -42,6 +42,8 @@ from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from aerolog.transport.memory.mapped_file import MappedFile
 
 LIVENESS_TIMEOUT_MS = 10_000
@@ -264,8 +266,7 @@ def _decode(mapped: MappedFile, base: int) -> MarkFileHeader:
             f" {base + MARK_BLOCK_LENGTH} bytes"
         )
     names = (field.name for field in MARK_BLOCK)
-    values = dict(zip(names, _BLOCK.unpack_from(data, base), strict=True))
-    texts: dict[str, str] = {}
+    values: dict[str, Any] = dict(zip(names, _BLOCK.unpack_from(data, base), strict=True))
     at = base + MARK_BLOCK_LENGTH
     for name in MARK_STRINGS:
         length = int.from_bytes(data[at : at + 4], "little")
@@ -273,7 +274,7 @@ def _decode(mapped: MappedFile, base: int) -> MarkFileHeader:
             raise FileFormatError(
                 f"{name} passes the mark file's header: {mapped.path} at offset {at}: {length}"
             )
-        texts[name] = data[at + 4 : at + 4 + length].decode("ascii", "replace")
+        values[name] = data[at + 4 : at + 4 + length].decode("ascii", "replace")
         at += 4 + length
     if not 0 <= values["error_buffer_length"] <= mapped.length - MARK_HEADER_LENGTH:
         raise FileFormatError(
@@ -285,7 +286,7 @@ def _decode(mapped: MappedFile, base: int) -> MarkFileHeader:
             f"unknown mark file header length: {mapped.path} at offset"
             f" {base + _AT['header_length']}: {values['header_length']}"
         )
-    return MarkFileHeader(**values, **texts)
+    return MarkFileHeader(**values)
 
 
 def _check_major(path: str, version: int) -> None:

@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 10_000
 PAYLOAD_CAPACITY = 1024 * 1024
+_MESSAGE_FIELDS = (
+    "position",
+    "term_id",
+    "term_offset",
+    "session_id",
+    "stream_id",
+    "flags",
+    "reserved_value",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +250,10 @@ class Recording:
         ):
             at = batch.column("payload_offset")
             payload = batch.column("payload")
-            names = ("position", "term_id", "term_offset", "session_id", "stream_id", "flags")
-            fields = [batch.column(name) for name in (*names, "reserved_value")]
-            for row, values in enumerate(zip(*fields, strict=True)):
-                yield Message(*values, bytes(payload[at[row] : at[row + 1]]))
+            fields = zip(*(batch.column(name) for name in _MESSAGE_FIELDS), strict=True)
+            for row, values in enumerate(fields):
+                data = bytes(payload[at[row] : at[row + 1]])
+                yield Message(*values, data)  # type: ignore[call-arg]
 
     def _range(self, from_position: int | None, until_position: int | None) -> tuple[int, int]:
         first, last = self.start_position, self.end_position
