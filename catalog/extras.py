@@ -1,0 +1,29 @@
+"""Optional packages, imported where they are first needed; their absence has one error."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from aerolog.transport.errors import MissingExtraError
+
+_EXTRAS = {"pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "pyspark": "spark"}
+
+
+def require(module: str, purpose: str) -> Any:
+    """Import an optional module.
+
+    Args:
+        module: its dotted name, ``pyarrow.parquet``.
+        purpose: what needs it, the subject of the error's sentence.
+
+    Raises:
+        MissingExtraError: it is not installed; names the extra of this package that brings it.
+    """
+    root = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != root:
+            raise
+        raise MissingExtraError(_EXTRAS[root], purpose) from error

@@ -1,0 +1,95 @@
+"""The one table of a recording's columns, in Arrow batches, Parquet files and frames alike.
+
+Columns are only ever appended. Times are UTC, in microseconds.
+
+========================  =====================  ==================================================
+column                    type                   meaning
+========================  =====================  ==================================================
+``recording_id``          int64                  of the recording in its archive
+``position``              int64                  in the stream, *after* the message
+``term_id``               int32                  of the message's first frame
+``term_offset``           int32                  of the message's first frame
+``session_id``            int32                  of the publication; where a record checksum has
+                                                 taken its place, that of the recording
+``stream_id``             int32                  of the recording
+``flags``                 int16                  0xC0 for a whole message; all fragments' together
+``reserved_value``        int64                  of the message's first frame
+``payload``               binary                 the message's bytes
+``record_time``           timestamp[us, UTC]     when it was recorded; null without a time index
+========================  =====================  ==================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from aerolog.archive.files.recording import Recording
+
+SCHEMA_VERSION = 1
+
+# Name, Arrow type, nullable.
+COLUMNS = (
+    ("recording_id", "int64", False),
+    ("position", "int64", False),
+    ("term_id", "int32", False),
+    ("term_offset", "int32", False),
+    ("session_id", "int32", False),
+    ("stream_id", "int32", False),
+    ("flags", "int16", False),
+    ("reserved_value", "int64", False),
+    ("payload", "binary", False),
+    ("record_time", "timestamp", True),
+)
+COLUMN_NAMES = tuple(name for name, _, _ in COLUMNS)
+
+METADATA_SCHEMA_VERSION = b"aerolog.schema_version"
+METADATA_RECORDING = b"aerolog.recording"
+METADATA_ROWS_ARE = b"aerolog.rows_are"
+METADATA_FROM_POSITION = b"aerolog.from_position"
+METADATA_UNTIL_POSITION = b"aerolog.until_position"
+METADATA_TOTALS = b"aerolog.totals"
+
+
+def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
+    """Arrow schema of the named columns, in the table's order.
+
+    Raises:
+        MissingExtraError: Arrow is not installed.
+        ValueError: there is no such column.
+    """
+    pyarrow = require("pyarrow", "reading recordings as Arrow data")
+    unknown = [name for name in columns if name not in COLUMN_NAMES]
+    if unknown:
+        raise ValueError(f"no such column: {unknown[0]}; there are {', '.join(COLUMN_NAMES)}")
+    return pyarrow.schema(
+        [
+            pyarrow.field(name, _arrow_type(pyarrow, kind), nullable=nullable)
+            for name, kind, nullable in COLUMNS
+            if name in columns
+        ]
+    )
+
+
+def recording_metadata(
+    recording: Recording, *, assemble: bool, from_position: int, until_position: int
+) -> dict[bytes, bytes]:
+    """What a file says about the recording that its rows are from; values are JSON or numbers."""
+    descriptor = asdict(recording.descriptor)
+    return {
+        METADATA_SCHEMA_VERSION: str(SCHEMA_VERSION).encode(),
+        METADATA_RECORDING: json.dumps(descriptor, sort_keys=True).encode(),
+        METADATA_ROWS_ARE: b"messages" if assemble else b"fragments",
+        METADATA_FROM_POSITION: str(from_position).encode(),
+        METADATA_UNTIL_POSITION: str(until_position).encode(),
+    }
+
+
+def _arrow_type(pyarrow: Any, kind: str) -> Any:
+    return pyarrow.timestamp("us", tz="UTC") if kind == "timestamp" else getattr(pyarrow, kind)()
