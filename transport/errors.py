@@ -131,6 +131,14 @@ class BroadcastLappedError(AerologError):
     """The driver's messages were read too slowly and some are lost; connect a new client."""
 
 
+class ConcurrentUseError(AerologError, RuntimeError):
+    """Two threads are in an object that belongs to one thread at a time."""
+
+
+class ReentrantCallError(AerologError, RuntimeError):
+    """A handler of the client called back into it."""
+
+
 class RegistrationError(AerologError):
     """The driver refused a command.
 

@@ -20,6 +20,7 @@ cdef class Image:
     cdef object __weakref__
     cdef LogReader reader
     cdef object _subscription             # weak reference
+    cdef object _owner                    # the client's conductor
     cdef int32_t _busy                    # a poll is under way
     cdef int64_t _fork_generation
     cdef readonly int64_t correlation_id
@@ -35,7 +36,7 @@ cdef class Image:
     cdef MessageView _term_view
     cdef MessageView _assembled_view
     cdef int _enter(self) except -1
-    cdef object _deliver(self, object handler, const fragment_t* message)
+    cdef object _call(self, object handler, const fragment_t* message)
     cdef int32_t poll_handler(
         self, object handler, int32_t limit, int64_t limit_position, bint assemble
     ) except -1
@@ -45,3 +46,4 @@ cdef class Image:
     cdef int32_t poll_copies(
         self, list messages, int32_t limit, int64_t limit_position, bint assemble
     ) except -1
+    cdef int64_t poll_one_block(self, object handler, int64_t length, bint raw) except -1

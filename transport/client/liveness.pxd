@@ -33,6 +33,7 @@ cdef class Liveness:
     cdef int64_t _last_service_ns
     cdef int64_t _next_keepalive_ns
     cdef int32_t _stop
+    cdef int32_t _requested
     cdef bytes _label_suffix
     cdef const char* _suffix
     cdef int32_t _suffix_length

@@ -133,6 +133,9 @@ cdef class Liveness:
             code = self._keep_alive()
             if code != LIVENESS_QUIET:
                 return code
+        if load_acquire_i32(&self._requested):
+            store_release_i32(&self._requested, 0)
+            return LIVENESS_MESSAGE
         return LIVENESS_MESSAGE if self._receiver.has_message() else LIVENESS_QUIET
 
     cdef int _keep_alive(self) noexcept nogil:
@@ -231,10 +234,10 @@ cdef class Liveness:
                 found = self._receiver.has_message()
         return found
 
+    def request(self) -> None:
+        """Have the conductor look after something as if a message had come."""
+        store_release_i32(&self._requested, 1)
+
     def stop(self) -> None:
         """End ``wait`` in whatever thread it is."""
         store_release_i32(&self._stop, 1)
-
-    def touch(self) -> None:
-        """Count as serviced now: after a wait that the client itself caused."""
-        self._last_service_ns = self._clock.nano_time()

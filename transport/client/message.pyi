@@ -1,5 +1,4 @@
 from enum import IntEnum
-from typing import NamedTuple
 
 class Action(IntEnum):
     """What a controlled handler tells the poll (log-buffers section 20)."""
@@ -32,6 +31,8 @@ class Header:
     def version(self) -> int: ...
     @property
     def reserved_value(self) -> int: ...
+    @property
+    def payload_length(self) -> int: ...
     @property
     def initial_term_id(self) -> int: ...
     @property

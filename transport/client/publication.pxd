@@ -17,17 +17,23 @@ from aerolog.transport.logbuffer.appender cimport Appender, ExclusiveAppender
 cdef class BasePublication:
     cdef object __weakref__
     cdef Appender appender
-    cdef object _owner                    # the client conductor that registered this object
-    cdef object _is_connected_word
+    cdef object _owner                    # the client's conductor
+    cdef object _client                   # keeps the client open while this is referred to
     cdef int32_t _closed                  # 0 open, 1 closed
-    cdef int32_t _busy                    # a call that gave the GIL away is under way
+    cdef int32_t _busy                    # a call that may give the GIL away is under way
+    cdef int32_t _exclusive               # one thread at a time: _busy is minded
     cdef int64_t _fork_generation
+    cdef int64_t _last_result
     cdef readonly int64_t registration_id
     cdef readonly int64_t original_registration_id
     cdef readonly int32_t position_limit_id
     cdef readonly int32_t channel_status_id
     cdef readonly str channel
-    cdef object _offer(self, object data, object reserved_value)
+    cdef int _ready(self) except -1
+    cdef object _answer(self, int64_t result, int64_t length)
+    cdef int64_t _append(self, object data, object reserved_value, int64_t* length) except? -100
+    cdef int64_t _append_memory(
+        self, const void* data, int64_t length, object reserved_value) except? -100
 
 
 cdef class Publication(BasePublication):

@@ -5,15 +5,19 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef class Subscription:
     cdef object __weakref__
-    cdef object _owner                    # the client conductor that registered this object
+    cdef readonly object conductor
+    cdef object _client                   # keeps the client open while this is referred to
     cdef tuple _images                    # replaced as a whole, never changed
     cdef int32_t _closed
-    cdef int32_t _busy
+    cdef int32_t _busy                    # a poll is under way
     cdef int32_t _round_robin
     cdef int64_t _fork_generation
-    cdef int64_t _registration_id
-    cdef int32_t _stream_id
-    cdef int32_t _channel_status_id
-    cdef str _channel
-    cdef object _on_image
-    cdef object _on_image_gone
+    cdef object _resolved_endpoint
+    cdef readonly int64_t registration_id
+    cdef readonly int32_t stream_id
+    cdef readonly int32_t channel_status_id
+    cdef readonly str channel
+    cdef readonly object on_image
+    cdef readonly object on_image_gone
+    cdef int _enter(self) except -1
+    cdef int32_t _first(self, tuple images) noexcept

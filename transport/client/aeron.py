@@ -1,0 +1,471 @@
+"""``Aeron``: a client of a media driver (spec client, all of it; the form is section 28)."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import threading
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+from aerolog.transport.client import connection
+from aerolog.transport.client.conductor import ClientConductor
+from aerolog.transport.client.counters import Counter, Counters
+from aerolog.transport.client.options import ClientOptions, default_aeron_dir
+from aerolog.transport.client.publication import ExclusivePublication, Publication
+from aerolog.transport.client.registration import Kind, RegistrationFuture
+from aerolog.transport.client.subscription import Subscription
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError
+from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
+from aerolog.transport.protocol import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from aerolog.transport.client.events import EventStream
+    from aerolog.transport.client.options import CounterHandler, ImageHandler
+    from aerolog.transport.uri import ChannelUri
+
+_open_clients: weakref.WeakSet[Aeron] = weakref.WeakSet()
+
+
+class Aeron:
+    """A client of a media driver; all its methods may be called from any thread.
+
+    Its heartbeats come from a native thread that needs no interpreter lock. With ``invoker=True``
+    there is no thread: call ``do_work`` at least once a second.
+
+    Args:
+        aeron_dir: the driver's directory; ``AERON_DIR``, or the default of this user, when None.
+        driver_timeout: seconds to wait for a driver and for its answers, and the age at which its
+            heartbeat means that it is gone.
+        name: shown beside this client's heartbeat; at most 100 characters.
+        on_error: gets errors that belong to no call; without, they are logged.
+        options: the rest, as in ``ClientOptions``: keepalive_interval, idle_sleep, invoker,
+            driver_invoker, pre_touch, on_close, on_image, on_image_gone, on_counter,
+            on_counter_gone, on_publication_error, clock, file_system.
+
+    Handlers run on the client's thread, or in the call that happens to look for messages; they may
+    not call add, remove or close. ``events()`` has no such rule.
+
+    Raises:
+        DriverTimeoutError: no driver in that time.
+        FileFormatError: a cnc.dat that is damaged or of another version.
+        ConfigurationError: options that cannot be used.
+    """
+
+    def __init__(
+        self,
+        aeron_dir: str | os.PathLike[str] | None = None,
+        *,
+        driver_timeout: float = 10.0,
+        name: str = "",
+        on_error: Callable[[BaseException], object] | None = None,
+        **options: Any,
+    ) -> None:
+        self._conductor: ClientConductor | None = None
+        folder = default_aeron_dir() if aeron_dir is None else os.fspath(aeron_dir)
+        self.options = ClientOptions(
+            aeron_dir=os.path.realpath(folder),
+            driver_timeout=driver_timeout,
+            name=name,
+            on_error=on_error,
+            **options,
+        )
+        conductor = ClientConductor(self.options, connection.connect(self.options))
+        conductor.attach(self)
+        self._conductor = conductor
+        self._thread: threading.Thread | None = None
+        if not self.options.invoker:
+            self._thread = threading.Thread(
+                target=conductor.run, name="aeron-client", daemon=True
+            )
+            self._thread.start()
+        _open_clients.add(self)
+
+    @classmethod
+    def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, **options: Any) -> Self:
+        """The same as calling the class."""
+        return cls(aeron_dir, **options)
+
+    @property
+    def conductor(self) -> ClientConductor:
+        """The engine room, for this package's own use."""
+        if self._conductor is None:
+            raise ResourceClosedError("this client was never connected")
+        return self._conductor
+
+    # -- publications and subscriptions ----------------------------------------------------------
+
+    def add_publication(
+        self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
+    ) -> Publication:
+        """Add a publication that any thread and process may share.
+
+        Args:
+            channel: as text or ChannelUri.
+            stream_id: a 32-bit number.
+            timeout: seconds to wait for the driver's answer; None for the driver timeout.
+
+        Raises:
+            RegistrationError: the driver refused it.
+            DriverTimeoutError: it did not answer.
+        """
+        return self.conductor.await_answer(self.add_publication_async(channel, stream_id), timeout)
+
+    def add_publication_async(
+        self, channel: str | ChannelUri, stream_id: int
+    ) -> RegistrationFuture[Publication]:
+        """As ``add_publication``, without waiting."""
+        return self._publish(Kind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id)
+
+    def add_exclusive_publication(
+        self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
+    ) -> ExclusivePublication:
+        """Add a publication with a log and session of its own, for one thread at a time."""
+        future = self.add_exclusive_publication_async(channel, stream_id)
+        return self.conductor.await_answer(future, timeout)
+
+    def add_exclusive_publication_async(
+        self, channel: str | ChannelUri, stream_id: int
+    ) -> RegistrationFuture[ExclusivePublication]:
+        """As ``add_exclusive_publication``, without waiting."""
+        return self._publish(
+            Kind.EXCLUSIVE_PUBLICATION,
+            commands.AddExclusivePublication,
+            ExclusivePublication,
+            channel,
+            stream_id,
+        )
+
+    def _publish(
+        self,
+        kind: Kind,
+        command: Any,
+        make: Any,
+        channel: str | ChannelUri,
+        stream_id: int,
+    ) -> RegistrationFuture[Any]:
+        conductor, text = self.conductor, str(channel)
+
+        def complete(ready: Any) -> Any:
+            logs = conductor.logs.acquire(ready.registration_id, ready.log_file)
+            try:
+                publication = make(conductor, ready, logs, conductor.counters, text)
+            except BaseException:
+                conductor.logs.release(ready.registration_id)
+                raise
+            conductor.publications[publication.registration_id] = publication
+            return publication
+
+        client_id = conductor.client_id
+        return conductor.submit(
+            kind, lambda i: command(client_id, i, _int32(stream_id), text), complete
+        )
+
+    def add_subscription(
+        self,
+        channel: str | ChannelUri,
+        stream_id: int,
+        *,
+        on_image: ImageHandler | None = None,
+        on_image_gone: ImageHandler | None = None,
+        timeout: float | None = None,
+    ) -> Subscription:
+        """Add a subscription.
+
+        Args:
+            channel: as text or ChannelUri; with the prefix ``aeron-spy:`` it spies on a local
+                network publication.
+            stream_id: a 32-bit number.
+            on_image: called with each new image; the client's own handler when None.
+            on_image_gone: called with each image that went, closed by then; likewise.
+            timeout: seconds to wait for the driver's answer; None for the driver timeout.
+
+        Raises:
+            RegistrationError: the driver refused it.
+            DriverTimeoutError: it did not answer.
+        """
+        future = self.add_subscription_async(
+            channel, stream_id, on_image=on_image, on_image_gone=on_image_gone
+        )
+        return self.conductor.await_answer(future, timeout)
+
+    def add_subscription_async(
+        self,
+        channel: str | ChannelUri,
+        stream_id: int,
+        *,
+        on_image: ImageHandler | None = None,
+        on_image_gone: ImageHandler | None = None,
+    ) -> RegistrationFuture[Subscription]:
+        """As ``add_subscription``, without waiting."""
+        conductor, text = self.conductor, str(channel)
+        handlers = (on_image or self.options.on_image, on_image_gone or self.options.on_image_gone)
+
+        def complete(ready: Any) -> Subscription:
+            subscription = Subscription(
+                conductor, ready.correlation_id, text, stream_id, *handlers
+            )
+            subscription.set_channel_status_id(ready.channel_status_id)
+            conductor.subscriptions[subscription.registration_id] = subscription
+            return subscription
+
+        client_id = conductor.client_id
+        return conductor.submit(
+            Kind.SUBSCRIPTION,
+            lambda i: commands.AddSubscription(client_id, i, _int32(stream_id), text),
+            complete,
+        )
+
+    # -- counters --------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> Counters:
+        """All counters of the driver, by id."""
+        return Counters(self.conductor.counters)
+
+    def add_counter(
+        self, type_id: int, label: str, key: bytes = b"", *, timeout: float | None = None
+    ) -> Counter:
+        """Add a counter, which is freed with this client.
+
+        Args:
+            type_id: from 1000 on for applications.
+            label: at most 380 ASCII characters.
+            key: at most 112 bytes.
+            timeout: seconds to wait for the driver's answer; None for the driver timeout.
+        """
+        return self.conductor.await_answer(self.add_counter_async(type_id, label, key), timeout)
+
+    def add_counter_async(
+        self, type_id: int, label: str, key: bytes = b""
+    ) -> RegistrationFuture[Counter]:
+        """As ``add_counter``, without waiting."""
+        conductor = self.conductor
+        _check_counter(label, key)
+
+        def complete(ready: Any) -> Counter:
+            counter = Counter(conductor, ready.counter_id, ready.correlation_id, False)
+            conductor.own_counters[counter.registration_id] = counter
+            return counter
+
+        client_id, key = conductor.client_id, bytes(key)
+        return conductor.submit(
+            Kind.COUNTER,
+            lambda i: commands.AddCounter(client_id, i, _int32(type_id), key, label),
+            complete,
+        )
+
+    def add_static_counter(
+        self,
+        type_id: int,
+        label: str,
+        key: bytes = b"",
+        *,
+        registration_id: int,
+        timeout: float | None = None,
+    ) -> Counter:
+        """Add, or find, a counter that outlives its clients.
+
+        Args:
+            type_id: from 1000 on for applications.
+            label: at most 380 ASCII characters.
+            key: at most 112 bytes.
+            registration_id: with the type it names the counter.
+            timeout: seconds to wait for the driver's answer; None for the driver timeout.
+        """
+        future = self.add_static_counter_async(type_id, label, key, registration_id=registration_id)
+        return self.conductor.await_answer(future, timeout)
+
+    def add_static_counter_async(
+        self, type_id: int, label: str, key: bytes = b"", *, registration_id: int
+    ) -> RegistrationFuture[Counter]:
+        """As ``add_static_counter``, without waiting."""
+        conductor = self.conductor
+        _check_counter(label, key)
+        client_id, key = conductor.client_id, bytes(key)
+        return conductor.submit(
+            Kind.STATIC_COUNTER,
+            lambda i: commands.AddStaticCounter(
+                client_id, i, registration_id, _int32(type_id), key, label
+            ),
+            lambda ready: Counter(conductor, ready.counter_id, registration_id, True),
+        )
+
+    def add_counter_handler(
+        self, on_counter: CounterHandler | None = None, on_counter_gone: CounterHandler | None = None
+    ) -> None:
+        """Call these with (counters, registration id, counter id) when counters come and go."""
+        self._edit("append", on_counter, on_counter_gone)
+
+    def remove_counter_handler(
+        self, on_counter: CounterHandler | None = None, on_counter_gone: CounterHandler | None = None
+    ) -> None:
+        """Take handlers away again.
+
+        Raises:
+            ValueError: it is not there.
+        """
+        self._edit("remove", on_counter, on_counter_gone)
+
+    def _edit(self, method: str, come: CounterHandler | None, gone: CounterHandler | None) -> None:
+        conductor = self.conductor
+        with conductor.lock:
+            for handlers, handler in (
+                (conductor.counter_handlers, come),
+                (conductor.counter_gone_handlers, gone),
+            ):
+                if handler is not None:
+                    getattr(handlers, method)(handler)
+
+    # -- ids and commands ------------------------------------------------------------------------
+
+    @property
+    def client_id(self) -> int:
+        """Of this client, as its heartbeat counter has it."""
+        return self.conductor.client_id
+
+    @property
+    def aeron_dir(self) -> str:
+        """The driver's directory."""
+        return self.options.aeron_dir
+
+    def next_correlation_id(self) -> int:
+        """An id that nobody else in the reach of this driver has."""
+        return self.conductor.next_correlation_id()
+
+    def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
+        """A session id that no publication of the stream has; random with an older driver."""
+        conductor = self.conductor
+        conductor.ensure_usable()
+        if not conductor.connection.knows_next_session_id:
+            return secrets.randbits(32) - (1 << 31)
+        client_id = conductor.client_id
+        return conductor.call(
+            Kind.SESSION_ID,
+            lambda i: commands.GetNextAvailableSessionId(client_id, i, _int32(stream_id)),
+            lambda ready: int(ready.session_id),
+            timeout,
+        )
+
+    def is_command_active(self, correlation_id: int) -> bool:
+        """Whether a command still waits for its answer; False on a closed client."""
+        return self.conductor.is_command_active(correlation_id)
+
+    def has_active_commands(self) -> bool:
+        """Whether any command still waits for its answer; False on a closed client."""
+        return self.conductor.has_active_commands()
+
+    # -- life ------------------------------------------------------------------------------------
+
+    def events(self, timeout: float | None = None) -> EventStream:
+        """What happens from now on, to be iterated over; ends with ClientClosed.
+
+        Args:
+            timeout: end the iteration after so many seconds without an event.
+        """
+        return self.conductor.events(timeout)
+
+    def add_close_handler(self, handler: Callable[[], object]) -> None:
+        """Call this once when the client ends, for whatever reason."""
+        with self.conductor.lock:
+            self.conductor.close_handlers.append(handler)
+
+    def remove_close_handler(self, handler: Callable[[], object]) -> None:
+        """Take a close handler away again.
+
+        Raises:
+            ValueError: it is not there.
+        """
+        with self.conductor.lock:
+            self.conductor.close_handlers.remove(handler)
+
+    def do_work(self) -> int:
+        """One turn of a client without a thread: heartbeat, liveness, messages.
+
+        Returns:
+            How much was done, 0 when there was nothing to do.
+
+        Raises:
+            ConfigurationError: the client has a thread.
+        """
+        if not self.options.invoker:
+            raise ConfigurationError("this client has a thread of its own: connect with invoker=True")
+        return self.conductor.do_work()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client has ended."""
+        return self.conductor.closed
+
+    @property
+    def close_reason(self) -> BaseException | None:
+        """What ended the client: None while it lives, and when the program closed it."""
+        return self.conductor.close_reason
+
+    def close(self) -> None:
+        """Close everything that belongs to this client, and tell the driver. Idempotent."""
+        if self._conductor is None:
+            return
+        self._conductor.close()
+        _open_clients.discard(self)
+        thread = self._thread
+        if thread is not None and not self._conductor.forked:
+            if thread is not threading.current_thread():
+                thread.join()
+            self._thread = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        conductor = self.__dict__.get("_conductor")
+        if conductor is None or conductor.forked:
+            return
+        if not conductor.closed:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+            self.close()
+
+    def __repr__(self) -> str:
+        if self._conductor is None:
+            return "<Aeron>"
+        state = " closed" if self._conductor.closed else ""
+        return f"<Aeron {self.aeron_dir} client_id={self._conductor.client_id}{state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("Aeron belongs to this process: it cannot be pickled")
+
+
+def _int32(value: int) -> int:
+    if not -(1 << 31) <= value < 1 << 31:
+        raise ConfigurationError(f"{value} is not a 32-bit number")
+    return value
+
+
+def _check_counter(label: str, key: bytes) -> None:
+    if len(key) > MAX_KEY_LENGTH:
+        raise ConfigurationError(f"key of {len(key)} bytes, at most {MAX_KEY_LENGTH} fit")
+    if len(label) > MAX_LABEL_LENGTH:
+        raise ConfigurationError(
+            f"label of {len(label)} characters, at most {MAX_LABEL_LENGTH} fit"
+        )
+
+
+@atexit.register
+def _close_open_clients() -> None:
+    """Tell drivers good-bye at the end of the program, whoever forgot to."""
+    for client in list(_open_clients):
+        if client.__dict__.get("_conductor") is not None:
+            client.close()

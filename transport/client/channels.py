@@ -1,0 +1,67 @@
+"""What counters tell about a channel: its state and its sockets (spec client section 16)."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from aerolog.transport.client.status import ChannelStatus
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.memory.counters import CountersReader
+
+_LOCAL_SOCKET_ADDRESS_TYPE = 14
+_KEY = struct.Struct("<ii")
+_NOT_ALLOCATED = -1
+_INITIALIZING = 0
+
+
+def channel_status(
+    counters: CountersReader, status_id: int, closed: bool
+) -> ChannelStatus:
+    """State of a channel by its status counter; id -1 is IPC or a spy, which are always active."""
+    if closed:
+        return ChannelStatus.NO_ID_ALLOCATED
+    if status_id == _NOT_ALLOCATED:
+        return ChannelStatus.ACTIVE
+    if status_id == _INITIALIZING or not 0 <= status_id <= counters.max_counter_id:
+        return ChannelStatus.INITIALIZING
+    value = counters.counter_value(status_id)
+    return ChannelStatus(value) if value in (-1, 0, 1, 2) else ChannelStatus.ERRORED
+
+
+def local_addresses(counters: CountersReader, status_id: int, closed: bool) -> list[str]:
+    """``host:port`` of every bound socket of a channel, in the order of their counters."""
+    if status_id < 0 or channel_status(counters, status_id, closed) is not ChannelStatus.ACTIVE:
+        return []
+    found = []
+    for counter in counters:
+        if counter.type_id != _LOCAL_SOCKET_ADDRESS_TYPE or counter.value != ChannelStatus.ACTIVE:
+            continue
+        owner, length = _KEY.unpack_from(counter.key)
+        if owner == status_id and length > 0:
+            found.append(counter.key[_KEY.size : _KEY.size + length].decode("ascii", "replace"))
+    return found
+
+
+def resolve_port(channel: str, endpoint: Callable[[], str | None]) -> str | None:
+    """A channel with the wildcard port of its endpoint replaced by the one in use.
+
+    Args:
+        channel: any; one without ``endpoint=…:0``, or with manual control, comes back as it is.
+        endpoint: gives ``host:port`` of the socket, None while it is not known.
+
+    Returns:
+        None while the port is not known.
+    """
+    uri = ChannelUri.parse(channel)
+    wanted = uri.get("endpoint")
+    if wanted is None or not wanted.endswith(":0") or uri.get("control-mode") == "manual":
+        return channel
+    bound = endpoint()
+    if bound is None:
+        return None
+    return str(uri.replace_endpoint_wildcard_port(bound))

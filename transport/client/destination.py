@@ -1,0 +1,163 @@
+"""Destinations of manual-control publications and subscriptions (spec client section 14)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from aerolog.transport.client.registration import Kind, RegistrationFuture
+from aerolog.transport.protocol import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from aerolog.transport.client.conductor import ClientConductor
+    from aerolog.transport.client.publication import BasePublication
+    from aerolog.transport.client.subscription import Subscription
+
+def _nothing(_: object) -> None:
+    """An answer without content."""
+
+
+class Destination:
+    """One destination that was added; leaving its ``with`` block removes it.
+
+    Attributes:
+        channel: of the destination.
+        registration_id: of the command that added it.
+        future: done when the driver has added it; raises what it was refused for.
+    """
+
+    def __init__(
+        self,
+        channel: str,
+        future: RegistrationFuture[None],
+        conductor: ClientConductor,
+        remove: Callable[[int, int], commands.Command],
+    ) -> None:
+        self.channel = channel
+        self.future = future
+        self.registration_id = future.registration_id
+        self.removed = False
+        self._conductor = conductor
+        self._remove = remove
+
+    @classmethod
+    def add_to_publication(
+        cls,
+        publication: BasePublication,
+        conductor: ClientConductor,
+        channel: str,
+        wait: bool,
+        timeout: float | None,
+    ) -> Self:
+        """Send a publication's stream there too."""
+        client_id, publication_id = conductor.client_id, publication.original_registration_id
+        return cls._add(
+            conductor,
+            channel,
+            lambda i: commands.AddDestination(client_id, i, publication_id, channel),
+            lambda i, own: commands.RemoveDestinationById(client_id, i, publication_id, own),
+            wait,
+            timeout,
+        )
+
+    @classmethod
+    def add_to_subscription(
+        cls,
+        subscription: Subscription,
+        conductor: ClientConductor,
+        channel: str,
+        wait: bool,
+        timeout: float | None,
+    ) -> Self:
+        """Receive a subscription's stream from there too."""
+        client_id, subscription_id = conductor.client_id, subscription.registration_id
+        return cls._add(
+            conductor,
+            channel,
+            lambda i: commands.AddReceiveDestination(client_id, i, subscription_id, channel),
+            lambda i, _: commands.RemoveReceiveDestination(
+                client_id, i, subscription_id, channel
+            ),
+            wait,
+            timeout,
+        )
+
+    @classmethod
+    def _add(
+        cls,
+        conductor: ClientConductor,
+        channel: str,
+        add: Callable[[int], commands.Command],
+        remove: Callable[[int, int], commands.Command],
+        wait: bool,
+        timeout: float | None,
+    ) -> Self:
+        future = conductor.submit(Kind.DESTINATION, add, _nothing)
+        if wait:
+            conductor.await_answer(future, timeout)
+        return cls(channel, future, conductor, remove)
+
+    @staticmethod
+    def remove_from_publication(
+        publication: BasePublication,
+        conductor: ClientConductor,
+        channel_or_id: str | int,
+        timeout: float | None,
+    ) -> None:
+        """Stop sending a publication's stream to a channel, or to a destination by its id."""
+        client_id, publication_id = conductor.client_id, publication.original_registration_id
+
+        def command(correlation_id: int) -> commands.Command:
+            if isinstance(channel_or_id, int):
+                return commands.RemoveDestinationById(
+                    client_id, correlation_id, publication_id, channel_or_id
+                )
+            return commands.RemoveDestination(
+                client_id, correlation_id, publication_id, str(channel_or_id)
+            )
+
+        conductor.call(Kind.DESTINATION, command, _nothing, timeout)
+
+    @staticmethod
+    def remove_from_subscription(
+        subscription: Subscription,
+        conductor: ClientConductor,
+        channel: str,
+        timeout: float | None,
+    ) -> None:
+        """Stop receiving a subscription's stream from a channel."""
+        client_id, subscription_id = conductor.client_id, subscription.registration_id
+        conductor.call(
+            Kind.DESTINATION,
+            lambda i: commands.RemoveReceiveDestination(client_id, i, subscription_id, channel),
+            _nothing,
+            timeout,
+        )
+
+    def remove(self, *, timeout: float | None = None) -> None:
+        """Take the destination away; nothing happens the second time."""
+        if self.removed:
+            return
+        self.removed = True
+        own = self.registration_id
+        self._conductor.call(
+            Kind.DESTINATION, lambda i: self._remove(i, own), _nothing, timeout
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._conductor.closed:
+            self.remove()
+
+    def __repr__(self) -> str:
+        state = " removed" if self.removed else ""
+        return f"<Destination {self.channel} registration_id={self.registration_id}{state}>"

@@ -1,0 +1,568 @@
+"""Images: one publication as one subscription sees it (spec client 11, log-buffers 19 to 23).
+
+The log reader finds frames without the GIL. Here they become what a Python program wants of them:
+calls of a handler over memoryviews, copies, or blocks. A handler's error leaves the poll, with the
+position just behind the message it was raised for; what follows it is not read yet.
+"""
+
+import weakref
+
+from cpython.memoryview cimport PyMemoryView_FromObject
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
+
+from aerolog.transport.client.liveness cimport fork_generation
+from aerolog.transport.client.message cimport Header, copy_message
+from aerolog.transport.client.views cimport MessageView, detach_from, view_of
+from aerolog.transport.concurrent.atomic cimport store_release_i64
+from aerolog.transport.logbuffer.assembler cimport ASSEMBLE_NO_MEMORY, ASSEMBLE_NOTHING
+from aerolog.transport.logbuffer.descriptor cimport (
+    LogBuffers,
+    active_transport_count,
+    end_of_stream_position,
+    publication_is_revoked,
+)
+from aerolog.transport.logbuffer.fragment cimport fragment_t
+from aerolog.transport.logbuffer.reader cimport (
+    ACTION_ABORT,
+    ACTION_BREAK,
+    ACTION_COMMIT,
+    ACTION_CONTINUE,
+    LogReader,
+    block_t,
+    is_valid_position,
+    log_reader,
+    scan_fragments,
+)
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_END
+
+from aerolog.transport.client.registration import Kind
+from aerolog.transport.errors import ConcurrentUseError, MessageFormatError, MessageTooLargeError
+from aerolog.transport.protocol.commands import RejectImage
+
+# Fragments that are found ahead of their handler calls; more than that are found in turns.
+cdef enum:
+    CHUNK = 128
+    MAX_REASON_LENGTH = 1023
+
+
+cdef int64_t _limit_position(object until) except? -2:
+    return INT64_MAX if until is None else until
+
+
+cdef int32_t _limit(object limit) except -1:
+    cdef int64_t value = limit
+    if value < 0:
+        raise ValueError(f"a limit is not negative: {limit}")
+    return <int32_t> min(value, <int64_t> INT32_MAX)
+
+
+cdef class Image:
+    """One publication as one subscription sees it; polled by one thread at a time.
+
+    A closed image delivers nothing; its position and end are the last ones.
+    """
+
+    def __init__(
+        self, subscription, available, LogBuffers logs not None, CountersReader counters not None
+    ):
+        cdef int64_t* position = counters.value_address(available.position_counter_id)
+        if position == NULL:
+            raise MessageFormatError(
+                f"the driver named counter {available.position_counter_id} as the position of "
+                f"image {available.correlation_id}; there are {counters.max_counter_id + 1}"
+            )
+        self.reader = log_reader(logs, position, counters)
+        self._subscription = weakref.ref(subscription)
+        self._owner = subscription.conductor
+        self._fork_generation = fork_generation
+        self.correlation_id = available.correlation_id
+        self.session_id = available.session_id
+        self.stream_id = available.stream_id
+        self.subscriber_position_id = available.position_counter_id
+        self.source_identity = available.source_identity
+        self.join_position = self.reader.position()
+        self._term_view = view_of(logs)
+        self._assembled_view = view_of(None)
+
+    # -- delivery --------------------------------------------------------------------------------
+
+    cdef int _enter(self) except -1:
+        """Begin a poll; the caller clears ``_busy`` when it is over."""
+        if self._fork_generation != fork_generation:
+            self._owner.ensure_usable()
+        if self._busy:
+            raise ConcurrentUseError(
+                f"{self!r} is being polled by another thread, or by the handler that polls it"
+            )
+        self._busy = 1
+        return 0
+
+    cdef object _call(self, object handler, const fragment_t* message):
+        """Hand a message to a handler; the view is released when the handler has returned."""
+        cdef MessageView memory = self._assembled_view if message.is_assembled else self._term_view
+        cdef Header header = self._header
+        cdef object view
+        cdef object answer
+        if header is None or Py_REFCNT(header) > 2:
+            # The last one was kept, so it stays as it is.
+            header = Header.__new__(Header)
+            header.initial_term_id = self.reader.log.initial_term_id
+            header.position_bits_to_shift = self.reader.log.position_bits
+            self._header = header
+        header.fill(message)
+        memory._address = message.frame + DATA_HEADER_LENGTH
+        memory._length = message.length - DATA_HEADER_LENGTH
+        view = PyMemoryView_FromObject(memory)
+        try:
+            answer = handler(view, header)
+        finally:
+            if Py_REFCNT(view) > 1:
+                _release(view)
+            view = None
+            if message.is_assembled and Py_REFCNT(memory) > 2:
+                self._assembled_view = detach_from(self.reader.assembler, memory)
+        return answer
+
+    cdef int32_t poll_handler(
+        self, object handler, int32_t limit, int64_t limit_position, bint assemble
+    ) except -1:
+        cdef fragment_t fragments[CHUNK]
+        cdef fragment_t message
+        cdef int32_t done = 0
+        cdef int32_t count
+        cdef int32_t i
+        cdef int32_t status
+        cdef int64_t position
+        cdef int64_t next_position
+        while done < limit:
+            position = self.reader.position()
+            count = self.reader.scan(
+                limit_position, fragments, min(limit - done, <int32_t> CHUNK), &next_position
+            )
+            try:
+                for i in range(count):
+                    position = fragments[i].position
+                    done += 1
+                    message = fragments[i]
+                    if assemble:
+                        status = self.reader.assembler.add(&fragments[i], &message)
+                        if status == ASSEMBLE_NOTHING:
+                            continue
+                        if status == ASSEMBLE_NO_MEMORY:
+                            raise MemoryError("no memory to assemble a message")
+                    self._call(handler, &message)
+                position = next_position
+            finally:
+                self.reader.advance(position)
+            if count < CHUNK or next_position & self.reader.log.term_mask == 0:
+                break
+        return done
+
+    cdef int32_t poll_actions(
+        self, object handler, int32_t limit, int64_t limit_position, bint assemble
+    ) except -1:
+        cdef fragment_t fragments[CHUNK]
+        cdef fragment_t message
+        cdef int32_t done = 0
+        cdef int32_t count
+        cdef int32_t i
+        cdef int32_t status
+        cdef int action
+        cdef int64_t before
+        cdef int64_t position
+        cdef int64_t next_position
+        while done < limit:
+            position = self.reader.position()
+            count = self.reader.scan(
+                limit_position, fragments, min(limit - done, <int32_t> CHUNK), &next_position
+            )
+            action = ACTION_CONTINUE
+            try:
+                for i in range(count):
+                    before = _start_of(&fragments[i])
+                    position = fragments[i].position
+                    done += 1
+                    message = fragments[i]
+                    if assemble:
+                        status = self.reader.assembler.add(&fragments[i], &message)
+                        if status == ASSEMBLE_NOTHING:
+                            continue
+                        if status == ASSEMBLE_NO_MEMORY:
+                            raise MemoryError("no memory to assemble a message")
+                    action = _action(self._call(handler, &message))
+                    if action == ACTION_COMMIT:
+                        self.reader.advance(position)
+                    elif action == ACTION_ABORT:
+                        if message.is_assembled:
+                            self.reader.assembler.cut_back()
+                        position = before
+                        done -= 1
+                        break
+                    elif action == ACTION_BREAK:
+                        break
+                else:
+                    position = next_position
+            finally:
+                self.reader.advance(position)
+            if action == ACTION_ABORT or action == ACTION_BREAK:
+                break
+            if count < CHUNK or next_position & self.reader.log.term_mask == 0:
+                break
+        return done
+
+    cdef int32_t poll_copies(
+        self, list messages, int32_t limit, int64_t limit_position, bint assemble
+    ) except -1:
+        """Append at most ``limit`` copied messages; returns how many fragments they were."""
+        cdef fragment_t fragments[CHUNK]
+        cdef fragment_t message
+        cdef int32_t fragments_taken = 0
+        cdef int32_t wanted = limit
+        cdef int32_t count
+        cdef int32_t i
+        cdef int32_t status
+        cdef int64_t position
+        cdef int64_t next_position
+        while wanted > 0:
+            position = self.reader.position()
+            count = self.reader.scan(
+                limit_position, fragments, min(wanted, <int32_t> CHUNK), &next_position
+            )
+            try:
+                for i in range(count):
+                    message = fragments[i]
+                    if assemble:
+                        status = self.reader.assembler.add(&fragments[i], &message)
+                        if status == ASSEMBLE_NO_MEMORY:
+                            raise MemoryError("no memory to assemble a message")
+                        if status == ASSEMBLE_NOTHING:
+                            position = fragments[i].position
+                            continue
+                    messages.append(copy_message(&message))
+                    position = fragments[i].position
+                    wanted -= 1
+                fragments_taken += count
+                position = next_position
+            finally:
+                self.reader.advance(position)
+            if count == 0:
+                break
+            if next_position & self.reader.log.term_mask == 0:
+                break
+        return fragments_taken
+
+    cdef int64_t poll_one_block(self, object handler, int64_t length, bint raw) except -1:
+        cdef block_t block
+        cdef MessageView memory
+        cdef object view
+        if self.reader.block(length, &block) <= 0:
+            return 0
+        memory = self._term_view
+        memory._address = block.address
+        memory._length = block.length
+        view = PyMemoryView_FromObject(memory)
+        try:
+            if raw:
+                handler(
+                    self.reader.logs.file.path, block.file_offset, view, block.session_id,
+                    block.term_id,
+                )
+            else:
+                handler(view, block.session_id, block.term_id)
+        finally:
+            if Py_REFCNT(view) > 1:
+                _release(view)
+            self.reader.advance(self.reader.position() + block.length)
+        return block.length
+
+    def poll(self, handler, limit=10, *, assemble=True, until=None):
+        """Hand messages to a handler.
+
+        Args:
+            handler: called with a read-only memoryview of the payload and a Header. The view is
+                released when the handler returns; copy what you keep.
+            limit: take at most so many fragments.
+            assemble: join the fragments of long messages; without, each fragment is delivered.
+            until: take no fragment that starts at this position or behind it.
+
+        Returns:
+            How many fragments were taken; those of unfinished messages count.
+
+        Raises:
+            ConcurrentUseError: another thread polls this image.
+            Exception: the handler's own; its message counts as taken, what follows does not.
+        """
+        cdef int32_t most = _limit(limit)
+        cdef int64_t limit_position = _limit_position(until)
+        self._enter()
+        try:
+            return self.poll_handler(handler, most, limit_position, assemble)
+        finally:
+            self._busy = 0
+
+    def poll_controlled(self, handler, limit=10, *, assemble=True, until=None):
+        """As ``poll``, with a handler that steers it.
+
+        Args:
+            handler: returns an Action: CONTINUE (or None), COMMIT to store the position now,
+                BREAK to stop behind this message, ABORT to stop before it and get it again.
+            limit: as of ``poll``.
+            assemble: as of ``poll``.
+            until: as of ``poll``.
+        """
+        cdef int32_t most = _limit(limit)
+        cdef int64_t limit_position = _limit_position(until)
+        self._enter()
+        try:
+            return self.poll_actions(handler, most, limit_position, assemble)
+        finally:
+            self._busy = 0
+
+    def poll_messages(self, limit=10, *, assemble=True, until=None):
+        """Take at most ``limit`` messages, copied, as a list."""
+        cdef list messages = []
+        cdef int32_t most = _limit(limit)
+        cdef int64_t limit_position = _limit_position(until)
+        self._enter()
+        try:
+            self.poll_copies(messages, most, limit_position, assemble)
+        finally:
+            self._busy = 0
+        return messages
+
+    def peek(self, handler, start=None, until=None):
+        """Look at fragments without taking them; the position does not move.
+
+        Args:
+            handler: as of ``poll_controlled``, called with each fragment as it is. ABORT stops
+                before it, BREAK behind it.
+            start: position to begin at, a frame's; the current one by default.
+            until: as of ``poll``.
+
+        Returns:
+            The position to go on from, always at the end of a whole message.
+
+        Raises:
+            ValueError: ``start`` lies before the position, behind the term, or between frames.
+        """
+        cdef int64_t limit_position = _limit_position(until)
+        cdef int64_t position
+        self._enter()
+        try:
+            position = self.reader.position() if start is None else start
+            if self.reader.is_closed():
+                return position
+            self._require_valid(position)
+            return self._peek(handler, position, limit_position)
+        finally:
+            self._busy = 0
+
+    def _peek(self, handler, int64_t position, int64_t limit_position):
+        cdef fragment_t fragments[CHUNK]
+        cdef int64_t result = position
+        cdef int64_t next_position = position
+        cdef int32_t count = CHUNK
+        cdef int32_t i
+        cdef int action
+        while count == CHUNK:
+            count = scan_fragments(
+                self.reader.log, next_position, limit_position, fragments, CHUNK, &next_position
+            )
+            for i in range(count):
+                action = _action(self._call(handler, &fragments[i]))
+                if action == ACTION_ABORT:
+                    return result
+                if fragments[i].flags & FLAG_END:
+                    result = fragments[i].position
+                if action == ACTION_BREAK:
+                    return result
+            if (count == 0 or fragments[count - 1].flags & FLAG_END) and next_position > result:
+                result = next_position
+            if next_position & self.reader.log.term_mask == 0:
+                break
+        return result
+
+    def poll_block(self, handler, length):
+        """Hand a run of whole frames to a handler, headers and all.
+
+        Args:
+            handler: called with a read-only memoryview of the frames, the session id and the term
+                id of the first. A single padding frame is a block too: look at its type.
+            length: at most so many bytes; at least one frame must fit.
+
+        Returns:
+            Bytes taken.
+        """
+        self._enter()
+        try:
+            return self.poll_one_block(handler, length, False)
+        finally:
+            self._busy = 0
+
+    def poll_raw(self, handler, length):
+        """As ``poll_block``, for those who read the log's file themselves.
+
+        Args:
+            handler: called with the path of the log file, the offset of the block in it, a
+                read-only memoryview of the frames, the session id and the term id.
+            length: as of ``poll_block``.
+        """
+        self._enter()
+        try:
+            return self.poll_one_block(handler, length, True)
+        finally:
+            self._busy = 0
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def _require_valid(self, int64_t position):
+        if not is_valid_position(self.reader.log, self.reader.position(), position):
+            raise ValueError(
+                f"position {position} is not a multiple of 32 from {self.reader.position()} on in "
+                f"its term of {self.reader.log.term_length} bytes"
+            )
+
+    @property
+    def subscription(self):
+        """The subscription it belongs to; None when that is gone."""
+        return self._subscription()
+
+    @property
+    def position(self):
+        """Stream position that was read up to. Set it to skip forward within the term."""
+        return self.reader.position()
+
+    @position.setter
+    def position(self, value):
+        cdef int64_t position = value
+        self._enter()
+        try:
+            if not self.reader.is_closed():
+                self._require_valid(position)
+                store_release_i64(self.reader.position_counter, position)
+        finally:
+            self._busy = 0
+
+    @property
+    def initial_term_id(self):
+        """Term id of position 0."""
+        return self.reader.log.initial_term_id
+
+    @property
+    def term_length(self):
+        """Bytes of a term."""
+        return self.reader.log.term_length
+
+    @property
+    def position_bits_to_shift(self):
+        """Binary logarithm of the term length."""
+        return self.reader.log.position_bits
+
+    @property
+    def mtu(self):
+        """Bytes of the longest frame, header included."""
+        return self.reader.log.mtu
+
+    @property
+    def end_of_stream_position(self):
+        """Position at which the stream ends; 2^63-1 until that is known."""
+        if self.reader.is_closed():
+            return self._final_end_of_stream_position
+        return end_of_stream_position(self.reader.log)
+
+    @property
+    def is_end_of_stream(self):
+        """Whether everything was read that will ever come."""
+        if self.reader.is_closed():
+            return self._final_end_of_stream
+        return self.reader.position() >= end_of_stream_position(self.reader.log)
+
+    @property
+    def is_revoked(self):
+        """Whether the publisher revoked the stream: what was not read is lost."""
+        if self.reader.is_closed():
+            return self._final_revoked
+        return publication_is_revoked(self.reader.log)
+
+    @property
+    def active_transport_count(self):
+        """Transports that the stream comes in by; 0 for IPC and when closed."""
+        if self.reader.is_closed():
+            return 0
+        return active_transport_count(self.reader.log)
+
+    @property
+    def closed(self):
+        """Whether the stream is gone from this subscription."""
+        return self.reader.is_closed()
+
+    def reject(self, reason, *, timeout=None):
+        """Have the driver drop this image, and tell the publisher why.
+
+        Args:
+            reason: text, at most 1023 bytes.
+            timeout: seconds to wait for the driver's answer; None for the driver timeout.
+
+        Raises:
+            RegistrationError: the driver does not know the image (any more).
+        """
+        length = len(reason.encode("ascii", "replace"))
+        if length > MAX_REASON_LENGTH:
+            raise MessageTooLargeError(
+                f"a reason has at most {MAX_REASON_LENGTH} bytes, this one {length}"
+            )
+        owner, image_id, position = self._owner, self.correlation_id, self.position
+        owner.call(
+            Kind.DESTINATION,
+            lambda i: RejectImage(owner.client_id, i, image_id, position, reason),
+            lambda _: None,
+            timeout,
+        )
+
+    def force_close(self):
+        """Close; called by the conductor when the driver has taken the image away."""
+        if self.reader.is_closed():
+            return
+        self._final_end_of_stream_position = end_of_stream_position(self.reader.log)
+        self._final_end_of_stream = self.reader.position() >= self._final_end_of_stream_position
+        self._final_revoked = publication_is_revoked(self.reader.log)
+        self.reader.close()
+
+    def __repr__(self):
+        return (
+            f"<Image session_id={self.session_id} stream_id={self.stream_id} "
+            f"source={self.source_identity} correlation_id={self.correlation_id}"
+            f"{' closed' if self.closed else ''}>"
+        )
+
+    def __reduce__(self):
+        raise TypeError("Image belongs to this process: it cannot be pickled")
+
+
+cdef int64_t _start_of(const fragment_t* fragment) noexcept:
+    """Position of the fragment's first byte."""
+    return fragment.position - ((fragment.length + 31) & ~31)
+
+
+cdef int _action(object answer) except -1:
+    if answer is None:
+        return ACTION_CONTINUE
+    cdef int action = answer
+    if not ACTION_ABORT <= action <= ACTION_CONTINUE:
+        raise ValueError(f"a controlled handler returns an Action or None, not {answer!r}")
+    return action
+
+
+cdef int _release(object view) except -1:
+    """Make a view that the handler kept useless, unless something was built on it, like an array.
+
+    That holds the memory itself, so reading it stays safe.
+    """
+    try:
+        view.release()
+    except BufferError:
+        return 0
+    return 0

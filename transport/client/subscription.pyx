@@ -1,0 +1,390 @@
+"""Subscriptions: the reading end of a stream, all its images together (spec client section 10)."""
+
+import time
+import warnings
+
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
+
+from aerolog.transport.client.image cimport Image
+from aerolog.transport.client.liveness cimport fork_generation
+
+from aerolog.transport.client.channels import channel_status, local_addresses, resolve_port
+from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.errors import AeronTimeoutError, ConcurrentUseError, ResourceClosedError
+
+
+cdef int32_t _limit(object limit) except -1:
+    cdef int64_t value = limit
+    if value < 0:
+        raise ValueError(f"a limit is not negative: {limit}")
+    return <int32_t> min(value, <int64_t> INT32_MAX)
+
+
+cdef class Subscription:
+    """A stream's images, polled in turns; used by one thread at a time. Made by ``Aeron``.
+
+    Attributes:
+        on_image: called with each new image; on the client's thread, so keep it short.
+        on_image_gone: called with each image that went, which is closed by then.
+    """
+
+    def __init__(self, conductor, registration_id, channel, stream_id, on_image, on_image_gone):
+        self.conductor = conductor
+        self._client = conductor.client()
+        self._images = ()
+        self._fork_generation = fork_generation
+        self.registration_id = registration_id
+        self.channel = channel
+        self.stream_id = stream_id
+        self.channel_status_id = -1
+        self.on_image = on_image
+        self.on_image_gone = on_image_gone
+
+    # -- what the conductor does -----------------------------------------------------------------
+
+    def set_channel_status_id(self, status_id):
+        """Take note of the counter that tells the channel's state."""
+        self.channel_status_id = status_id
+
+    def add_image(self, Image image not None):
+        """Add an image; polls that are under way do not see it yet."""
+        self._images = (*self._images, image)
+
+    def remove_image(self, correlation_id):
+        """Close an image and take it out; None when there is none of that id."""
+        cdef Image image
+        for image in self._images:
+            if image.correlation_id == correlation_id:
+                self._images = tuple([other for other in self._images if other is not image])
+                image.force_close()
+                return image
+        return None
+
+    def take_images(self):
+        """Close all images and take them out."""
+        cdef Image image
+        images, self._images = self._images, ()
+        for image in images:
+            image.force_close()
+        return images
+
+    def force_close(self):
+        """Close without telling the driver."""
+        self._closed = 1
+        self.take_images()
+
+    # -- polling ---------------------------------------------------------------------------------
+
+    cdef int _enter(self) except -1:
+        """Begin a poll; the caller clears ``_busy`` when it is over."""
+        if self._fork_generation != fork_generation:
+            self.conductor.ensure_usable()
+        if self._busy:
+            raise ConcurrentUseError(
+                f"{self!r} is being polled by another thread, or by the handler that polls it"
+            )
+        self._busy = 1
+        return 0
+
+    cdef int32_t _first(self, tuple images) noexcept:
+        """Which image is polled first this time."""
+        cdef int32_t first = self._round_robin
+        self._round_robin += 1
+        if first >= len(images):
+            self._round_robin = 1
+            first = 0
+        return first
+
+    def poll(self, handler, limit=10, *, assemble=True):
+        """Hand messages of all images to a handler, beginning with another image each time.
+
+        Args:
+            handler: called with a read-only memoryview of the payload and a Header. The view is
+                released when the handler returns; copy what you keep.
+            limit: take at most so many fragments.
+            assemble: join the fragments of long messages; without, each fragment is delivered.
+
+        Returns:
+            How many fragments were taken; those of unfinished messages count.
+
+        Raises:
+            ConcurrentUseError: another thread polls this subscription.
+            Exception: the handler's own; its message counts as taken, what follows does not.
+        """
+        cdef int32_t most = _limit(limit)
+        cdef int32_t done = 0
+        cdef int32_t first
+        cdef Py_ssize_t i
+        cdef Py_ssize_t count
+        cdef tuple images
+        cdef Image image
+        self._enter()
+        try:
+            images = self._images
+            count = len(images)
+            if count == 0:
+                return 0
+            first = self._first(images)
+            for i in range(count):
+                if done >= most:
+                    break
+                image = <Image> images[(first + i) % count]
+                image._enter()
+                try:
+                    done += image.poll_handler(handler, most - done, INT64_MAX, assemble)
+                finally:
+                    image._busy = 0
+        finally:
+            self._busy = 0
+        return done
+
+    def poll_controlled(self, handler, limit=10, *, assemble=True):
+        """As ``poll``, with a handler that returns an Action (or None for CONTINUE).
+
+        BREAK and ABORT end the turn of their image only.
+        """
+        cdef int32_t most = _limit(limit)
+        cdef int32_t done = 0
+        cdef int32_t first
+        cdef Py_ssize_t i
+        cdef Py_ssize_t count
+        cdef tuple images
+        cdef Image image
+        self._enter()
+        try:
+            images = self._images
+            count = len(images)
+            if count == 0:
+                return 0
+            first = self._first(images)
+            for i in range(count):
+                if done >= most:
+                    break
+                image = <Image> images[(first + i) % count]
+                image._enter()
+                try:
+                    done += image.poll_actions(handler, most - done, INT64_MAX, assemble)
+                finally:
+                    image._busy = 0
+        finally:
+            self._busy = 0
+        return done
+
+    def poll_messages(self, limit=10, *, assemble=True):
+        """Take at most ``limit`` messages, copied, as a list."""
+        cdef list messages = []
+        cdef int32_t most = _limit(limit)
+        cdef int32_t first
+        cdef Py_ssize_t i
+        cdef Py_ssize_t count
+        cdef tuple images
+        cdef Image image
+        self._enter()
+        try:
+            images = self._images
+            count = len(images)
+            if count == 0:
+                return messages
+            first = self._first(images)
+            for i in range(count):
+                if len(messages) >= most:
+                    break
+                image = <Image> images[(first + i) % count]
+                image._enter()
+                try:
+                    image.poll_copies(
+                        messages, most - <int32_t> len(messages), INT64_MAX, assemble
+                    )
+                finally:
+                    image._busy = 0
+        finally:
+            self._busy = 0
+        return messages
+
+    def poll_block(self, handler, length):
+        """Hand a run of whole frames of every image to a handler; see ``Image.poll_block``.
+
+        Returns:
+            Bytes taken, of all images.
+        """
+        return self._poll_blocks(handler, length, False)
+
+    def poll_raw(self, handler, length):
+        """As ``poll_block``, for those who read the log's file; see ``Image.poll_raw``."""
+        return self._poll_blocks(handler, length, True)
+
+    def _poll_blocks(self, handler, length, bint raw):
+        cdef int64_t total = 0
+        cdef Image image
+        self._enter()
+        try:
+            for image in self._images:
+                image._enter()
+                try:
+                    total += image.poll_one_block(handler, length, raw)
+                finally:
+                    image._busy = 0
+        finally:
+            self._busy = 0
+        return total
+
+    def messages(self, timeout=None, *, idle=None, until_eos=False, limit=64):
+        """Iterate over messages, assembled and copied, waiting for each.
+
+        Args:
+            timeout: end when so many seconds pass without a message; None waits on.
+            idle: called with the number of messages of each poll instead of a back-off.
+            until_eos: end when there was an image and all are at their end or gone.
+            limit: messages taken from the log at a time.
+
+        Yields:
+            Messages, until the subscription is closed.
+        """
+        wait = Backoff(self.conductor) if idle is None else idle
+        seen_image = False
+        last = time.monotonic()
+        while not self._closed:
+            # Looked at before the poll: what arrives in between is taken by the next one.
+            ended = until_eos and self._is_drained(seen_image)
+            found = self.poll_messages(limit)
+            seen_image = seen_image or bool(self._images) or bool(found)
+            if found:
+                yield from found
+                last = time.monotonic()
+            elif ended:
+                return
+            elif timeout is not None and time.monotonic() - last >= timeout:
+                return
+            wait(len(found))
+
+    def _is_drained(self, seen_image):
+        images = self._images
+        if not images:
+            return seen_image
+        return all([image.is_end_of_stream for image in images])
+
+    # -- state -----------------------------------------------------------------------------------
+
+    @property
+    def images(self):
+        """The images there are now."""
+        return self._images
+
+    def image(self, session_id):
+        """The image of a session, None when there is none."""
+        cdef Image image
+        for image in self._images:
+            if image.session_id == session_id:
+                return image
+        return None
+
+    @property
+    def is_connected(self):
+        """Whether any image is there."""
+        cdef Image image
+        for image in self._images:
+            if not image.reader.is_closed():
+                return True
+        return False
+
+    @property
+    def closed(self):
+        """Whether it was closed, by the program or with the client."""
+        return bool(self._closed)
+
+    @property
+    def channel_status(self):
+        """State of the channel's socket; always ACTIVE for IPC and spies."""
+        return channel_status(self.conductor.counters, self.channel_status_id, self.closed)
+
+    @property
+    def local_addresses(self):
+        """``host:port`` of the sockets in use; empty for IPC and spies."""
+        return local_addresses(self.conductor.counters, self.channel_status_id, self.closed)
+
+    @property
+    def resolved_endpoint(self):
+        """``host:port`` that is listened on, None until that is known."""
+        if self._resolved_endpoint is None:
+            addresses = self.local_addresses
+            self._resolved_endpoint = addresses[0] if addresses else None
+        return self._resolved_endpoint
+
+    @property
+    def resolved_channel(self):
+        """The channel with a wildcard port replaced by the real one, None until that is known."""
+        return resolve_port(self.channel, lambda: self.resolved_endpoint)
+
+    def wait_connected(self, timeout=None):
+        """Wait for an image.
+
+        Args:
+            timeout: seconds; None waits for ever.
+
+        Raises:
+            AeronTimeoutError: none came in time.
+            ResourceClosedError: it was closed.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.is_connected:
+            self._raise_closed()
+            if deadline is not None and time.monotonic() >= deadline:
+                raise AeronTimeoutError(f"no publisher of {self!r} within {timeout} s")
+            self.conductor.await_work(1_000_000)
+        return self
+
+    def _raise_closed(self):
+        if self._closed:
+            raise ResourceClosedError(f"{self!r} is closed") from self.conductor.close_reason
+
+    # -- destinations ----------------------------------------------------------------------------
+
+    def add_destination(self, channel, *, wait=True, timeout=None):
+        """Receive from one more place (``control-mode=manual``).
+
+        Returns:
+            A Destination, whose ``remove()`` or ``with`` block takes it away again; its
+            ``future`` tells how it went when ``wait`` is False.
+
+        Raises:
+            RegistrationError: the driver refuses it.
+            ResourceClosedError: the subscription is closed.
+        """
+        self._raise_closed()
+        return Destination.add_to_subscription(self, self.conductor, str(channel), wait, timeout)
+
+    def remove_destination(self, channel, *, timeout=None):
+        """Take a destination away, named by its channel."""
+        self._raise_closed()
+        Destination.remove_from_subscription(self, self.conductor, str(channel), timeout)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def close(self):
+        """Close it and its images; idempotent."""
+        self.conductor.close_subscription(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.close()
+
+    def __del__(self):
+        cdef Image image
+        if self.conductor is None or self._closed:
+            return
+        log_ids = tuple([image.correlation_id for image in self._images])
+        self.force_close()
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+        self.conductor.subscription_dropped(self.registration_id, log_ids)
+
+    def __repr__(self):
+        return (
+            f"<Subscription {self.channel} stream_id={self.stream_id} "
+            f"images={len(self._images)}{' closed' if self._closed else ''}>"
+        )
+
+    def __reduce__(self):
+        raise TypeError("Subscription belongs to this process: it cannot be pickled")

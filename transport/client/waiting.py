@@ -1,0 +1,37 @@
+"""Waiting between two tries, for blocking calls."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerolog.transport.client.conductor import ClientConductor
+
+_YIELDS = 100
+_FIRST_SLEEP = 10e-6
+_LONGEST_SLEEP = 1e-3
+
+
+class Backoff:
+    """Yields first, then sleeps, longer each time; a client without a thread is turned meanwhile.
+
+    Call it with the work that was done: 0 waits, more than 0 starts over.
+    """
+
+    def __init__(self, conductor: ClientConductor) -> None:
+        self._turn = conductor.turn_without_thread
+        self._count = 0
+        self._sleep = _FIRST_SLEEP
+
+    def __call__(self, work_count: int) -> None:
+        if work_count > 0:
+            self._count, self._sleep = 0, _FIRST_SLEEP
+            return
+        self._turn()
+        self._count += 1
+        if self._count <= _YIELDS:
+            time.sleep(0)
+            return
+        time.sleep(self._sleep)
+        self._sleep = min(2 * self._sleep, _LONGEST_SLEEP)
