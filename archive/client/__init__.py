@@ -1,1 +1,40 @@
-"""."""
+"""Clients of an archive: `AeronArchive` waits, `AsyncAeronArchive` is awaited.
+
+Both speak the reference's control protocol and work with an archive of either kind.
+"""
+
+from aerolog.archive.client.aio import AsyncAeronArchive
+from aerolog.archive.client.calls import RecordingSubscription
+from aerolog.archive.client.client import AeronArchive
+from aerolog.archive.client.connecting import ArchiveConnection, ConnectStep
+from aerolog.archive.client.events import RecordingEvent, RecordingEvents
+from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.archive.client.recording_pos import (
+    RecordingPosition,
+    RecordingPositionKey,
+    find_by_recording,
+    find_by_session,
+)
+from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.files.segment import segment_base as segment_file_base_position
+from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, SourceLocation
+
+__all__ = [
+    "AeronArchive",
+    "ArchiveClientOptions",
+    "ArchiveConnection",
+    "AsyncAeronArchive",
+    "ConnectStep",
+    "RecordingDescriptor",
+    "RecordingEvent",
+    "RecordingEvents",
+    "RecordingPosition",
+    "RecordingPositionKey",
+    "RecordingSignal",
+    "RecordingSignalEvent",
+    "RecordingSubscription",
+    "SourceLocation",
+    "find_by_recording",
+    "find_by_session",
+    "segment_file_base_position",
+]

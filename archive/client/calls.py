@@ -1,0 +1,437 @@
+"""The archive's operations as values: what is sent and what its answer means.
+
+A call knows nothing of time and streams, so the blocking and the asyncio client send the same ones.
+Positions are bytes in the stream; a position that there is none of is None (spec client 22).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.protocol import (
+    NULL_LENGTH,
+    NULL_POSITION,
+    NULL_VALUE,
+    ArchiveIdRequest,
+    AttachSegmentsRequest,
+    BooleanType,
+    BoundedReplayRequest,
+    DeleteDetachedSegmentsRequest,
+    DetachSegmentsRequest,
+    ExtendRecordingRequest,
+    ExtendRecordingRequest2,
+    FindLastMatchingRecordingRequest,
+    ListRecordingRequest,
+    ListRecordingsForUriRequest,
+    ListRecordingsRequest,
+    ListRecordingSubscriptionsRequest,
+    MaxRecordedPositionRequest,
+    Message,
+    MigrateSegmentsRequest,
+    PurgeRecordingRequest,
+    PurgeSegmentsRequest,
+    RecordingPositionRequest,
+    RecordingSubscriptionDescriptor,
+    ReplayRequest,
+    ReplayTokenRequest,
+    SourceLocation,
+    StartPositionRequest,
+    StartRecordingRequest,
+    StartRecordingRequest2,
+    StopAllReplaysRequest,
+    StopPositionRequest,
+    StopRecordingByIdentityRequest,
+    StopRecordingRequest,
+    StopRecordingSubscriptionRequest,
+    StopReplayRequest,
+    StopReplicationRequest,
+    TruncateRecordingRequest,
+    UpdateChannelRequest,
+)
+from aerolog.transport.errors import ArchiveErrorCode
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+Channel = str | ChannelUri
+_ASK: Final = {
+    "start position": StartPositionRequest,
+    "stop position": StopPositionRequest,
+    "recording position": RecordingPositionRequest,
+    "max recorded position": MaxRecordedPositionRequest,
+}
+
+
+_DESCRIBED: Final = tuple(
+    name
+    for name in RecordingDescriptor.__dataclass_fields__
+    if name not in {"control_session_id", "correlation_id"}  # of the answer, not of the recording
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request.
+
+    Attributes:
+        what: its name in error texts.
+        request: makes the message out of control session id and correlation id.
+        result: makes the result out of the answer's relevant id, or of a list of descriptors.
+        listing: how many descriptors are wanted, None for a call with one answer.
+        forgiven: an error code that is a result.
+        forgiven_result: that result.
+    """
+
+    what: str
+    request: Callable[[int, int], Message]
+    result: Callable[[Any], T]
+    listing: int | None = None
+    forgiven: ArchiveErrorCode | None = None
+    forgiven_result: T | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSubscription:
+    """A subscription through which the archive records.
+
+    Attributes:
+        subscription_id: as start_recording returned it.
+        stripped_channel: what the archive subscribed to, with a prefix for spies.
+    """
+
+    subscription_id: int
+    stream_id: int
+    stripped_channel: str
+
+
+def _none(_: int) -> None:
+    return None
+
+
+def _position(value: int) -> int | None:
+    return None if value == NULL_POSITION else value
+
+
+def _call(
+    what: str, message: Callable[..., Message], result: Callable[[int], T], **fields: Any
+) -> Call[T]:
+    def request(control_session_id: int, correlation_id: int) -> Message:
+        return message(
+            control_session_id=control_session_id, correlation_id=correlation_id, **fields
+        )
+
+    return Call(what, request, result)
+
+
+def _truth(value: bool) -> BooleanType:
+    return BooleanType.TRUE if value else BooleanType.FALSE
+
+
+def archive_id() -> Call[int]:
+    """The archive's own id."""
+    return _call("archive id", ArchiveIdRequest, int)
+
+
+def start_recording(
+    channel: Channel, stream_id: int, location: SourceLocation, *, auto_stop: bool | None
+) -> Call[int]:
+    """Subscription id; without ``auto_stop`` the older message is sent, as the reference does."""
+    fields = {"stream_id": stream_id, "source_location": location, "channel": str(channel)}
+    if auto_stop is None:
+        return _call("start recording", StartRecordingRequest, int, **fields)
+    return _call(
+        "start recording", StartRecordingRequest2, int, auto_stop=_truth(auto_stop), **fields
+    )
+
+
+def extend_recording(
+    recording_id: int,
+    channel: Channel,
+    stream_id: int,
+    location: SourceLocation,
+    *,
+    auto_stop: bool | None,
+) -> Call[int]:
+    """Subscription id."""
+    fields = {
+        "recording_id": recording_id,
+        "stream_id": stream_id,
+        "source_location": location,
+        "channel": str(channel),
+    }
+    if auto_stop is None:
+        return _call("extend recording", ExtendRecordingRequest, int, **fields)
+    return _call(
+        "extend recording", ExtendRecordingRequest2, int, auto_stop=_truth(auto_stop), **fields
+    )
+
+
+def _stop(message: Callable[..., Message], **fields: Any) -> Call[bool]:
+    call = _call("stop recording", message, lambda _: True, **fields)
+    return Call(
+        call.what,
+        call.request,
+        call.result,
+        forgiven=ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
+        forgiven_result=False,
+    )
+
+
+def try_stop_recording(channel: Channel, stream_id: int) -> Call[bool]:
+    """Whether there was such a recording subscription."""
+    return _stop(StopRecordingRequest, channel=str(channel), stream_id=stream_id)
+
+
+def try_stop_recording_subscription(subscription_id: int) -> Call[bool]:
+    """Whether there was such a recording subscription."""
+    return _stop(StopRecordingSubscriptionRequest, subscription_id=subscription_id)
+
+
+def strictly(call: Call[T]) -> Call[None]:
+    """The same request with every error an error and no result."""
+    return Call(call.what, call.request, _none)
+
+
+def try_stop_recording_by_identity(recording_id: int) -> Call[bool]:
+    """Whether the recording was active."""
+    return _call("stop recording", StopRecordingByIdentityRequest, bool, recording_id=recording_id)
+
+
+def start_replay(
+    recording_id: int,
+    channel: Channel,
+    stream_id: int,
+    position: int | None,
+    length: int,
+    *,
+    limit_counter_id: int | None = None,
+    file_io_max_length: int | None = None,
+    replay_token: int = NULL_VALUE,
+) -> Call[int]:
+    """Replay session id, whose low 32 bits are the session id of the image."""
+    fields: dict[str, Any] = {
+        "recording_id": recording_id,
+        "position": NULL_POSITION if position is None else position,
+        "length": length,
+        "replay_stream_id": stream_id,
+        "file_io_max_length": NULL_LENGTH if file_io_max_length is None else file_io_max_length,
+        "replay_token": replay_token,
+        "replay_channel": str(channel),
+    }
+    if limit_counter_id is None:
+        return _call("replay", ReplayRequest, int, **fields)
+    return _call(
+        "bounded replay", BoundedReplayRequest, int, limit_counter_id=limit_counter_id, **fields
+    )
+
+
+def stop_replay(replay_session_id: int) -> Call[None]:
+    """An unknown replay is no error."""
+    return _call("stop replay", StopReplayRequest, _none, replay_session_id=replay_session_id)
+
+
+def stop_all_replays(recording_id: int | None) -> Call[None]:
+    """Of one recording, or of all."""
+    wanted = NULL_VALUE if recording_id is None else recording_id
+    return _call("stop all replays", StopAllReplaysRequest, _none, recording_id=wanted)
+
+
+def replay_token(recording_id: int) -> Call[int]:
+    """Token for a replay over a response channel."""
+    return _call("replay token", ReplayTokenRequest, int, recording_id=recording_id)
+
+
+def ask_position(what: str, recording_id: int) -> Call[int | None]:
+    """One of the position queries, by its name."""
+    return _call(what, _ASK[what], _position, recording_id=recording_id)
+
+
+def find_last_matching(
+    min_recording_id: int, channel_fragment: str, stream_id: int, session_id: int
+) -> Call[int | None]:
+    """The newest recording that matches, None when there is none."""
+    return _call(
+        "find last matching recording",
+        FindLastMatchingRecordingRequest,
+        _position,
+        min_recording_id=min_recording_id,
+        session_id=session_id,
+        stream_id=stream_id,
+        channel=channel_fragment,
+    )
+
+
+def recording_of(message: Message) -> RecordingDescriptor:
+    """A descriptor as the files of an archive give it, from one that came as a message."""
+    return RecordingDescriptor(**{name: getattr(message, name) for name in _DESCRIBED})
+
+
+def _recordings(messages: list[Message]) -> list[RecordingDescriptor]:
+    return [recording_of(message) for message in messages]
+
+
+def _listing(
+    what: str,
+    message: Callable[..., Message],
+    result: Callable[[list[Message]], T],
+    count: int,
+    **fields: Any,
+) -> Call[T]:
+    if count < 1:
+        raise ValueError(f"{what}: count is at least 1, not {count}")
+    call = _call(what, message, int, **fields)
+    return Call(what, call.request, result, listing=count)
+
+
+def list_recording(recording_id: int) -> Call[RecordingDescriptor | None]:
+    """The descriptor, None for an unknown recording."""
+    return _listing(
+        "list recording",
+        ListRecordingRequest,
+        lambda found: recording_of(found[0]) if found else None,
+        1,
+        recording_id=recording_id,
+    )
+
+
+def list_recordings(from_recording_id: int, count: int) -> Call[list[RecordingDescriptor]]:
+    """Up to ``count`` descriptors from an id on."""
+    return _listing(
+        "list recordings",
+        ListRecordingsRequest,
+        _recordings,
+        count,
+        from_recording_id=from_recording_id,
+        record_count=count,
+    )
+
+
+def list_recordings_for_uri(
+    from_recording_id: int, count: int, channel_fragment: str, stream_id: int
+) -> Call[list[RecordingDescriptor]]:
+    """As list_recordings, of one stream and of channels that contain a text."""
+    return _listing(
+        "list recordings for uri",
+        ListRecordingsForUriRequest,
+        _recordings,
+        count,
+        from_recording_id=from_recording_id,
+        record_count=count,
+        stream_id=stream_id,
+        channel=channel_fragment,
+    )
+
+
+def _subscriptions(messages: list[Message]) -> list[RecordingSubscription]:
+    return [
+        RecordingSubscription(found.subscription_id, found.stream_id, found.stripped_channel)
+        for found in messages
+        if isinstance(found, RecordingSubscriptionDescriptor)
+    ]
+
+
+def list_recording_subscriptions(
+    from_index: int, count: int, channel_fragment: str, stream_id: int | None
+) -> Call[list[RecordingSubscription]]:
+    """Active recording subscriptions, of one stream or of all."""
+    return _listing(
+        "list recording subscriptions",
+        ListRecordingSubscriptionsRequest,
+        _subscriptions,
+        count,
+        pseudo_index=from_index,
+        subscription_count=count,
+        apply_stream_id=_truth(stream_id is not None),
+        stream_id=0 if stream_id is None else stream_id,
+        channel=channel_fragment,
+    )
+
+
+def truncate_recording(recording_id: int, position: int) -> Call[int]:
+    """Segment files to be deleted."""
+    return _call(
+        "truncate recording",
+        TruncateRecordingRequest,
+        int,
+        recording_id=recording_id,
+        position=position,
+    )
+
+
+def purge_recording(recording_id: int) -> Call[int]:
+    """Segment files to be deleted."""
+    return _call("purge recording", PurgeRecordingRequest, int, recording_id=recording_id)
+
+
+def detach_segments(recording_id: int, new_start_position: int) -> Call[None]:
+    """Move the start of a recording forward, leaving files behind."""
+    return _call(
+        "detach segments",
+        DetachSegmentsRequest,
+        _none,
+        recording_id=recording_id,
+        new_start_position=new_start_position,
+    )
+
+
+def delete_detached_segments(recording_id: int) -> Call[int]:
+    """Segment files to be deleted."""
+    return _call(
+        "delete detached segments", DeleteDetachedSegmentsRequest, int, recording_id=recording_id
+    )
+
+
+def purge_segments(recording_id: int, new_start_position: int) -> Call[int]:
+    """Segment files to be deleted."""
+    return _call(
+        "purge segments",
+        PurgeSegmentsRequest,
+        int,
+        recording_id=recording_id,
+        new_start_position=new_start_position,
+    )
+
+
+def attach_segments(recording_id: int) -> Call[int]:
+    """Segment files attached."""
+    return _call("attach segments", AttachSegmentsRequest, int, recording_id=recording_id)
+
+
+def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Call[int]:
+    """Segment files moved."""
+    return _call(
+        "migrate segments",
+        MigrateSegmentsRequest,
+        int,
+        src_recording_id=src_recording_id,
+        dst_recording_id=dst_recording_id,
+    )
+
+
+def update_channel(recording_id: int, channel: Channel) -> Call[None]:
+    """Another channel for a recording in the catalog."""
+    return _call(
+        "update channel",
+        UpdateChannelRequest,
+        _none,
+        recording_id=recording_id,
+        channel=str(channel),
+    )
+
+
+def try_stop_replication(replication_id: int) -> Call[bool]:
+    """Whether there was such a replication."""
+    call = _call(
+        "stop replication", StopReplicationRequest, lambda _: True, replication_id=replication_id
+    )
+    return Call(
+        call.what,
+        call.request,
+        call.result,
+        forgiven=ArchiveErrorCode.UNKNOWN_REPLICATION,
+        forgiven_result=False,
+    )
