@@ -1,0 +1,409 @@
+"""One client's control session: its states, its liveness, its responses (spec archive-protocol 6).
+
+Belongs to the conductor's thread. Only ``send_later`` may be called by others: the replayer answers
+replay requests with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.protocol import (
+    Challenge,
+    ControlResponse,
+    ControlResponseCode,
+    Ping,
+    RecordingSignal,
+    RecordingSignalEvent,
+)
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.errors import ArchiveErrorCode, RegistrationError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from aerolog.archive.protocol import Message
+    from aerolog.archive.service.authentication import Authenticator
+    from aerolog.archive.service.reporting import Reporter
+    from aerolog.transport.client.counter import Counter
+    from aerolog.transport.client.image import Image
+    from aerolog.transport.client.publication import ExclusivePublication
+
+RESEND_INTERVAL_NS: Final = 200_000_000
+SEND_ATTEMPTS: Final = 3
+
+SESSION_CLOSED: Final = "session closed"
+RESPONSE_NOT_CONNECTED: Final = "control response publication is not connected"
+RESPONSE_CLOSED: Final = "control response publication is closed"
+RESPONSE_MAX_POSITION: Final = "control response publication is at max position"
+REQUEST_IMAGE_UNAVAILABLE: Final = "control request publication image unavailable"
+
+
+class SessionState(Enum):
+    """States of spec archive-protocol 6.2."""
+
+    INIT = auto()
+    CONNECTING = auto()
+    CONNECTED = auto()
+    CHALLENGED = auto()
+    AUTHENTICATED = auto()
+    ACTIVE = auto()
+    REJECTED = auto()
+    DONE = auto()
+
+
+class ControlSession:
+    """A connected client.
+
+    Attributes:
+        session_id: of the control session.
+        correlation_id: of the latest connect request or challenge response.
+        image: on which the connect request came.
+        state: see SessionState.
+        principal: who the client is, as its authenticator named it.
+        active_listing: whether a listing runs, of which there may be one at a time.
+    """
+
+    def __init__(
+        self,
+        *,
+        session_id: int,
+        correlation_id: int,
+        image: Image,
+        response_channel: str,
+        response_stream_id: int,
+        version_mismatch: str | None,
+        publication: Future[ExclusivePublication],
+        counter: Future[Counter],
+        authenticator: Authenticator,
+        reporter: Reporter,
+        connect_timeout_ns: int,
+        liveness_interval_ns: int,
+        now_ns: int,
+    ) -> None:
+        self.session_id = session_id
+        self.correlation_id = correlation_id
+        self.image = image
+        self.response_channel = response_channel
+        self.response_stream_id = response_stream_id
+        self.state = SessionState.INIT
+        self.principal = b""
+        self.active_listing = False
+        self._version_mismatch = version_mismatch
+        self._pending_publication: Future[ExclusivePublication] | None = publication
+        self._pending_counter: Future[Counter] | None = counter
+        self._publication: ExclusivePublication | None = None
+        self._counter: Counter | None = None
+        self._authenticator = authenticator
+        self._reporter = reporter
+        self._connect_timeout_ns = connect_timeout_ns
+        self._liveness_interval_ns = liveness_interval_ns
+        self._activity_deadline_ns: int | None = now_ns + connect_timeout_ns
+        self._next_liveness_ns = now_ns + liveness_interval_ns
+        self._resend_deadline_ns: int | None = None
+        self._now_ns = now_ns
+        self._now_ms = 0
+        self._sync_queue: deque[bytes] = deque()
+        self._async_queue: deque[bytes] = deque()
+        self._abort_reason: str | None = None
+        self._has_failed_publication = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the session is over and has to be closed."""
+        return self.state is SessionState.DONE
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the session waits for something that has no other wake-up than time."""
+        return (
+            self.state is not SessionState.ACTIVE
+            or bool(self._sync_queue)
+            or bool(self._async_queue)
+        )
+
+    def do_work(self, now_ns: int, now_ms: int) -> int:
+        """One turn."""
+        self._now_ns, self._now_ms = now_ns, now_ms
+        work = 0
+        match self.state:
+            case SessionState.INIT:
+                work += self._await_resources()
+            case SessionState.CONNECTING:
+                work += self._await_connection()
+            case SessionState.CONNECTED:
+                work += self._greet()
+            case SessionState.CHALLENGED:
+                self._authenticator.on_challenged_session(self, now_ms)
+            case SessionState.AUTHENTICATED:
+                if self._resend_due():
+                    work += self._send_connected()
+            case SessionState.REJECTED:
+                if self._resend_due():
+                    work += self._send_rejected()
+            case SessionState.ACTIVE:
+                work += self._ping_and_drain()
+            case SessionState.DONE:
+                return 0
+        self._check_deadline()
+        return work
+
+    def _await_resources(self) -> int:
+        work = 0
+        if self._pending_publication is not None and self._pending_publication.done():
+            future, self._pending_publication = self._pending_publication, None
+            try:
+                self._publication = future.result()
+            except RegistrationError as error:
+                self._reporter.error(error)
+            work += 1
+        if self._pending_counter is not None and self._pending_counter.done():
+            counter_future, self._pending_counter = self._pending_counter, None
+            try:
+                self._counter = counter_future.result()
+            except RegistrationError as error:
+                self._reporter.error(error)
+            work += 1
+        if work and self._publication is not None and self._counter is not None:
+            self._counter.set_reference_id(self._publication.registration_id)
+            self._counter.value = self.session_id
+            self._activity_deadline_ns = self._now_ns + self._connect_timeout_ns
+            self.state = SessionState.CONNECTING
+        return work
+
+    def _await_connection(self) -> int:
+        assert self._publication is not None
+        if not self._publication.is_connected:
+            return 0
+        self.state = SessionState.CONNECTED
+        return 1 + self._greet()
+
+    def _greet(self) -> int:
+        if not self._resend_due():
+            return 0
+        if self._version_mismatch is not None:
+            # The reference puts the session id where other errors have their code.
+            self._send(self._response(
+                self.correlation_id,
+                self.session_id,
+                ControlResponseCode.ERROR,
+                self._version_mismatch,
+            ))
+        else:
+            self._authenticator.on_connected_session(self, self._now_ms)
+        return 1
+
+    def _resend_due(self) -> bool:
+        deadline = self._resend_deadline_ns
+        if deadline is not None and self._now_ns <= deadline:
+            return False
+        self._resend_deadline_ns = self._now_ns + RESEND_INTERVAL_NS
+        return True
+
+    def _check_deadline(self) -> None:
+        deadline = self._activity_deadline_ns
+        if self.state is SessionState.DONE or deadline is None or self._now_ns <= deadline:
+            return
+        if self.state is SessionState.ACTIVE:
+            timeout_ms = self._connect_timeout_ns // 1_000_000
+            self.abort(f"failed to send response for more than connectTimeoutMs={timeout_ms}")
+        else:
+            self.abort(f"failed to establish initial connection: state={self.state.name}")
+
+    # -- what the authenticator may do (SessionProxy) ---------------------------------------------
+
+    def authenticate(self, principal: bytes) -> bool:
+        """Accept the client; False when the answer could not be sent yet."""
+        if not self._send_connected():
+            return False
+        self.principal = principal
+        self.state = SessionState.AUTHENTICATED
+        self._activity_deadline_ns = None
+        return True
+
+    def challenge(self, encoded_challenge: bytes) -> bool:
+        """Ask for proof; False when the challenge could not be sent yet."""
+        sent = self._send(Challenge(
+            control_session_id=self.session_id,
+            correlation_id=self.correlation_id,
+            encoded_challenge=encoded_challenge,
+        ))
+        if sent:
+            self.state = SessionState.CHALLENGED
+        return sent
+
+    def reject(self) -> None:
+        """Refuse the client; it is told in the next turns."""
+        self.state = SessionState.REJECTED
+
+    def on_challenge_response(self, correlation_id: int, credentials: bytes) -> None:
+        """Hand the client's answer to the authenticator, when there was a challenge."""
+        if self.state is SessionState.CHALLENGED:
+            self.correlation_id = correlation_id
+            self._authenticator.on_challenge_response(self.session_id, credentials, self._now_ms)
+
+    def _send_connected(self) -> bool:
+        return self._send(self._response(
+            self.correlation_id, self.session_id, ControlResponseCode.OK, ""
+        ))
+
+    def _send_rejected(self) -> bool:
+        return self._send(self._response(
+            self.correlation_id,
+            ArchiveErrorCode.AUTHENTICATION_REJECTED,
+            ControlResponseCode.ERROR,
+            "authentication rejected",
+        ))
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def activate(self) -> bool:
+        """A request came: whether the session may carry it out."""
+        if self.state is SessionState.AUTHENTICATED and self._version_mismatch is None:
+            self.state = SessionState.ACTIVE
+        return self.state is SessionState.ACTIVE
+
+    # -- responses --------------------------------------------------------------------------------
+
+    def send_ok(self, correlation_id: int, relevant_id: int = 0) -> None:
+        """Answer a request."""
+        self._respond(correlation_id, relevant_id, ControlResponseCode.OK, "")
+
+    def send_error(self, correlation_id: int, code: int, text: str) -> None:
+        """Refuse a request."""
+        self._respond(correlation_id, code, ControlResponseCode.ERROR, text)
+
+    def send_recording_unknown(self, correlation_id: int, recording_id: int) -> None:
+        """There is no such recording, or no further one."""
+        self._respond(correlation_id, recording_id, ControlResponseCode.RECORDING_UNKNOWN, "")
+
+    def send_subscription_unknown(self, correlation_id: int) -> None:
+        """There is no further recording subscription."""
+        self._respond(correlation_id, 0, ControlResponseCode.SUBSCRIPTION_UNKNOWN, "")
+
+    def send_signal(
+        self,
+        correlation_id: int,
+        recording_id: int,
+        subscription_id: int,
+        position: int,
+        signal: RecordingSignal,
+    ) -> None:
+        """Tell what happened to a recording, in order with the responses."""
+        self._send_or_queue(RecordingSignalEvent(
+            control_session_id=self.session_id,
+            correlation_id=correlation_id,
+            recording_id=recording_id,
+            subscription_id=subscription_id,
+            position=position,
+            signal=signal,
+        ).encode())
+
+    def try_send(self, message: bytes) -> bool:
+        """Send a descriptor; its listing tries again when this says no."""
+        return self._offer(message)
+
+    def send_later(self, correlation_id: int, relevant_id: int) -> None:
+        """Answer with OK from another thread, in the session's next turn."""
+        response = self._response(correlation_id, relevant_id, ControlResponseCode.OK, "")
+        self._async_queue.append(response.encode())
+
+    def _response(
+        self, correlation_id: int, relevant_id: int, code: ControlResponseCode, text: str
+    ) -> ControlResponse:
+        return ControlResponse(
+            control_session_id=self.session_id,
+            correlation_id=correlation_id,
+            relevant_id=relevant_id,
+            code=code,
+            error_message=text,
+        )
+
+    def _respond(
+        self, correlation_id: int, relevant_id: int, code: ControlResponseCode, text: str
+    ) -> None:
+        self._send_or_queue(self._response(correlation_id, relevant_id, code, text).encode())
+
+    def _send_or_queue(self, message: bytes) -> None:
+        if not self.is_done and (self._sync_queue or not self._offer(message)):
+            self._sync_queue.append(message)
+
+    def _send(self, message: Message) -> bool:
+        return self._offer(message.encode())
+
+    def _offer(self, message: bytes) -> bool:
+        """Offer a message; a send that fails for good ends the session."""
+        publication = self._publication
+        if publication is None or self.is_done:
+            return False
+        for _ in range(SEND_ATTEMPTS):
+            result = publication.offer(message)
+            if result > 0:
+                if self.state is SessionState.ACTIVE:
+                    self._activity_deadline_ns = None
+                return True
+            if result == OfferStatus.NOT_CONNECTED:
+                self.abort(RESPONSE_NOT_CONNECTED)
+                return False
+            if result == OfferStatus.CLOSED:
+                self.abort(RESPONSE_CLOSED)
+                return False
+            if result == OfferStatus.MAX_POSITION_EXCEEDED:
+                self.abort(RESPONSE_MAX_POSITION)
+                return False
+        if self.state is SessionState.ACTIVE and self._activity_deadline_ns is None:
+            self._activity_deadline_ns = self._now_ns + self._connect_timeout_ns
+        return False
+
+    def _ping_and_drain(self) -> int:
+        work = 0
+        assert self._publication is not None
+        if not self._publication.is_connected:
+            # Found without offering: the client has gone, there is nobody to warn about.
+            self._abort_reason = RESPONSE_NOT_CONNECTED
+            self.state = SessionState.DONE
+            return 1
+        if self._now_ns > self._next_liveness_ns:
+            self._next_liveness_ns = self._now_ns + self._liveness_interval_ns
+            self._send(Ping(control_session_id=self.session_id))
+            work += 1
+        for queue in (self._sync_queue, self._async_queue):
+            if queue and self.state is SessionState.ACTIVE and self._offer(queue[0]):
+                queue.popleft()
+                work += 1
+        return work
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def abort(self, reason: str) -> None:
+        """End the session; the first reason counts."""
+        if self.state is not SessionState.DONE:
+            self._abort_reason = reason
+            self.state = SessionState.DONE
+            if self._is_fault(reason):
+                self._reporter.event(
+                    f"controlSessionId={self.session_id}"
+                    f" (controlResponseStreamId={self.response_stream_id}"
+                    f" controlResponseChannel={self.response_channel}) terminated: {reason}"
+                )
+
+    def _is_fault(self, reason: str) -> bool:
+        return reason != SESSION_CLOSED and not reason.startswith(REQUEST_IMAGE_UNAVAILABLE)
+
+    def close(self) -> None:
+        """Let go of everything: the response stream is revoked, the counter freed."""
+        self.state = SessionState.DONE
+        reason = self._abort_reason or SESSION_CLOSED
+        for future in (self._pending_publication, self._pending_counter):
+            if future is not None:
+                future.cancel()
+        if self._publication is not None:
+            self._publication.revoke()
+        if self._counter is not None:
+            self._counter.close()
+        # The request stream is refused, so that the client notices (spec 6.7).
+        is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
+        if not is_plain and not self.image.closed:
+            self._reporter.run(lambda: self.image.reject(reason))

@@ -1,0 +1,156 @@
+"""The archive's counters (spec archive-protocol 19, counters 7)."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aerolog._version import __version__
+from aerolog.archive.service import properties as p
+from aerolog.transport.config.values import format_duration
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from aerolog.archive.service.properties import ArchiveConfig
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.client.counter import Counter
+    from aerolog.transport.memory.counters import CountersReader
+
+RECORDING_POSITION: Final = 100
+ERROR_COUNT: Final = 101
+CONTROL_SESSIONS: Final = 102
+MAX_CYCLE_TIME: Final = 103
+CYCLE_TIME_EXCEEDED: Final = 104
+MAX_WRITE_TIME: Final = 105
+TOTAL_WRITE_BYTES: Final = 106
+TOTAL_WRITE_TIME: Final = 107
+MAX_READ_TIME: Final = 108
+TOTAL_READ_BYTES: Final = 109
+TOTAL_READ_TIME: Final = 110
+RECORDING_SESSIONS: Final = 111
+REPLAY_SESSIONS: Final = 112
+CONTROL_SESSION: Final = 113
+
+LABEL_LENGTH_MAX: Final = 380
+KEY_LENGTH_MAX: Final = 112
+_POSITION_KEY_FIXED: Final = 16 + 8
+_I64 = struct.Struct("<q")
+_POSITION_KEY = struct.Struct("<qii")
+
+
+def find_by_archive_id(reader: CountersReader, type_id: int, archive_id: int) -> int:
+    """Id of the first counter of a type whose key starts with an archive id, -1 when none."""
+    return reader.find_by_key_i64(type_id, archive_id)
+
+
+def recording_position_key(
+    recording_id: int, session_id: int, source_identity: str, archive_id: int
+) -> bytes:
+    """Key of a recording position counter (spec archive-protocol 19.1)."""
+    identity = source_identity.encode("ascii", "replace")[: KEY_LENGTH_MAX - _POSITION_KEY_FIXED]
+    return (
+        _POSITION_KEY.pack(recording_id, session_id, len(identity))
+        + identity
+        + _I64.pack(archive_id)
+    )
+
+
+class ArchiveCounters:
+    """All counters that live as long as the archive, in the reference's order of allocation.
+
+    Attributes:
+        errors: None when the archive counts into the driver's error counter.
+        trackers: maximum and exceeded-count counters by agent name.
+    """
+
+    def __init__(
+        self, aeron: Aeron, config: ArchiveConfig, archive_id: int, *, own_errors: bool
+    ) -> None:
+        self._aeron = aeron
+        self._archive_id = archive_id
+        self._suffix = f" - archiveId={archive_id}"
+        self._key = _I64.pack(archive_id)
+        mode = config[p.THREADING_MODE]
+        self.errors: Counter | None = None
+        if own_errors:
+            existing = find_by_archive_id(aeron.counters_reader, ERROR_COUNT, archive_id)
+            if existing >= 0:
+                raise ConfigurationError(
+                    f"found existing archive for archiveId={archive_id}: give this one another"
+                    " aeron.archive.id"
+                )
+            self.errors = self._add(ERROR_COUNT, "Archive Errors", f" version={__version__}")
+        self.trackers: dict[str, tuple[Counter, Counter]] = {}
+        agents = [("archive-conductor", config[p.CONDUCTOR_THRESHOLD])]
+        if mode == "DEDICATED":
+            agents.append(("archive-recorder", config[p.RECORDER_THRESHOLD]))
+            agents.append(("archive-replayer", config[p.REPLAYER_THRESHOLD]))
+        for name, threshold_ns in agents:
+            self.trackers[name] = (
+                self._add(MAX_CYCLE_TIME, f"{name} max cycle time in ns: {mode}"),
+                self._add(
+                    CYCLE_TIME_EXCEEDED,
+                    f"{name} work cycle time exceeded count:"
+                    f" threshold={format_duration(threshold_ns)} {mode}",
+                ),
+            )
+        self.control_sessions = self._add(CONTROL_SESSIONS, "Archive Control Sessions")
+        self.recording_sessions = self._add(RECORDING_SESSIONS, "Archive Recording Sessions")
+        self.replay_sessions = self._add(REPLAY_SESSIONS, "Archive Replay Sessions")
+        self.max_write_time = self._add(MAX_WRITE_TIME, "archive-recorder max write time in ns")
+        self.total_write_bytes = self._add(TOTAL_WRITE_BYTES, "archive-recorder total write bytes")
+        self.total_write_time = self._add(
+            TOTAL_WRITE_TIME, "archive-recorder total write time in ns"
+        )
+        self.max_read_time = self._add(MAX_READ_TIME, "archive-replayer max read time in ns")
+        self.total_read_bytes = self._add(TOTAL_READ_BYTES, "archive-replayer total read bytes")
+        self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
+
+    def _add(self, type_id: int, label: str, behind_suffix: str = "") -> Counter:
+        return self._aeron.add_counter(type_id, label + self._suffix + behind_suffix, self._key)
+
+    def write_ids(self) -> tuple[int, int, int]:
+        """Ids of the recorder's counters: bytes, time, longest time."""
+        return (
+            self.total_write_bytes.counter_id,
+            self.total_write_time.counter_id,
+            self.max_write_time.counter_id,
+        )
+
+    def read_ids(self) -> tuple[int, int, int]:
+        """Ids of the replayer's counters: bytes, time, longest time."""
+        return (
+            self.total_read_bytes.counter_id,
+            self.total_read_time.counter_id,
+            self.max_read_time.counter_id,
+        )
+
+    def recording_position(
+        self,
+        recording_id: int,
+        session_id: int,
+        stream_id: int,
+        stripped_channel: str,
+        source_identity: str,
+    ) -> Counter:
+        """A new position counter; waits for the driver."""
+        head = f"rec-pos: {recording_id} {session_id} {stream_id} "
+        room = LABEL_LENGTH_MAX - len(self._suffix) - len(head)
+        return self._aeron.add_counter(
+            RECORDING_POSITION,
+            head + stripped_channel[:room] + self._suffix,
+            recording_position_key(recording_id, session_id, source_identity, self._archive_id),
+        )
+
+    def control_session(
+        self, control_session_id: int, client_info: str, source_identity: str, session_id: int
+    ) -> Future[Counter]:
+        """A new counter of a control session; does not wait."""
+        tail = f"sourceIdentity={source_identity} sessionId={session_id}{self._suffix}"
+        head = f"control-session: {client_info} " if client_info else "control-session: "
+        room = LABEL_LENGTH_MAX - len(tail)
+        return self._aeron.add_counter_async(
+            CONTROL_SESSION, head[:room] + tail, self._key + _I64.pack(control_session_id)
+        )

@@ -1,0 +1,184 @@
+"""Listings: descriptors sent one by one, as the client takes them (spec archive-protocol 13.2, 13.3).
+
+A control session has one listing at a time. Each is a generator of messages to send; a message that
+did not go out is sent again in the next turn.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.protocol import (
+    SCHEMA_ID,
+    SCHEMA_VERSION,
+    RecordingDescriptor,
+    RecordingSubscriptionDescriptor,
+)
+from aerolog.transport.errors import ArchiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.files.catalog_file import CatalogFile
+    from aerolog.archive.service.control_session import ControlSession
+    from aerolog.archive.service.recordings import RecordingSubscription
+
+SCAN_LIMIT: Final = 64
+_PREFIX = struct.Struct("<HHHHqq")
+
+
+def descriptor_message(
+    catalog: CatalogFile, recording_id: int, control_session_id: int, correlation_id: int
+) -> bytes:
+    """A descriptor as it is sent: a prefix, and the catalog's bytes with their fill."""
+    layout = RecordingDescriptor.LAYOUT
+    prefix = _PREFIX.pack(
+        layout.block_length,
+        layout.template_id,
+        SCHEMA_ID,
+        SCHEMA_VERSION,
+        control_session_id,
+        correlation_id,
+    )
+    return prefix + catalog.descriptor_tail(recording_id)
+
+
+class Listing:
+    """Descriptors for one request.
+
+    Args:
+        control: who asked.
+        messages: what to send in order; None ends a turn's scan.
+    """
+
+    def __init__(self, control: ControlSession, messages: Iterator[bytes | None]) -> None:
+        self.control = control
+        self._messages = messages
+        self._unsent: bytes | None = None
+        self.is_done = False
+        control.active_listing = True
+
+    def do_work(self) -> int:
+        """Send as much as goes out in one turn."""
+        work = 0
+        while not self.is_done:
+            if self.control.is_done:
+                self._finish()
+                break
+            if self._unsent is None:
+                try:
+                    self._unsent = next(self._messages)
+                except StopIteration:
+                    self._finish()
+                    break
+                work += 1
+                if self._unsent is None:
+                    break
+            if not self.control.try_send(self._unsent):
+                break
+            self._unsent = None
+            work += 1
+        return work
+
+    def _finish(self) -> None:
+        self.is_done = True
+        self.control.active_listing = False
+
+
+def list_recordings(
+    control: ControlSession,
+    catalog: CatalogFile,
+    correlation_id: int,
+    from_recording_id: int,
+    count: int,
+    *,
+    stream_id: int | None = None,
+    fragment: str = "",
+) -> Iterator[bytes | None]:
+    """Descriptors from an id on, up to a count of them; what ends early says so.
+
+    Args:
+        control: who asked.
+        catalog: of the archive.
+        correlation_id: of the request.
+        from_recording_id: first id to look at.
+        count: descriptors to send; 0 answers nothing.
+        stream_id: only this stream, None for any.
+        fragment: part of the original channel.
+    """
+    sent = scanned = 0
+    last_id = from_recording_id
+    wanted = fragment.encode("ascii", "replace")
+    next_id: int | None = from_recording_id
+    while sent < count:
+        next_id = _next_id(catalog, last_id)
+        if next_id is None:
+            # The last id looked at plus one, or the id asked for when there was none.
+            control.send_recording_unknown(correlation_id, last_id)
+            return
+        last_id = next_id + 1
+        if _matches(catalog, next_id, stream_id, wanted):
+            sent += 1
+            yield descriptor_message(catalog, next_id, control.session_id, correlation_id)
+        scanned += 1
+        if scanned % SCAN_LIMIT == 0:
+            yield None
+
+
+def _next_id(catalog: CatalogFile, at_least: int) -> int | None:
+    """The lowest recording id from a number on."""
+    ids = catalog.ids()
+    index = bisect_left(ids, at_least)
+    return ids[index] if index < len(ids) else None
+
+
+def _matches(
+    catalog: CatalogFile, recording_id: int, stream_id: int | None, fragment: bytes
+) -> bool:
+    if stream_id is None:
+        return True
+    try:
+        descriptor = catalog.descriptor(recording_id)
+    except ArchiveError:
+        return False
+    return (
+        descriptor.stream_id == stream_id
+        and fragment in descriptor.original_channel.encode("ascii", "replace")
+    )
+
+
+def list_recording(
+    control: ControlSession, catalog: CatalogFile, correlation_id: int, recording_id: int
+) -> Iterator[bytes | None]:
+    """Descriptor of one recording, which exists."""
+    yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
+
+
+def list_subscriptions(
+    control: ControlSession,
+    sources: list[RecordingSubscription],
+    correlation_id: int,
+    count: int,
+    *,
+    stream_id: int | None,
+    fragment: str,
+) -> Iterator[bytes | None]:
+    """Descriptors of recording subscriptions, up to a count; what ends early says so."""
+    sent = 0
+    for source in sources:
+        if sent == count:
+            return
+        channel = source.channel
+        if (stream_id is None or source.stream_id == stream_id) and fragment in channel:
+            sent += 1
+            yield RecordingSubscriptionDescriptor(
+                control_session_id=control.session_id,
+                correlation_id=correlation_id,
+                subscription_id=source.subscription_id,
+                stream_id=source.stream_id,
+                stripped_channel=channel,
+            ).encode()
+    if sent < count:
+        control.send_subscription_unknown(correlation_id)

@@ -1,0 +1,64 @@
+"""Where the archive's errors go: the log in the mark file, the error counter, the operator."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.memory.error_log import DistinctErrorLog
+
+_LOG = logging.getLogger("aerolog.archive")
+
+
+class ArchiveEvent(AerologError):
+    """Something that an operator may want to know, and that is no fault of the archive."""
+
+
+class Reporter:
+    """Takes errors from any thread of the archive.
+
+    Args:
+        error_log: in the mark file.
+    """
+
+    def __init__(self, error_log: DistinctErrorLog) -> None:
+        self._error_log = error_log
+        self._increment: Callable[[], object] | None = None
+        self._uncounted = 0
+        self._lock = threading.Lock()
+
+    def count_with(self, increment: Callable[[], object]) -> None:
+        """Count errors from now on, and those that came before."""
+        with self._lock:
+            self._increment = increment
+            for _ in range(self._uncounted):
+                increment()
+            self._uncounted = 0
+
+    def error(self, error: BaseException) -> None:
+        """An error: logged, counted, told."""
+        with self._lock:
+            if not self._error_log.record_exception(error):
+                _LOG.warning("the archive's error log is full: %s", error)
+            if self._increment is None:
+                self._uncounted += 1
+            else:
+                self._increment()
+        _LOG.debug("archive error", exc_info=error)
+
+    def event(self, text: str) -> None:
+        """A warning event, kept as the reference keeps it: as an error of its own kind."""
+        self.error(ArchiveEvent(text))
+
+    def run(self, action: Callable[[], object]) -> None:
+        """Do something whose failure stops nothing else."""
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 - whatever it was is reported
+            self.error(error)

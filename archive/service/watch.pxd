@@ -1,0 +1,18 @@
+"""The conductor's native half: it looks for work without the interpreter."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.client.liveness cimport Liveness
+from aerolog.transport.concurrent.agent cimport Agent
+
+
+cdef class WatchAgent(Agent):
+    cdef readonly Doorbell doorbell
+    cdef readonly Liveness liveness
+    cdef readonly int64_t deadline_ns
+    cdef tuple _images
+    cdef void** _readers
+    cdef int32_t _reader_count
+    cdef int64_t _next_check_ns
+    cdef bint _has_request(self) noexcept nogil

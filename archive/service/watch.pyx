@@ -1,0 +1,77 @@
+"""The conductor's native half: it looks for work without the interpreter.
+
+There is work when recorder or replayer rang, when the driver sent a message or the client's
+clockwork wants attention, when a control image has a fragment, or when a deadline has come. An idle
+archive thus wakes no interpreter but for its deadlines.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+
+from aerolog.archive.service.session_table cimport Doorbell
+from aerolog.transport.client.image cimport Image
+from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.logbuffer.reader cimport LogReader, block_t
+
+cdef enum:
+    CHECK_INTERVAL_NS = 500_000
+    PEEK_LENGTH = 1 << 30
+
+
+cdef class WatchAgent(Agent):
+    """Asks for control() when there is something for the conductor to do.
+
+    Args:
+        role_name: of the agent.
+        doorbell: that recorder and replayer ring.
+        liveness: of the archive's client, which is turned by control().
+    """
+
+    def __init__(
+        self, str role_name, Doorbell doorbell not None, Liveness liveness not None
+    ) -> None:
+        super().__init__(role_name)
+        self.doorbell = doorbell
+        self.liveness = liveness
+        self._images = ()
+
+    def __dealloc__(self) -> None:
+        free(self._readers)
+
+    def watch(self, tuple images, deadline_ns: int) -> None:
+        """Set what to look at until the next control(): control images, and a time."""
+        cdef Image image
+        cdef int32_t index = 0
+        cdef void** readers = <void**> malloc((len(images) + 1) * sizeof(void*))
+        if readers == NULL:
+            raise MemoryError()
+        for image in images:
+            readers[index] = <void*> image.reader
+            index += 1
+        free(self._readers)
+        self._readers = readers
+        self._reader_count = index
+        self._images = images
+        self.deadline_ns = deadline_ns
+
+    def take_bell(self) -> bool:
+        """Whether the bell was rung since the last call."""
+        return self.doorbell.take()
+
+    cdef bint _has_request(self) noexcept nogil:
+        cdef block_t block
+        cdef int32_t index
+        for index in range(self._reader_count):
+            if (<LogReader> self._readers[index]).block(PEEK_LENGTH, &block) > 0:
+                return True
+        return False
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        if now_ns >= self._next_check_ns:
+            self._next_check_ns = now_ns + CHECK_INTERVAL_NS
+            if self.liveness.check(now_ns) != LIVENESS_QUIET:
+                self.control_due = True
+        if now_ns >= self.deadline_ns or self.doorbell.is_rung() or self._has_request():
+            self.control_due = True
+        return 0
