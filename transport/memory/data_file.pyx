@@ -8,7 +8,9 @@ from libc.errno cimport EBADF, EINTR, EINVAL, EIO, ENOSPC, errno
 from libc.stdint cimport int64_t, uint8_t
 from posix.stat cimport fstat, struct_stat
 from posix.unistd cimport close as _close
-from posix.unistd cimport fdatasync, fsync, ftruncate, pread, pwrite
+from posix.unistd cimport fdatasync, fsync, ftruncate
+from posix.unistd cimport pread as _pread
+from posix.unistd cimport pwrite as _pwrite
 
 import os
 
@@ -72,7 +74,7 @@ cdef class DataFile:
         if length < 0 or offset < 0:
             return -EINVAL
         while done < length:
-            count = pwrite(self._fd, <const uint8_t*> source + done, length - done, offset + done)
+            count = _pwrite(self._fd, <const uint8_t*> source + done, length - done, offset + done)
             if count < 0:
                 if errno == EINTR:
                     continue
@@ -83,13 +85,13 @@ cdef class DataFile:
         return done
 
     cdef int64_t pread(self, void* target, int64_t length, int64_t offset) noexcept nogil:
-        """Read at an offset; returns the bytes read, fewer only at the end of the file, or -errno."""
+        """Read at an offset; returns the bytes read, fewer only at the file's end, or -errno."""
         cdef int64_t done = 0
         cdef ssize_t count
         if length < 0 or offset < 0:
             return -EINVAL
         while done < length:
-            count = pread(self._fd, <uint8_t*> target + done, length - done, offset + done)
+            count = _pread(self._fd, <uint8_t*> target + done, length - done, offset + done)
             if count < 0:
                 if errno == EINTR:
                     continue

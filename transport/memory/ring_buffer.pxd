@@ -44,6 +44,7 @@ cdef class ManyToOneRingBuffer:
     cdef void _consume(self, int64_t head, int64_t length) noexcept nogil
     cdef void _drop_corrupt(self, int64_t head) noexcept nogil
     cdef int64_t _index_of(self, int64_t position) noexcept nogil
-    cdef int64_t _claim_checked(self, int32_t type_id, int64_t length) except -9
+    cdef int _check_message(self, int64_t type_id, int64_t length) except -1
+    cdef int64_t _checked(self, int64_t index) except -9
     cdef int32_t _claimed_length(self, int64_t index) except -1
     cdef int _check_writable(self) except -1

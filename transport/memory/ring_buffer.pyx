@@ -13,7 +13,7 @@ lengths are checked against the space that is left before they are used.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aerolog.transport.concurrent.atomic cimport (
@@ -305,13 +305,8 @@ cdef class ManyToOneRingBuffer:
         """
         cdef const uint8_t[::1] source = memoryview(message).cast("B")
         cdef int64_t length = source.shape[0]
-        cdef int64_t index = self._claim_checked(type_id, length)
-        if index < 0:
-            return False
-        if length:
-            memcpy(self._data + index + HEADER, &source[0], length)
-        self.commit_claim(index)
-        return True
+        self._check_message(type_id, length)
+        return self._checked(self.put(type_id, &source[0] if length else NULL, length)) >= 0
 
     def try_claim(self, type_id: int, length: int) -> int:
         """Claim space for a message; returns the claim's index, -1 when the ring is full.
@@ -319,17 +314,20 @@ cdef class ManyToOneRingBuffer:
         Fill ``claimed_view(index)``, then ``commit`` or ``abort``. A claim that is never finished
         blocks the reader until it unblocks.
         """
-        return self._claim_checked(type_id, length)
+        self._check_message(type_id, length)
+        return self._checked(self.claim(type_id, length))
 
-    cdef int64_t _claim_checked(self, int32_t type_id, int64_t length) except -9:
-        if type_id < 1:
+    cdef int _check_message(self, int64_t type_id, int64_t length) except -1:
+        self._check_writable()
+        if not 1 <= type_id <= INT32_MAX:
             raise ValueError(f"type id {type_id} must be greater than 0")
         if length < 0 or length > self.max_message_length:
             raise ValueError(
                 f"message length {length} is not within 0 to {self.max_message_length}"
             )
-        self._check_writable()
-        cdef int64_t index = self.claim(type_id, <int32_t> length)
+        return 0
+
+    cdef int64_t _checked(self, int64_t index) except -9:
         if index == RING_CORRUPT:
             raise FileFormatError(
                 f"the ring buffer in {self._mapped.path or 'memory'} is damaged: its tail "
@@ -369,44 +367,10 @@ cdef class ManyToOneRingBuffer:
         The handler answers with a RingAction. When it raises, its message counts as read.
         """
         self._check_writable()
-        cdef int64_t head = load_plain_i64(self._trailer + HEAD_AT)
-        cdef int64_t index = self._index_of(head)
-        cdef int64_t block = self.capacity - index
-        cdef int64_t done = 0
-        cdef int32_t length = 0, type_id
-        cdef int count = 0, most = limit, action
-        try:
-            while done < block and count < most:
-                length = self._record_at(index + done, block - done)
-                if length <= 0:
-                    break
-                type_id = load_acquire_i32(self._data + index + done + TYPE_AT)
-                done += _aligned(length)
-                if type_id == PADDING_TYPE:
-                    continue
-                action = _call(
-                    handler,
-                    type_id,
-                    self._data + index + done - _aligned(length) + HEADER,
-                    length - HEADER,
-                )
-                if action == RING_ABORT:
-                    done -= _aligned(length)
-                    break
-                count += 1
-                if action == RING_BREAK:
-                    break
-                if action == RING_COMMIT:
-                    self._consume(head, done)
-                    head += done
-                    index += done
-                    block -= done
-                    done = 0
-        finally:
-            if length == RING_CORRUPT and done == 0:
-                self._drop_corrupt(head)
-            else:
-                self._consume(head, done)
+        cdef _PythonHandler state = _PythonHandler(handler)
+        cdef int count = self.drain(_call_python, <void*> state, limit)
+        if state.error is not None:
+            raise state.error
         return count
 
     cdef int _check_writable(self) except -1:
@@ -450,6 +414,26 @@ cdef class ManyToOneRingBuffer:
         return self.has_message()
 
 
-cdef int _call(handler, int32_t type_id, const uint8_t* message, int32_t length) except -1:
-    answer = handler(type_id, PyBytes_FromStringAndSize(<const char*> message, length))
-    return RING_CONTINUE if answer is None else <int> answer
+cdef class _PythonHandler:
+    """A Python handler under way, and what it raised."""
+
+    cdef object handle
+    cdef object error
+
+    def __init__(self, handle) -> None:
+        self.handle = handle
+
+
+cdef int _call_python(
+    void* context, int32_t type_id, const uint8_t* message, int32_t length
+) noexcept nogil:
+    with gil:
+        state = <_PythonHandler> context
+        try:
+            answer = state.handle(
+                type_id, PyBytes_FromStringAndSize(<const char*> message, length)
+            )
+            return RING_CONTINUE if answer is None else <int> answer
+        except BaseException as error:  # noqa: BLE001  (raised again by read)
+            state.error = error
+            return RING_BREAK
