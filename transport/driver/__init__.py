@@ -1,1 +1,7 @@
-"""."""
+"""The media driver: the process, or part of one, that connects publications and subscriptions."""
+
+from aerolog.transport.driver.main import main
+from aerolog.transport.driver.media_driver import MediaDriver
+from aerolog.transport.driver.runners import ThreadingMode
+
+__all__ = ["MediaDriver", "ThreadingMode", "main"]

@@ -13,9 +13,9 @@ cdef enum stream_state:
 
 # Where a subscriber stands: the last two are states of untethered ones.
 cdef enum subscriber_state:
-    SUBSCRIBER_ACTIVE = 0
-    SUBSCRIBER_LINGER = 1
-    SUBSCRIBER_RESTING = 2
+    IN_ACTIVE = 0
+    IN_LINGER = 1
+    IN_RESTING = 2
 
 ctypedef struct subscriber_t:
     int64_t* position       # the counter that the client writes

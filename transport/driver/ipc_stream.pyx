@@ -34,6 +34,9 @@ ACTIVE = STREAM_ACTIVE
 DRAINING = STREAM_DRAINING
 LINGER = STREAM_LINGER
 DONE = STREAM_DONE
+SUBSCRIBER_ACTIVE = IN_ACTIVE
+SUBSCRIBER_LINGER = IN_LINGER
+SUBSCRIBER_RESTING = IN_RESTING
 
 
 cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
@@ -150,7 +153,7 @@ cdef class IpcStream:
         cdef int64_t position
         cdef int index
         for index in range(self._subscriber_count):
-            if self._subscribers[index].state != SUBSCRIBER_RESTING:
+            if self._subscribers[index].state != IN_RESTING:
                 position = max(<int64_t> 0, load_acquire_i64(self._subscribers[index].position))
                 lowest = min(lowest, position)
                 highest = max(highest, position)
@@ -199,11 +202,11 @@ cdef class IpcStream:
         if self._state == STREAM_ACTIVE:
             limit = self._window_limit()
             for index in range(self._subscriber_count):
-                if self._subscribers[index].state == SUBSCRIBER_RESTING:
+                if self._subscribers[index].state == IN_RESTING:
                     continue
                 in_flow += 1
                 if (
-                    self._subscribers[index].state == SUBSCRIBER_ACTIVE
+                    self._subscribers[index].state == IN_ACTIVE
                     and load_acquire_i64(self._subscribers[index].position) > limit
                 ):
                     self._subscribers[index].since_ns = now_ns
@@ -224,12 +227,12 @@ cdef class IpcStream:
         if subscriber.tethered:
             return False
         waited_ns = now_ns - subscriber.since_ns
-        if subscriber.state == SUBSCRIBER_ACTIVE:
+        if subscriber.state == IN_ACTIVE:
             return (
                 waited_ns >= self._window_limit_timeout_ns
                 and load_acquire_i64(subscriber.position) <= self._window_limit()
             )
-        if subscriber.state == SUBSCRIBER_LINGER:
+        if subscriber.state == IN_LINGER:
             return waited_ns >= self._linger_timeout_ns
         return waited_ns >= self._resting_timeout_ns
 
@@ -243,7 +246,7 @@ cdef class IpcStream:
         cdef int index
         for index in range(self._subscriber_count):
             if (
-                self._subscribers[index].state != SUBSCRIBER_RESTING
+                self._subscribers[index].state != IN_RESTING
                 and load_acquire_i64(self._subscribers[index].position) < producer
             ):
                 return False
@@ -353,6 +356,10 @@ cdef class IpcStream:
         store_release_i64(self._pub_lmt, producer)
         set_end_of_stream_position(self._log, producer)
 
+    def sample_publisher(self) -> None:
+        """Store the publisher's position in its counter."""
+        store_release_i64(self._pub_pos, producer_position(self._log))
+
     def disconnect(self) -> None:
         """Tell publishers that nobody is there."""
         set_log_connected(self._log, False)
@@ -387,7 +394,7 @@ cdef class IpcStream:
         added.position = _address(self._counters, counter_id)
         added.counter_id = counter_id
         added.since_ns = now_ns
-        added.state = SUBSCRIBER_ACTIVE
+        added.state = IN_ACTIVE
         added.tethered = tethered
         self._subscriber_count += 1
         set_log_connected(self._log, True)
@@ -434,7 +441,7 @@ cdef class IpcStream:
         cdef int index
         cdef int count = 0
         for index in range(self._subscriber_count):
-            count += self._subscribers[index].state != SUBSCRIBER_RESTING
+            count += self._subscribers[index].state != IN_RESTING
         return count
 
     cdef int _find(self, int32_t counter_id) noexcept:

@@ -5,6 +5,7 @@ Clients and tools index them by id, so the order of the enumeration is part of t
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,10 @@ from aerolog.transport.config.values import format_duration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aerolog.transport.memory.counters import CountersManager
+
 SYSTEM_COUNTER_TYPE_ID = 0
+_DRIVER_OWNER = -1
 
 VERSION_MAJOR = 1
 VERSION_MINOR = 51
@@ -154,7 +158,7 @@ def system_counter_label(
     Args:
         counter: which one.
         mode: name of the threading mode.
-        commit: ten hex digits that identify this build.
+        commit: identifies this build.
         threshold_ns: the configured threshold of the counters that show one.
         driver_name: name in the name resolver; the reference writes ``null`` for none.
     """
@@ -168,3 +172,40 @@ def system_counter_label(
         threshold=threshold,
         driver_name="null" if driver_name is None else driver_name,
     )
+
+
+def allocate_system_counters(
+    counters: CountersManager,
+    *,
+    mode: str,
+    commit: str,
+    threshold_ns: Callable[[SystemCounter], int],
+    driver_name: str | None,
+) -> None:
+    """Allocate all of them in a fresh buffer, so that counter id and system counter id agree.
+
+    Args:
+        counters: nothing allocated yet.
+        mode: name of the threading mode.
+        commit: identifies this build.
+        threshold_ns: the configured threshold of the counters that show one.
+        driver_name: name in the name resolver, None for none.
+    """
+    for counter in SystemCounter:
+        counter_id = counters.allocate(
+            SYSTEM_COUNTER_TYPE_ID,
+            system_counter_label(
+                counter,
+                mode=mode,
+                commit=commit,
+                threshold_ns=threshold_ns,
+                driver_name=driver_name,
+            ),
+            struct.pack("<i", counter),
+            registration_id=counter,
+            owner_id=_DRIVER_OWNER,
+        )
+        if counter_id != counter:
+            raise RuntimeError(f"system counter {counter.name} has the id {counter_id}")
+    counters.set_value(SystemCounter.AERON_VERSION, SEMANTIC_VERSION)
+    counters.set_value(SystemCounter.CONTROL_PROTOCOL_VERSION, CONTROL_PROTOCOL_VERSION)

@@ -1,0 +1,38 @@
+"""The native part of the driver's conductor."""
+
+from libc.stdint cimport int64_t
+
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+
+
+cdef class ConductorClockwork(Agent):
+    cdef Clock _clock
+    cdef ManyToOneRingBuffer _commands
+    cdef CountersReader _counters
+    cdef object _conductor
+    cdef list _streams              # keeps alive what the next line borrows
+    cdef void** _borrowed_streams
+    cdef int _stream_count
+    cdef int _stream_capacity
+    cdef dict _client_slots
+    cdef int64_t** _heartbeats
+    cdef int _client_count
+    cdef int _client_capacity
+    cdef int64_t* _unblocked_commands
+    cdef int64_t _timer_interval_ns
+    cdef int64_t _timer_deadline_ns
+    cdef int64_t _client_liveness_ms
+    cdef int64_t _client_liveness_ns
+    cdef int64_t _now_ns
+    cdef int64_t _now_ms
+    cdef int64_t _epoch_read_ns
+    cdef int64_t _last_head
+    cdef int64_t _head_since_ns
+    cdef bint _timer_due
+    cdef bint _more_to_free
+    cdef void _on_timer(self) noexcept nogil
+    cdef bint _a_client_is_due(self) noexcept nogil
+    cdef void _check_blocked_commands(self) noexcept nogil

@@ -1,0 +1,202 @@
+"""The conductor's control part: commands and timer events (spec cnc-and-commands 12).
+
+Runs on the conductor agent's thread, called by its clockwork when there is something to do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver import properties
+from aerolog.transport.driver.clients import Clients
+from aerolog.transport.driver.clockwork import ConductorClockwork
+from aerolog.transport.driver.command_error import CommandError, answer_to
+from aerolog.transport.driver.counter_links import CounterLinks
+from aerolog.transport.driver.ipc_media import IpcMedia
+from aerolog.transport.driver.ipc_timers import IpcTimers
+from aerolog.transport.driver.network_media import NetworkMedia
+from aerolog.transport.driver.session_ids import SessionIds
+from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
+from aerolog.transport.protocol import commands
+from aerolog.transport.protocol.responses import NextAvailableSessionId, OnError, OperationSuccess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.driver.context import DriverContext
+
+_COMMANDS_PER_CYCLE = 1
+_MAX_REASON_LENGTH = 1023
+_IPC_PREFIX = "aeron:ipc"
+
+
+class Conductor:
+    """Owns the resources of a driver and answers its clients.
+
+    Attributes:
+        clockwork: the native agent that turns this.
+    """
+
+    def __init__(self, context: DriverContext) -> None:
+        self._context = context
+        settings = context.settings
+        self._commands = context.cnc.to_driver
+        self._corruption_count = 0
+        self.clockwork = ConductorClockwork(
+            self,
+            context.clock,
+            self._commands,
+            context.counters,
+            unblocked_commands_id=SystemCounter.UNBLOCKED_COMMANDS,
+            timer_interval_ns=settings[properties.TIMER_INTERVAL],
+            client_liveness_timeout_ns=settings[properties.CLIENT_LIVENESS_TIMEOUT],
+        )
+        session_ids = SessionIds(
+            context.random.getrandbits(32),
+            settings[properties.PUBLICATION_RESERVED_SESSION_ID_LOW],
+            settings[properties.PUBLICATION_RESERVED_SESSION_ID_HIGH],
+        )
+        self._clients = Clients(context, self.clockwork)
+        self._counters = CounterLinks(context, self._clients)
+        self._ipc = IpcMedia(context, self.clockwork, self._clients, session_ids)
+        self._ipc_timers = IpcTimers(context, self.clockwork, self._ipc)
+        self._network = NetworkMedia(self._ipc)
+        self._handlers = self._handler_table()
+
+    def control(self, timer_due: bool) -> int:
+        """What the clockwork found to do; returns a work count."""
+        work_count = 0
+        if timer_due:
+            self._on_timer()
+            work_count += 1
+        work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+        self._report_corrupt_commands()
+        self._report_refused_room()
+        logs = self._context.logs
+        if logs.waiting:
+            work_count += logs.free_some()
+        self.clockwork.free_more(logs.waiting > 0)
+        return work_count
+
+    def on_start(self) -> None:
+        """Called on the conductor's thread before its first cycle."""
+
+    def on_close(self) -> None:
+        """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
+        for publication in self._ipc.publications:
+            self._context.logs.free(publication.log)
+        self._context.logs.free_all()
+        self._context.cnc.mark_closed()
+
+    def _on_timer(self) -> None:
+        """A timer event that clients have to be told about, in the reference's order."""
+        self._clients.on_timer()
+        self._ipc_timers.drop_links_of_gone_clients()
+        self._ipc_timers.close_subscriptions_of_gone_clients()
+        self._ipc_timers.on_timer()
+        self._counters.on_timer()
+
+    def _on_command(self, type_id: int, message: bytes) -> None:
+        correlation_id = 0
+        try:
+            command = commands.decode_command(type_id, message)
+            correlation_id = command.correlation_id
+            self._handlers[type(command)](command)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the client is told
+            if not (isinstance(error, CommandError) and error.quiet):
+                self._context.errors.record(error)
+            code, text = answer_to(error)
+            self._context.tell(OnError(correlation_id, code, text))
+
+    def _handler_table(self) -> dict[type[commands.Command], Callable[..., None]]:
+        return {
+            commands.AddPublication: self._add_publication,
+            commands.AddExclusivePublication: self._add_publication,
+            commands.RemovePublication: self._ipc.remove_publication,
+            commands.AddSubscription: self._add_subscription,
+            commands.RemoveSubscription: self._ipc.remove_subscription,
+            commands.ClientKeepalive: self._keepalive,
+            commands.AddDestination: self._network.on_send_destination,
+            commands.RemoveDestination: self._network.on_send_destination,
+            commands.RemoveDestinationById: self._network.on_send_destination,
+            commands.AddReceiveDestination: self._network.add_receive_destination,
+            commands.RemoveReceiveDestination: self._network.remove_receive_destination,
+            commands.AddCounter: self._counters.add,
+            commands.RemoveCounter: self._counters.remove,
+            commands.AddStaticCounter: self._counters.add_static,
+            commands.ClientClose: self._close_client,
+            commands.RejectImage: self._reject_image,
+            commands.GetNextAvailableSessionId: self._next_session_id,
+            commands.TerminateDriver: self._terminate,
+        }
+
+    def _add_publication(
+        self, command: commands.AddPublication | commands.AddExclusivePublication
+    ) -> None:
+        if command.channel.startswith(_IPC_PREFIX):
+            self._ipc.add_publication(command)
+        else:
+            self._network.add(command.channel)
+
+    def _add_subscription(self, command: commands.AddSubscription) -> None:
+        if command.channel.startswith(_IPC_PREFIX):
+            self._ipc.add_subscription(command)
+        else:
+            self._network.add(command.channel)
+
+    def _keepalive(self, command: commands.ClientKeepalive) -> None:
+        self._clients.keepalive(command.client_id)
+
+    def _close_client(self, command: commands.ClientClose) -> None:
+        self._clients.close(command.client_id)
+
+    def _reject_image(self, command: commands.RejectImage) -> None:
+        if len(command.reason) > _MAX_REASON_LENGTH:
+            raise CommandError(
+                ErrorCode.GENERIC_ERROR,
+                f"ERROR - Invalidation reason must be {_MAX_REASON_LENGTH} bytes or less",
+            )
+        publication = self._ipc.find_publication(command.image_correlation_id)
+        if publication is None:
+            raise ControlProtocolError(
+                ErrorCode.GENERIC_ERROR,
+                f"Unable to resolve image for correlationId={command.image_correlation_id}",
+            )
+        self._ipc_timers.reject(
+            publication,
+            command.reason,
+            self.clockwork.now_ns,
+            self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
+        )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def _next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
+        session_id = self._ipc.next_session_id(command.stream_id)
+        self._context.tell(NextAvailableSessionId(command.correlation_id, session_id))
+
+    def _terminate(self, command: commands.TerminateDriver) -> None:
+        if self._context.may_terminate(self._context.directory, command.token):
+            self._context.on_terminate()
+
+    def _report_corrupt_commands(self) -> None:
+        count = self._commands.corruption_count
+        if count != self._corruption_count:
+            self._corruption_count = count
+            self._context.errors.record_event(
+                "io.aeron.exceptions.AeronEvent: WARN - a damaged record in the to-driver buffer "
+                "was skipped; the commands behind it up to the end may be lost\n",
+                "damaged to-driver buffer",
+            )
+
+    def _report_refused_room(self) -> None:
+        for publication in self._ipc.publications:
+            code = publication.stream.refused_allocation()
+            if code:
+                self._context.errors.record_event(
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
+                    f"the next term of {publication.log.path} ({os.strerror(code)}): "
+                    f"its publication limit is withheld until there is\n",
+                    ("no room for a term", publication.registration_id),
+                )

@@ -1,0 +1,68 @@
+"""What the parts of one driver share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from aerolog.transport.protocol.responses import encode_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.log_store import LogStore
+    from aerolog.transport.driver.socket_limits import SocketLimits
+    from aerolog.transport.memory.broadcast import BroadcastTransmitter
+    from aerolog.transport.memory.cnc import CncFile
+    from aerolog.transport.memory.counters import CountersManager
+    from aerolog.transport.protocol.responses import Response
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DriverContext:
+    """Everything that a conductor works with.
+
+    Attributes:
+        directory: the driver's, absolute.
+        settings: its configuration.
+        clock: its time.
+        cnc: the mapped cnc.dat.
+        counters: allocator of counters.
+        to_clients: the driver's end of the broadcast buffer.
+        errors: where failures go.
+        logs: log files.
+        socket_limits: what the system grants sockets.
+        random: for session ids and initial term ids.
+        may_terminate: decides on a terminate command by its token.
+        on_terminate: called when one is obeyed.
+    """
+
+    directory: str
+    settings: Settings
+    clock: Clock
+    cnc: CncFile
+    counters: CountersManager
+    to_clients: BroadcastTransmitter
+    errors: ErrorRecorder
+    logs: LogStore
+    socket_limits: SocketLimits
+    random: Random
+    may_terminate: Callable[[str, bytes], bool]
+    on_terminate: Callable[[], None]
+
+    def tell(self, response: Response) -> None:
+        """Send a message to all clients."""
+        self.to_clients.send(response.TYPE_ID, encode_response(response))
+
+
+def remove_at(items: list[T], index: int) -> None:
+    """Remove an element as the reference's lists do: the last one takes its place."""
+    last = items.pop()
+    if index < len(items):
+        items[index] = last

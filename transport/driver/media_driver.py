@@ -1,0 +1,272 @@
+"""The media driver: takes a directory over, runs its agents, leaves the directory in order."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Self
+
+from aerolog._version import __version__
+from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.driver import properties as p
+from aerolog.transport.driver.conductor import Conductor
+from aerolog.transport.driver.context import DriverContext
+from aerolog.transport.driver.error_recorder import ErrorRecorder
+from aerolog.transport.driver.log_store import IMAGES, PUBLICATIONS, LogStore
+from aerolog.transport.driver.printout import format_configuration
+from aerolog.transport.driver.runners import (
+    DriverAgents,
+    ThreadingMode,
+    conductor_slot,
+    make_runners,
+)
+from aerolog.transport.driver.socket_limits import probe_socket_limits
+from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
+from aerolog.transport.driver.validation import loss_report_length, validate
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError
+from aerolog.transport.memory.aeron_directory import AeronDirectory
+from aerolog.transport.memory.cnc import CncFile, CncHeader, CncLengths
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.config.sources import Properties
+
+LOSS_REPORT_FILE = "loss-report.dat"
+# Stands where the reference shows its commit.
+BUILD = f"aerolog-{__version__}"
+_NS_PER_MS = 1_000_000
+
+
+class MediaDriver:
+    """A media driver in this process. It runs from its construction until ``close``.
+
+    A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
+    calls ``do_work``; one thread at a time may do so.
+
+    Args:
+        dir: the Aeron directory; by default as configured, else the reference's default.
+        threading_mode: DEDICATED, SHARED_NETWORK, SHARED or INVOKER.
+        clock: the time.
+        file_system: the disk.
+        properties: settings by the reference's names; the environment when None.
+        termination_validator: decides on a client's terminate command, given directory and token;
+            by default as configured, which is to deny.
+        termination_hook: called, on the conductor's thread, when such a command is obeyed.
+        random_source: for session ids and initial term ids.
+        **options: settings by keyword, the strongest: a property's name in snake case without
+            ``aeron.``, durations in seconds or text, sizes in bytes or text.
+
+    Raises:
+        ConfigurationError: settings that cannot be used.
+        ActiveDriverError: a live driver owns the directory.
+        StorageSpaceError: no room for the driver's files.
+    """
+
+    def __init__(
+        self,
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 -- the property's name
+        *,
+        threading_mode: str | ThreadingMode | None = None,
+        clock: Clock | None = None,
+        file_system: FileSystem | None = None,
+        properties: Properties | None = None,
+        termination_validator: Callable[[str, bytes], bool] | None = None,
+        termination_hook: Callable[[], None] | None = None,
+        random_source: random.Random | None = None,
+        **options: object,
+    ) -> None:
+        mode = threading_mode.value if isinstance(threading_mode, ThreadingMode) else threading_mode
+        settings = p.driver_settings(properties, {"dir": dir, "threading_mode": mode, **options})
+        validate(settings)
+        self._closed = False
+        self._settings = settings
+        self._files: FileSystem = file_system or RealFileSystem()
+        self._clock = clock or SystemClock()
+        self._directory = p.aeron_dir(settings)
+        for warning in settings.warnings:
+            sys.stderr.write(f"WARNING: {warning}\n")
+        self._claim()
+        try:
+            self._context = self._create(
+                termination_validator or _configured_validator(settings),
+                termination_hook or _nothing,
+                random_source or random.SystemRandom(),
+            )
+            if settings[p.PRINT_CONFIGURATION]:
+                sys.stderr.write(format_configuration(self._directory, settings))
+            conductor = Conductor(self._context)
+            agents = DriverAgents(conductor_slot(self._context, conductor.clockwork))
+            self._runners = make_runners(self._context, agents)
+            self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
+            self._context.cnc.publish()
+        except BaseException:
+            self._delete_directory_if_configured()
+            raise
+        for runner in self._runners:
+            runner.start()
+
+    @classmethod
+    def embedded(cls, **options: object) -> Self:
+        """A driver on a directory of its own, which goes when the driver is closed."""
+        options.setdefault("dir", f"{p.default_aeron_dir()}-{uuid.uuid4()}")
+        options.setdefault("dir_delete_on_shutdown", True)
+        return cls(**options)  # type: ignore[arg-type]  # the keywords of the constructor
+
+    @property
+    def aeron_dir(self) -> str:
+        """The directory that clients connect to, absolute."""
+        return self._directory
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration."""
+        return self._settings
+
+    @property
+    def context(self) -> DriverContext:
+        """What the driver works with: its counters, error log and clock."""
+        return self._context
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the driver has been closed, or its agents have ended."""
+        return self._closed or any(runner.is_closed for runner in self._runners)
+
+    def do_work(self) -> int:
+        """Turn all agents once, in INVOKER mode.
+
+        Returns:
+            A work count, 0 when there was nothing to do.
+
+        Raises:
+            ConfigurationError: the driver has threads of its own.
+            ResourceClosedError: the driver is closed.
+        """
+        if self._settings[p.THREADING_MODE] != ThreadingMode.INVOKER.value:
+            raise ConfigurationError(
+                f"threading mode {self._settings[p.THREADING_MODE]}: the driver turns itself; "
+                f"do_work is for {ThreadingMode.INVOKER.value}"
+            )
+        if self._closed:
+            raise ResourceClosedError(f"the media driver on {self._directory} is closed")
+        return self._runners[0].invoke()
+
+    def close(self) -> None:
+        """Stop the agents and leave the directory as clients and operators expect it."""
+        if self._closed:
+            return
+        self._closed = True
+        for runner in reversed(self._runners):
+            runner.close()
+        self._delete_directory_if_configured()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else self._settings[p.THREADING_MODE]
+        return f"<MediaDriver {self._directory} {state}>"
+
+    def _claim(self) -> None:
+        AeronDirectory(
+            self._directory,
+            timeout_ms=self._settings[p.DRIVER_TIMEOUT],
+            file_system=self._files,
+            clock=self._clock,
+        ).claim(
+            delete_on_start=self._settings[p.DIR_DELETE_ON_START],
+            warn_if_exists=self._settings[p.DIR_WARN_IF_EXISTS],
+            log=sys.stderr,
+        )
+
+    def _create(
+        self,
+        may_terminate: Callable[[str, bytes], bool],
+        on_terminate: Callable[[], None],
+        random_source: random.Random,
+    ) -> DriverContext:
+        settings = self._settings
+        lengths = CncLengths.of(
+            settings[p.CONDUCTOR_BUFFER_LENGTH],
+            settings[p.CLIENTS_BUFFER_LENGTH],
+            settings[p.COUNTERS_BUFFER_LENGTH],
+            settings[p.ERROR_BUFFER_LENGTH],
+        )
+        header = CncHeader(
+            lengths,
+            settings[p.CLIENT_LIVENESS_TIMEOUT],
+            self._clock.now_epoch_ms(),
+            os.getpid(),
+            settings[p.FILE_PAGE_SIZE],
+        )
+        cnc = CncFile.create(self._files, self._directory, header)
+        reuse_ns = settings[p.COUNTERS_FREE_TO_REUSE_TIMEOUT]
+        counters = cnc.counters_manager(self._clock, -(-reuse_ns // _NS_PER_MS))
+        allocate_system_counters(
+            counters,
+            mode=settings[p.THREADING_MODE],
+            commit=BUILD,
+            threshold_ns=lambda counter: settings[_THRESHOLDS[counter]],
+            driver_name=settings[p.DRIVER_RESOLVER_NAME],
+        )
+        directory = PurePath(self._directory)
+        for folder in (PUBLICATIONS, IMAGES):
+            self._files.make_dirs(str(directory / folder))
+        loss_report = self._files.create_mapped(
+            str(directory / LOSS_REPORT_FILE), loss_report_length(settings)
+        )
+        counters.set_value(
+            SystemCounter.BYTES_CURRENTLY_MAPPED, header.file_length + loss_report.length
+        )
+        cnc.to_driver.next_correlation_id()  # the driver's own: clients begin at 1
+        errors = ErrorRecorder(cnc.error_log(self._clock), counters)
+        return DriverContext(
+            directory=self._directory,
+            settings=settings,
+            clock=self._clock,
+            cnc=cnc,
+            counters=counters,
+            to_clients=cnc.transmitter(),
+            errors=errors,
+            logs=LogStore(self._directory, settings, self._files, counters, errors),
+            socket_limits=probe_socket_limits(),
+            random=random_source,
+            may_terminate=may_terminate,
+            on_terminate=on_terminate,
+        )
+
+    def _delete_directory_if_configured(self) -> None:
+        if self._settings[p.DIR_DELETE_ON_SHUTDOWN]:
+            self._files.remove_tree(self._directory)
+
+
+_THRESHOLDS = {
+    SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED: p.DRIVER_CONDUCTOR_CYCLE_THRESHOLD,
+    SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED: p.DRIVER_SENDER_CYCLE_THRESHOLD,
+    SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED: p.DRIVER_RECEIVER_CYCLE_THRESHOLD,
+    SystemCounter.NAME_RESOLVER_TIME_THRESHOLD_EXCEEDED: p.NAME_RESOLVER_THRESHOLD,
+}
+
+
+def _configured_validator(settings: Settings) -> Callable[[str, bytes], bool]:
+    allowed = settings[p.DRIVER_TERMINATION_VALIDATOR] == "allow"
+    return lambda _directory, _token: allowed
+
+
+def _nothing() -> None:
+    """What a driver in somebody's process does when told to terminate: its owner decides."""

@@ -1,0 +1,102 @@
+"""What belongs together in a driver's configuration (spec configuration 6), first failure wins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver import properties as p
+from aerolog.transport.driver.channel_params import check_mtu_length, check_term_length
+from aerolog.transport.driver.command_error import CommandError
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.config.definition import Property
+    from aerolog.transport.config.settings import Settings
+
+_MAX_INT32 = 2**31 - 1
+_MIN_LOSS_REPORT_LENGTH = 1 << 20
+_MAX_PAGE_SIZE = 1 << 30
+
+
+def validate(settings: Settings) -> None:
+    """Refuse settings that no driver can run with.
+
+    Raises:
+        ConfigurationError: names the property, its value and what it must be.
+    """
+    if settings[p.DRIVER_RESOLVER_INTERFACE] and not settings[p.DRIVER_RESOLVER_NAME]:
+        raise ConfigurationError(
+            f"{p.DRIVER_RESOLVER_NAME.name} must be set when {p.DRIVER_RESOLVER_INTERFACE.name} is"
+        )
+    for mtu in (p.MTU_LENGTH, p.IPC_MTU_LENGTH):
+        _check(settings, mtu, check_mtu_length)
+    _check_page_size(settings)
+    _check_session_range(settings)
+    for term in (p.TERM_BUFFER_LENGTH, p.IPC_TERM_BUFFER_LENGTH):
+        _check(settings, term, check_term_length)
+    _check_windows(settings)
+    _check_timeouts(settings)
+    loss_report = p.LOSS_REPORT_BUFFER_LENGTH
+    if loss_report_length(settings) < _MIN_LOSS_REPORT_LENGTH:
+        raise ConfigurationError(
+            f"{loss_report.name}={settings[loss_report]} is less than {_MIN_LOSS_REPORT_LENGTH}"
+        )
+
+
+def loss_report_length(settings: Settings) -> int:
+    """Length of the loss report in bytes: as configured, rounded up to whole pages."""
+    page = settings[p.FILE_PAGE_SIZE]
+    return -(-settings[p.LOSS_REPORT_BUFFER_LENGTH] // page) * page
+
+
+def _check(settings: Settings, prop: Property[int], checker: Callable[[int], None]) -> None:
+    try:
+        checker(settings[prop])
+    except CommandError as error:
+        reason = error.message.rpartition(" : ")[2].removeprefix("ERROR - ")
+        raise ConfigurationError(f"{prop.name}: {reason}") from None
+
+
+def _check_page_size(settings: Settings) -> None:
+    page = settings[p.FILE_PAGE_SIZE]
+    if page & (page - 1):
+        raise ConfigurationError(f"{p.FILE_PAGE_SIZE.name}={page} is not a power of two")
+
+
+def _check_session_range(settings: Settings) -> None:
+    low_name = p.PUBLICATION_RESERVED_SESSION_ID_LOW.name
+    low = settings[p.PUBLICATION_RESERVED_SESSION_ID_LOW]
+    high = settings[p.PUBLICATION_RESERVED_SESSION_ID_HIGH]
+    if low > high:
+        raise ConfigurationError(f"{low_name}={low} is greater than the high end, {high}")
+    if high - low > _MAX_INT32:
+        raise ConfigurationError(
+            f"{low_name}={low} to {high} reserves more than {_MAX_INT32} session ids"
+        )
+
+
+def _check_windows(settings: Settings) -> None:
+    mtu, window = settings[p.MTU_LENGTH], settings[p.RCV_INITIAL_WINDOW_LENGTH]
+    if mtu > window:
+        raise ConfigurationError(
+            f"{p.RCV_INITIAL_WINDOW_LENGTH.name}={window} is less than {p.MTU_LENGTH.name}={mtu}"
+        )
+
+
+def _check_timeouts(settings: Settings) -> None:
+    longer_than = [
+        (p.PUBLICATION_UNBLOCK_TIMEOUT, p.CLIENT_LIVENESS_TIMEOUT),
+        (p.CLIENT_LIVENESS_TIMEOUT, p.TIMER_INTERVAL),
+        (p.UNTETHERED_WINDOW_LIMIT_TIMEOUT, p.TIMER_INTERVAL),
+        (p.UNTETHERED_RESTING_TIMEOUT, p.TIMER_INTERVAL),
+    ]
+    if settings[p.UNTETHERED_LINGER_TIMEOUT] != p.UNTETHERED_LINGER_TIMEOUT.default:
+        longer_than.append((p.UNTETHERED_LINGER_TIMEOUT, p.TIMER_INTERVAL))
+    for longer, shorter in longer_than:
+        if settings[longer] <= settings[shorter]:
+            raise ConfigurationError(
+                f"{longer.name}={settings[longer]}ns must be longer than "
+                f"{shorter.name}={settings[shorter]}ns"
+            )
