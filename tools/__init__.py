@@ -1,1 +1,1 @@
-"""."""
+"""The command line. Needs the packages of ``aerolog[cli]``; `main.main` says so without them."""

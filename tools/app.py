@@ -1,0 +1,88 @@
+"""The application: a table of commands, each loaded when it is called and not before."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+_PACKAGE = "aerolog.tools.commands."
+
+#: Name -> module under ``commands``, and the line in the overview.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "driver": ("driver", "Run a media driver in the foreground."),
+    "archiving-driver": ("archiving_driver", "Run a media driver with an archive."),
+    "archive": ("archive", "Run an archive beside a running driver."),
+    "publish": ("publish", "Publish lines, records or generated messages."),
+    "subscribe": ("subscribe", "Print the messages of a stream."),
+    "record": ("record", "Record a stream and print the recording ids."),
+    "recordings": ("recordings", "List, describe, stop and extend recordings."),
+    "replay": ("replay", "Replay a recording to a channel or to the terminal."),
+    "export": ("export", "Write recordings as Parquet."),
+    "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported one at a time.
+
+    The overview is written from the table, so that it loads no command at all.
+    """
+
+    _overview = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, None when there is none."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, line = COMMANDS[cmd_name]
+        if self._overview:
+            return TyperCommand(cmd_name, help=line)
+        command: Any = typer.main.get_command(importlib.import_module(_PACKAGE + module).app)
+        command.name = cmd_name
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the overview."""
+        self._overview = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._overview = False
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from aerolog._version import __version__
+
+        typer.echo(f"aerolog {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Publish, record, replay, export: Aeron streams from the command line."""
+
+
+def application() -> Any:
+    """The application as a click command."""
+    app = typer.Typer(
+        cls=LazyGroup,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    return typer.main.get_command(app)

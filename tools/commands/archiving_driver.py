@@ -1,0 +1,31 @@
+"""``aerolog archiving-driver``: run a media driver with an archive."""
+
+import typer
+
+from aerolog.tools.services import (
+    PASS_THROUGH,
+    AeronDirProperty,
+    ArchiveDirProperty,
+    ServiceArguments,
+    run_service,
+    service_arguments,
+)
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(context_settings=PASS_THROUGH)
+def archiving_driver(
+    arguments: ServiceArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    archive_dir: ArchiveDirProperty = None,
+) -> None:
+    """Run a media driver and an archive in one process until SIGINT or SIGTERM.
+
+    Properties have the reference's names, such as -Daeron.archive.dir=DIR; they and properties
+    files apply in their order, over AERON_* variables of the environment.
+    """
+    given = service_arguments(arguments, {"aeron.dir": aeron_dir, "aeron.archive.dir": archive_dir})
+    from aerolog.archive.service import main_archiving_driver
+
+    run_service(main_archiving_driver, given)

@@ -1,0 +1,42 @@
+"""Clients of the driver and the archive, made from command line options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerolog.archive.client import AeronArchive
+    from aerolog.tools.options import ArchiveOptions, DriverOptions
+    from aerolog.transport.client import Aeron
+
+CLIENT_NAME = "aerolog"
+
+
+def connect_driver(options: DriverOptions) -> Aeron:
+    """A client of the media driver; a context manager.
+
+    Raises:
+        DriverTimeoutError: there is no driver in the directory.
+    """
+    from aerolog.transport.client import Aeron
+
+    return Aeron(options.aeron_dir, driver_timeout=options.driver_timeout, name=CLIENT_NAME)
+
+
+def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
+    """A client of the archive; a context manager.
+
+    Raises:
+        AeronTimeoutError: nobody answers on the control channel.
+    """
+    from aerolog.archive.client import AeronArchive
+
+    return AeronArchive(
+        aeron,
+        request_channel=options.control_channel,
+        request_stream_id=options.control_stream,
+        response_channel=options.response_channel,
+        response_stream_id=options.response_stream,
+        message_timeout=options.archive_timeout,
+        name=CLIENT_NAME,
+    )

@@ -1,0 +1,132 @@
+"""What commands print: tables and JSON to stdout, progress and remarks to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+#: Wide enough for any row: what reads a pipe wants a record a line, not a terminal's wrapping.
+_PIPE_WIDTH = 4096
+
+
+class Progress(Protocol):
+    """Where a long command tells how far it is."""
+
+    def update(self, completed: float, note: str = "") -> None:
+        """Sets how much is done, in the unit of the total."""
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, indented for people, sorted as given."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON document on a line of its own, flushed so that a reader of a pipe sees it."""
+    json.dump(value, sys.stdout, ensure_ascii=False)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Iterable[str] = ()
+) -> None:
+    """A table with a heading line; numbers' columns, named in ``right``, to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    aligned = set(right)
+    for column in columns:
+        table.add_column(column, justify="right" if column in aligned else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain("" if value is None else str(value)) for value in row))
+    _out().print(table)
+
+
+def print_fields(values: Mapping[str, Any]) -> None:
+    """A name and a value a line."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in values.items():
+        table.add_row(name, _plain("" if value is None else str(value)))
+    _out().print(table)
+
+
+def say(text: str) -> None:
+    """A line to stdout."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def remark(text: str) -> None:
+    """A line to stderr."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def progress(description: str, total: float | None, *, bytes_: bool = False) -> Iterator[Progress]:
+    """A progress bar on stderr while something long runs; nothing where stderr is no terminal.
+
+    Args:
+        description: what is going on.
+        total: how much there is, None when nobody knows.
+        bytes_: whether the unit is bytes.
+    """
+    if not sys.stderr.isatty():
+        yield _NoProgress()
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    shown: list[bars.ProgressColumn] = [
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        *([bars.DownloadColumn(), bars.TransferSpeedColumn()] if bytes_ else []),
+        *([] if bytes_ else [bars.MofNCompleteColumn()]),
+        bars.TimeRemainingColumn() if total else bars.TimeElapsedColumn(),
+        bars.TextColumn("{task.fields[note]}"),
+    ]
+    with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+        yield _BarProgress(bar, bar.add_task(description, total=total, note=""))
+
+
+class _NoProgress:
+    def update(self, completed: float, note: str = "") -> None:
+        pass
+
+
+class _BarProgress:
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar = bar
+        self._task = task
+
+    def update(self, completed: float, note: str = "") -> None:
+        self._bar.update(self._task, completed=completed, note=note)
+
+
+def _plain(text: str) -> Any:
+    # Channels contain brackets, which Rich would take for markup.
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _out() -> Any:
+    from rich.console import Console
+
+    return Console(
+        file=sys.stdout,
+        highlight=False,
+        soft_wrap=False,
+        width=None if sys.stdout.isatty() else _PIPE_WIDTH,
+    )

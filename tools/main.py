@@ -1,0 +1,46 @@
+"""Entry of the ``aerolog`` command.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or a missing extra, 130 interrupted, 143 terminated.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING
+
+from aerolog.tools.exits import EXIT_USAGE, discard_stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        argv: arguments after the program's name; those of the process when None.
+
+    Returns:
+        The exit code.
+    """
+    missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"aerolog: the command line needs {' and '.join(missing)}: pip install 'aerolog[cli]'\n"
+            "Without it there are python -m aerolog.transport.driver and "
+            "python -m aerolog.archive.service.\n"
+        )
+        return EXIT_USAGE
+    from aerolog.tools.running import run
+
+    code = run(list(sys.argv[1:] if argv is None else argv))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

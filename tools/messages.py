@@ -1,0 +1,149 @@
+"""How messages are printed: text, hex, JSON or raw bytes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Protocol
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class MessageFormat(StrEnum):
+    """A form that messages are printed in."""
+
+    TEXT = "text"
+    HEX = "hex"
+    JSON = "json"
+    RAW = "raw"
+
+
+FormatOption = Annotated[
+    MessageFormat,
+    typer.Option(
+        "--format",
+        help="text and hex: a line a message; json: an object a line; raw: the bytes alone.",
+    ),
+]
+
+
+class _Row(Protocol):
+    @property
+    def position(self) -> int: ...
+    @property
+    def term_id(self) -> int: ...
+    @property
+    def term_offset(self) -> int: ...
+    @property
+    def session_id(self) -> int: ...
+    @property
+    def stream_id(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+    @property
+    def reserved_value(self) -> int: ...
+
+
+_FIELDS = (
+    "position",
+    "term_id",
+    "term_offset",
+    "session_id",
+    "stream_id",
+    "flags",
+    "reserved_value",
+)
+
+
+@dataclass(slots=True)
+class Written:
+    """What has been printed so far.
+
+    Attributes:
+        messages: their number.
+        payload_bytes: the bytes in them.
+        position: after the last one, None before the first.
+    """
+
+    messages: int = 0
+    payload_bytes: int = 0
+    position: int | None = None
+
+
+class MessageWriter:
+    """Prints messages in one format, a batch at a time.
+
+    Attributes:
+        written: what has been printed so far.
+    """
+
+    def __init__(
+        self, form: MessageFormat, *, recording_id: int | None = None, out: BinaryIO | None = None
+    ) -> None:
+        """Makes a writer.
+
+        Args:
+            form: the format.
+            recording_id: goes into JSON, with ``record_time``, when the messages are recorded ones.
+            out: where to; standard output when None.
+        """
+        self.written = Written()
+        self._out = sys.stdout.buffer if out is None else out
+        self._recording_id = recording_id
+        self._encode = self._encoder(form)
+
+    def write(self, rows: Iterable[Any], payload: Callable[[Any], bytes]) -> None:
+        """Prints rows and flushes.
+
+        Args:
+            rows: messages with the fields of the export's columns.
+            payload: gives the payload of one.
+        """
+        written = self.written
+        parts: list[bytes] = []
+        for row in rows:
+            data = payload(row)
+            parts.append(self._encode(row, data))
+            written.messages += 1
+            written.payload_bytes += len(data)
+            written.position = row.position
+        if parts:
+            self._out.write(b"".join(parts))
+            self._out.flush()
+
+    def _encoder(self, form: MessageFormat) -> Callable[[_Row, bytes], bytes]:
+        if form is MessageFormat.TEXT:
+            return _text
+        if form is MessageFormat.HEX:
+            return lambda _, data: data.hex().encode() + b"\n"
+        if form is MessageFormat.RAW:
+            return lambda _, data: data
+        return self._json
+
+    def _json(self, row: _Row, data: bytes) -> bytes:
+        fields: dict[str, Any] = {}
+        if self._recording_id is not None:
+            fields["recording_id"] = self._recording_id
+        fields |= {name: getattr(row, name) for name in _FIELDS}
+        try:
+            fields |= {"payload": data.decode(), "payload_encoding": "utf-8"}
+        except UnicodeDecodeError:
+            encoded = base64.b64encode(data).decode("ascii")
+            fields |= {"payload": encoded, "payload_encoding": "base64"}
+        if self._recording_id is not None:
+            fields["record_time"] = None
+        return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _text(_: _Row, data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace").encode() + b"\n"
+    return data + b"\n"

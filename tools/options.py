@@ -1,0 +1,259 @@
+"""Arguments and options that several commands share, declared once.
+
+A command takes a whole group by a parameter annotated with one of the dataclasses here and the
+decorator `grouped`, which shows each field to Typer as an option of its own.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from aerolog.transport.config.values import (
+    INT32_MAX,
+    INT32_MIN,
+    parse_long_duration_ns,
+    parse_size,
+)
+from aerolog.transport.errors import AerologError
+
+T = TypeVar("T")
+
+_NS_PER_SECOND = 1_000_000_000
+
+
+def _option(parse: Callable[[str, str], T], name: str) -> Callable[[str], T]:
+    """A Typer parser out of one of ours, with our message in the usage error."""
+
+    def parser(text: str) -> T:
+        try:
+            return parse(name, text)
+        except AerologError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    parser.__name__ = name
+    return parser
+
+
+def _seconds(name: str, text: str) -> float:
+    return parse_long_duration_ns(name, text) / _NS_PER_SECOND
+
+
+def _positive_size(name: str, text: str) -> int:
+    value = parse_size(name, text)
+    if value == 0:
+        raise typer.BadParameter(f"{name} must be more than 0")
+    return value
+
+
+def check_channel(channel: str) -> str:
+    """A channel that parses; as a usage error otherwise."""
+    from aerolog.transport.uri import ChannelUri
+
+    try:
+        ChannelUri.parse(channel)
+    except AerologError as error:
+        raise typer.BadParameter(str(error)) from error
+    return channel
+
+
+def _channel_option(channel: str | None) -> str | None:
+    return None if channel is None else check_channel(channel)
+
+
+ChannelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CHANNEL",
+        help="Channel, such as aeron:ipc.",
+        callback=check_channel,
+        show_default=False,
+    ),
+]
+StreamArgument = Annotated[
+    int,
+    typer.Argument(
+        metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX, show_default=False
+    ),
+]
+RecordingArgument = Annotated[
+    int, typer.Argument(metavar="ID", help="Recording id.", min=0, show_default=False)
+]
+ReplayChannelOption = Annotated[
+    str | None,
+    typer.Option("--channel", metavar="CHANNEL", help="Channel.", callback=_channel_option),
+]
+StreamOption = Annotated[
+    int | None,
+    typer.Option("--stream", metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX),
+]
+CountOption = Annotated[
+    int | None, typer.Option("--count", metavar="N", help="Stop after N messages.", min=1)
+]
+DurationOption = Annotated[
+    float | None,
+    typer.Option(
+        "--duration",
+        metavar="TIME",
+        help="Stop after this time, such as 90s, 5m or 1.5h; a bare number is seconds.",
+        parser=_option(_seconds, "--duration"),
+    ),
+]
+SizeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--size",
+        metavar="BYTES",
+        help="Generate messages of this size (k, m, g allowed).",
+        parser=_option(_positive_size, "--size"),
+    ),
+]
+FrameSizeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--frame-size",
+        metavar="BYTES",
+        help="Read records of this size instead of lines (k, m, g allowed).",
+        parser=_option(_positive_size, "--frame-size"),
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ArchiveDirOption = Annotated[
+    str | None,
+    typer.Option(
+        "--archive-dir",
+        metavar="DIR",
+        help="Read this archive folder directly, read-only, with or without an archive running.",
+    ),
+]
+PositionOption = Annotated[
+    int | None,
+    typer.Option("--position", metavar="P", help="Position to begin at.", min=0),
+]
+LengthOption = Annotated[
+    int | None,
+    typer.Option(
+        "--length",
+        metavar="N",
+        help="Bytes of the stream to replay, frames included (k, m, g allowed).",
+        parser=_option(_positive_size, "--length"),
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOptions:
+    """How to reach the media driver."""
+
+    aeron_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--aeron-dir", metavar="DIR", envvar="AERON_DIR", help="The media driver's directory."
+        ),
+    ] = None
+    driver_timeout: Annotated[
+        float,
+        typer.Option(
+            "--driver-timeout",
+            metavar="TIME",
+            help="How long to wait for the media driver.",
+            parser=_option(_seconds, "--driver-timeout"),
+        ),
+    ] = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOptions(DriverOptions):
+    """How to reach the archive."""
+
+    control_channel: Annotated[
+        str,
+        typer.Option(
+            "--control-channel",
+            metavar="CHANNEL",
+            envvar="AERON_ARCHIVE_CONTROL_CHANNEL",
+            help="Channel of the archive's control requests.",
+            callback=check_channel,
+        ),
+    ] = "aeron:ipc"
+    control_stream: Annotated[
+        int,
+        typer.Option(
+            "--control-stream",
+            metavar="STREAM",
+            envvar="AERON_ARCHIVE_CONTROL_STREAM_ID",
+            help="Stream id of the archive's control requests.",
+            min=INT32_MIN,
+            max=INT32_MAX,
+        ),
+    ] = 10
+    response_channel: Annotated[
+        str,
+        typer.Option(
+            "--response-channel",
+            metavar="CHANNEL",
+            envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
+            help="Channel of the archive's control responses.",
+            callback=check_channel,
+        ),
+    ] = "aeron:ipc"
+    response_stream: Annotated[
+        int,
+        typer.Option(
+            "--response-stream",
+            metavar="STREAM",
+            envvar="AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID",
+            help="Stream id of the archive's control responses.",
+            min=INT32_MIN,
+            max=INT32_MAX,
+        ),
+    ] = 20
+    archive_timeout: Annotated[
+        float,
+        typer.Option(
+            "--archive-timeout",
+            metavar="TIME",
+            help="How long to wait for an answer of the archive.",
+            parser=_option(_seconds, "--archive-timeout"),
+        ),
+    ] = 10.0
+
+
+def grouped(command: Callable[..., T]) -> Callable[..., T]:
+    """Spreads parameters that are dataclasses of options into options of their own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        if group is None:
+            parameters.append(parameter.replace(annotation=hints[parameter.name]))
+            continue
+        members = get_type_hints(group, include_extras=True)
+        parameters.extend(
+            inspect.Parameter(
+                member.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=member.default,
+                annotation=members[member.name],
+            )
+            for member in fields(group)
+        )
+    positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    keyword_only = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+    @functools.wraps(command)
+    def spread(**values: Any) -> T:
+        for name, group in groups.items():
+            given = {member.name: values.pop(member.name) for member in fields(group)}
+            values[name] = group(**given)
+        return command(**values)
+
+    shown: Any = spread
+    shown.__signature__ = inspect.Signature(positional + keyword_only)
+    shown.__annotations__ = {p.name: p.annotation for p in positional + keyword_only}
+    del shown.__wrapped__
+    return spread

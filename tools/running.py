@@ -1,0 +1,89 @@
+"""Runs the application and turns whatever ends it into a message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from aerolog.tools.app import application
+from aerolog.tools.exits import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    discard_stdout,
+)
+from aerolog.transport.errors import AerologError, MissingExtraError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+# Typer carries its own click or depends on one, by version: found by what it raises.
+_ClickException: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
+)
+_UsageError: type[Exception] = next(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError"
+)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: a command ends as when it is interrupted, with another exit code."""
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command; returns its exit code."""
+    previous = _terminate_like_interrupt()
+    try:
+        result = application().main(arguments, prog_name="aerolog", standalone_mode=False)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except _ClickException as error:
+        shown: Any = error
+        shown.show()
+        return EXIT_USAGE if isinstance(error, _UsageError) else EXIT_FAILED
+    except Terminated:
+        return EXIT_TERMINATED
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has had enough.
+        discard_stdout()
+        return 0
+    except MissingExtraError as error:
+        return _fail(str(error), EXIT_USAGE)
+    except (AerologError, OSError) as error:
+        if os.environ.get("AEROLOG_TRACEBACK"):
+            raise
+        return _fail(_text(error), EXIT_FAILED)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+    return result if isinstance(result, int) else 0
+
+
+def _terminate_like_interrupt() -> Any:
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    try:
+        return signal.signal(signal.SIGTERM, terminate)
+    except ValueError:
+        # Not the main thread: signals belong to whoever called.
+        return None
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"aerolog: {message}\n")
+    return code
