@@ -75,5 +75,5 @@ cdef class ManualClock(Clock):
         self._nano_time += <int64_t> duration_ns
 
     def step_epoch_ms(self, difference_ms: int) -> None:
-        """Set the wall clock forward or back, as an operator or NTP does; durations are not touched."""
+        """Set the wall clock forward or back, as NTP does; durations are not touched."""
         self._epoch_offset_ns += <int64_t> difference_ms * 1_000_000

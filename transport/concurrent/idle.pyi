@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 class IdleStrategy:
     """Base of the native strategies; call it with the work count of the last cycle."""
@@ -42,7 +42,7 @@ class CallableIdleStrategy(IdleStrategy):
     def __init__(self, function: Callable[[int], object]) -> None: ...
     def take_error(self) -> BaseException | None: ...
 
-IdleLike = IdleStrategy | Callable[[int], object] | str
+IdleLike: TypeAlias = IdleStrategy | Callable[[int], object] | str
 ALIASES: Final[dict[str, str]]
 
 def idle_strategy(name: IdleLike, init_args: str | None = None) -> IdleStrategy: ...

@@ -7,7 +7,7 @@ from aerolog.transport.logbuffer.fragment cimport fragment_t
 cdef enum:
     ASSEMBLE_NOTHING = 0    # taken in, or dropped because its beginning was not seen
     ASSEMBLE_MESSAGE = 1    # *message is a whole message
-    ASSEMBLE_NO_MEMORY = -1 # the fragment was not taken in
+    ASSEMBLE_NO_MEMORY = -1  # the fragment was not taken in
 
 
 cdef class Assembler:

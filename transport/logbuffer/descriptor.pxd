@@ -110,7 +110,9 @@ cdef inline int32_t term_id_by_position(const log_buffer_t* log, int64_t positio
     return wrapping_add(<int32_t> (position >> log.position_bits), log.initial_term_id)
 
 
-cdef inline int64_t term_begin_position(const log_buffer_t* log, int32_t term_id) noexcept nogil:
+cdef inline int64_t term_begin_position(
+    const log_buffer_t* log, int32_t term_id
+) noexcept nogil:
     return <int64_t> wrapping_sub(term_id, log.initial_term_id) << log.position_bits
 
 
@@ -126,7 +128,7 @@ cdef inline int64_t framed_length(const log_buffer_t* log, int64_t payload_lengt
     if payload_length <= log.max_payload_length:
         return align_frame(payload_length + DATA_HEADER_LENGTH)
     rest = payload_length % log.max_payload_length
-    return (payload_length // log.max_payload_length) * (log.max_payload_length + DATA_HEADER_LENGTH) + (
+    return (payload_length // log.max_payload_length) * log.mtu + (
         align_frame(rest + DATA_HEADER_LENGTH) if rest > 0 else 0
     )
 

@@ -6,14 +6,11 @@ keeps the log mapped. The words that change are read and written by several proc
 
 import struct
 
-from cpython.buffer cimport PyBUF_READ
-from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport (
     cas_i32,
-    load_acquire_i32,
     load_acquire_i64,
     store_plain_i32,
     store_plain_i64,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, NamedTuple, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 
 LENGTH: Final = 4096
 DEFAULT_HEADER_OFFSET: Final = 320
@@ -163,11 +163,11 @@ def decode(section: bytes | bytearray | memoryview) -> LogMetadata:
     """
     if len(section) < LENGTH:
         raise struct.error(f"a metadata section has {LENGTH} bytes, not {len(section)}")
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     for field in FIELDS:
         value = struct.unpack_from("<" + field.code, section, field.offset)[0]
         values[field.name] = value == 1 if field.name in _BOOLEANS else value
     values["type"] = LogType(values["type"])
     header = _HEADER.unpack_from(section, DEFAULT_HEADER_OFFSET)
     values["term_offset"], values["session_id"], values["stream_id"] = header[4:7]
-    return LogMetadata(**values)  # type: ignore[arg-type]
+    return LogMetadata(**values)
