@@ -1,1 +1,67 @@
-"""."""
+"""The client of a media driver: publish and subscribe from Python.
+
+``Aeron`` connects to a driver and adds publications, subscriptions and counters; ``AsyncAeron`` is
+the same for asyncio. Payloads go in as anything with a buffer; handlers get memoryviews, iteration
+gives copies, batches go straight to NumPy and Arrow memory.
+"""
+
+from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.claim import BufferClaim
+from aerolog.transport.client.counters import (
+    Counter,
+    CounterInfo,
+    Counters,
+    CountersReader,
+    CounterView,
+)
+from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.events import (
+    ClientClosed,
+    CounterAvailable,
+    CounterUnavailable,
+    ErrorRaised,
+    Event,
+    EventStream,
+    ImageAvailable,
+    ImageUnavailable,
+    PublicationErrorFrame,
+)
+from aerolog.transport.client.image import Image
+from aerolog.transport.client.message import Action, Header, Message
+from aerolog.transport.client.options import ClientOptions, default_aeron_dir
+from aerolog.transport.client.publication import ExclusivePublication, Publication
+from aerolog.transport.client.registration import RegistrationFuture
+from aerolog.transport.client.status import ChannelStatus, OfferStatus
+from aerolog.transport.client.subscription import Subscription
+
+__all__ = [
+    "Action",
+    "Aeron",
+    "BufferClaim",
+    "ChannelStatus",
+    "ClientClosed",
+    "ClientOptions",
+    "Counter",
+    "CounterAvailable",
+    "CounterInfo",
+    "CounterUnavailable",
+    "CounterView",
+    "Counters",
+    "CountersReader",
+    "Destination",
+    "ErrorRaised",
+    "Event",
+    "EventStream",
+    "ExclusivePublication",
+    "Header",
+    "Image",
+    "ImageAvailable",
+    "ImageUnavailable",
+    "Message",
+    "OfferStatus",
+    "Publication",
+    "PublicationErrorFrame",
+    "RegistrationFuture",
+    "Subscription",
+    "default_aeron_dir",
+]

@@ -80,9 +80,7 @@ class Aeron:
         self._conductor = conductor
         self._thread: threading.Thread | None = None
         if not self.options.invoker:
-            self._thread = threading.Thread(
-                target=conductor.run, name="aeron-client", daemon=True
-            )
+            self._thread = threading.Thread(target=conductor.run, name="aeron-client", daemon=True)
             self._thread.start()
         _open_clients.add(self)
 
@@ -120,7 +118,9 @@ class Aeron:
         self, channel: str | ChannelUri, stream_id: int
     ) -> RegistrationFuture[Publication]:
         """As ``add_publication``, without waiting."""
-        return self._publish(Kind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id)
+        return self._publish(
+            Kind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id
+        )
 
     def add_exclusive_publication(
         self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
@@ -207,9 +207,7 @@ class Aeron:
         handlers = (on_image or self.options.on_image, on_image_gone or self.options.on_image_gone)
 
         def complete(ready: Any) -> Subscription:
-            subscription = Subscription(
-                conductor, ready.correlation_id, text, stream_id, *handlers
-            )
+            subscription = Subscription(conductor, ready.correlation_id, text, stream_id, *handlers)
             subscription.set_channel_status_id(ready.channel_status_id)
             conductor.subscriptions[subscription.registration_id] = subscription
             return subscription
@@ -297,13 +295,17 @@ class Aeron:
         )
 
     def add_counter_handler(
-        self, on_counter: CounterHandler | None = None, on_counter_gone: CounterHandler | None = None
+        self,
+        on_counter: CounterHandler | None = None,
+        on_counter_gone: CounterHandler | None = None,
     ) -> None:
         """Call these with (counters, registration id, counter id) when counters come and go."""
         self._edit("append", on_counter, on_counter_gone)
 
     def remove_counter_handler(
-        self, on_counter: CounterHandler | None = None, on_counter_gone: CounterHandler | None = None
+        self,
+        on_counter: CounterHandler | None = None,
+        on_counter_gone: CounterHandler | None = None,
     ) -> None:
         """Take handlers away again.
 
@@ -394,7 +396,9 @@ class Aeron:
             ConfigurationError: the client has a thread.
         """
         if not self.options.invoker:
-            raise ConfigurationError("this client has a thread of its own: connect with invoker=True")
+            raise ConfigurationError(
+                "this client has a thread of its own: connect with invoker=True"
+            )
         return self.conductor.do_work()
 
     @property
@@ -435,8 +439,8 @@ class Aeron:
         if conductor is None or conductor.forked:
             return
         if not conductor.closed:
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
-            self.close()
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
+            conductor.close_dropped(self.close)
 
     def __repr__(self) -> str:
         if self._conductor is None:

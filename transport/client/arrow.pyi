@@ -4,7 +4,7 @@ class ArrowBatch:
     """Messages as an Arrow record batch, handed over through the Arrow C data interface.
 
     Columns: data (binary), position (int64), session_id (int32), reserved_value (int64).
-    ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it as it is, without a copy.
+    ``pyarrow.record_batch(batch)`` takes it as it is, without a copy.
     """
 
     def __len__(self) -> int: ...

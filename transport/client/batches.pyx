@@ -100,7 +100,9 @@ cdef int64_t append_sequence(
                 f"refused have to be offered again"
             )
         if isinstance(messages, (bytes, bytearray, memoryview, str)):
-            raise TypeError(f"offer_many takes a sequence of messages, not {type(messages).__name__}")
+            raise TypeError(
+                f"offer_many takes a sequence of messages, not {type(messages).__name__}"
+            )
     count = _count(start, limit, len(messages))
     slices = _Slices(list(messages[start:start + count]))
     with nogil:

@@ -19,9 +19,7 @@ _NOT_ALLOCATED = -1
 _INITIALIZING = 0
 
 
-def channel_status(
-    counters: CountersReader, status_id: int, closed: bool
-) -> ChannelStatus:
+def channel_status(counters: CountersReader, status_id: int, closed: bool) -> ChannelStatus:
     """State of a channel by its status counter; id -1 is IPC or a spy, which are always active."""
     if closed:
         return ChannelStatus.NO_ID_ALLOCATED

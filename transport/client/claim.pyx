@@ -10,7 +10,6 @@ from aerolog.transport.logbuffer.appender cimport (
     ADMIN_ACTION,
     Appender,
     abort_claim,
-    claim_t,
     commit_claim,
 )
 from aerolog.transport.protocol.frames cimport FLAGS_OFFSET, RESERVED_VALUE_OFFSET

@@ -33,8 +33,8 @@ from aerolog.transport.protocol import commands
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.connection import DriverConnection
+    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.options import ClientOptions
     from aerolog.transport.client.publication import BasePublication
     from aerolog.transport.client.subscription import Subscription
@@ -79,13 +79,12 @@ class ClientConductor:
         self._terminating = False
         self._fork_generation = liveness.current_fork_generation()
         self._client: weakref.ref[object] | None = None
-        for handlers, first in (
-            (self.close_handlers, options.on_close),
-            (self.counter_handlers, options.on_counter),
-            (self.counter_gone_handlers, options.on_counter_gone),
-        ):
-            if first is not None:
-                handlers.append(first)
+        if options.on_close is not None:
+            self.close_handlers.append(options.on_close)
+        if options.on_counter is not None:
+            self.counter_handlers.append(options.on_counter)
+        if options.on_counter_gone is not None:
+            self.counter_gone_handlers.append(options.on_counter_gone)
 
     # -- what callers may do ---------------------------------------------------------------------
 
@@ -373,6 +372,13 @@ class ClientConductor:
             close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
             self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
 
+    def close_dropped(self, close: Callable[[], None]) -> None:
+        """Close a client that was garbage collected, maybe by a handler that runs in here."""
+        if self._callback_thread == threading.get_ident():
+            self._release_later(close)
+        else:
+            close()
+
     def _shut(self) -> None:
         """Close every resource here, then run the close handlers."""
         for publication in list(self.publications.values()):
@@ -451,9 +457,7 @@ class ClientConductor:
     def _remove_publication(self, registration_id: int, log_id: int, revoke: bool) -> None:
         self.logs.release(log_id)
         flags = commands.REVOKE_FLAG if revoke else 0
-        self.remove(
-            lambda i: commands.RemovePublication(self.client_id, i, registration_id, flags)
-        )
+        self.remove(lambda i: commands.RemovePublication(self.client_id, i, registration_id, flags))
 
     def close_subscription(self, subscription: Subscription) -> None:
         """Close a subscription and its images."""
@@ -523,7 +527,7 @@ class ClientConductor:
         previous, self._callback_thread = self._callback_thread, threading.get_ident()
         try:
             self.options.on_error(error)
-        except Exception:
+        except Exception:  # noqa: BLE001 - there is nobody left to tell
             _LOG.exception("client %d: the error handler failed", self.client_id)
         finally:
             self._callback_thread = previous

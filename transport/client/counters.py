@@ -254,7 +254,7 @@ class Counter:
             return
         self.closed = True
         if not self.is_static:
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
             self._conductor.counter_dropped(self.registration_id)
 
     def __repr__(self) -> str:

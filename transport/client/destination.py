@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.publication import BasePublication
     from aerolog.transport.client.subscription import Subscription
 
+
 def _nothing(_: object) -> None:
     """An answer without content."""
 
@@ -58,8 +59,8 @@ class Destination:
             channel,
             lambda i: commands.AddDestination(client_id, i, publication_id, channel),
             lambda i, own: commands.RemoveDestinationById(client_id, i, publication_id, own),
-            wait,
-            timeout,
+            wait=wait,
+            timeout=timeout,
         )
 
     @classmethod
@@ -77,11 +78,9 @@ class Destination:
             conductor,
             channel,
             lambda i: commands.AddReceiveDestination(client_id, i, subscription_id, channel),
-            lambda i, _: commands.RemoveReceiveDestination(
-                client_id, i, subscription_id, channel
-            ),
-            wait,
-            timeout,
+            lambda i, _: commands.RemoveReceiveDestination(client_id, i, subscription_id, channel),
+            wait=wait,
+            timeout=timeout,
         )
 
     @classmethod
@@ -91,6 +90,7 @@ class Destination:
         channel: str,
         add: Callable[[int], commands.Command],
         remove: Callable[[int, int], commands.Command],
+        *,
         wait: bool,
         timeout: float | None,
     ) -> Self:
@@ -142,9 +142,7 @@ class Destination:
             return
         self.removed = True
         own = self.registration_id
-        self._conductor.call(
-            Kind.DESTINATION, lambda i: self._remove(i, own), _nothing, timeout
-        )
+        self._conductor.call(Kind.DESTINATION, lambda i: self._remove(i, own), _nothing, timeout)
 
     def __enter__(self) -> Self:
         return self

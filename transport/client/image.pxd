@@ -1,12 +1,13 @@
 """Native face of images, for the archive's recorder and the benchmarks.
 
 ``reader`` reads the log from the image's position on and needs no GIL: hold a reference to the
-image (a borrowed pointer kept alive by a Python list is enough) and call ``image.reader.block(...)``
-then ``image.reader.advance(...)``, or ``.poll``, ``.read_records``, ``.read_values``,
-``.position()``, ``.is_closed()``; see ``transport/logbuffer/reader.pxd``. One thread at a time. A
-closed image answers 0 and stores nothing; its log stays mapped as long as the image object lives,
-so closing from another thread is safe at any time.
+image (a borrowed pointer kept alive by a Python list is enough) and call ``image.reader.block``,
+then ``image.reader.advance``; or ``.poll``, ``.read_records``, ``.read_values``, ``.position()``,
+``.is_closed()``; see ``transport/logbuffer/reader.pxd``. One thread at a time. A closed image
+answers 0 and stores nothing; its log stays mapped as long as the image object lives, so closing
+from another thread is safe at any time.
 """
+
 
 from libc.stdint cimport int32_t, int64_t
 

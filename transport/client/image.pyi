@@ -1,11 +1,22 @@
 from collections.abc import Callable
-from typing import Any
 
 from aerolog.transport.client.message import Action, Header, Message
 from aerolog.transport.client.subscription import Subscription
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+from aerolog.transport.memory.counters import CountersReader
+from aerolog.transport.protocol.responses import AvailableImage
 
 class Image:
     """One publication as one subscription sees it; polled by one thread at a time."""
+
+    def __init__(
+        self,
+        subscription: Subscription,
+        available: AvailableImage,
+        logs: LogBuffers,
+        counters: CountersReader,
+    ) -> None: ...
+    def force_close(self) -> None: ...
 
     correlation_id: int
     session_id: int
@@ -70,7 +81,7 @@ class Image:
     ) -> int: ...
     def poll_raw(
         self,
-        handler: Callable[[int, int, memoryview, int, int], object],
+        handler: Callable[[str, int, memoryview, int, int], object],
         length: int,
     ) -> int: ...
     def reject(self, reason: str, *, timeout: float | None = None) -> None: ...

@@ -8,9 +8,8 @@ position just behind the message it was raised for; what follows it is not read 
 import weakref
 
 from cpython.memoryview cimport PyMemoryView_FromObject
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_REFCNT
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.message cimport Header, copy_message
@@ -29,7 +28,6 @@ from aerolog.transport.logbuffer.reader cimport (
     ACTION_BREAK,
     ACTION_COMMIT,
     ACTION_CONTINUE,
-    LogReader,
     block_t,
     is_valid_position,
     log_reader,

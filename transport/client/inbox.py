@@ -88,10 +88,10 @@ class Inbox:
         """The id in it is that of a channel status counter (section 17)."""
         status_id = message.correlation_id
         conductor = self._conductor
-        users = [*conductor.publications.values(), *conductor.subscriptions.values()]
-        for user in users:
-            if user.channel_status_id == status_id:
-                conductor.report(ChannelEndpointError(status_id, message.message))
+        ids = [p.channel_status_id for p in conductor.publications.values()]
+        ids += [s.channel_status_id for s in conductor.subscriptions.values()]
+        for _ in range(ids.count(status_id)):
+            conductor.report(ChannelEndpointError(status_id, message.message))
 
     def _take_back(self, pending: Pending) -> None:
         """Remove what the driver has made for a command that nobody waits for any more."""

@@ -13,7 +13,6 @@ from posix.time cimport clock_nanosleep, timespec
 from aerolog.transport.concurrent.atomic cimport (
     get_i64,
     load_acquire_i32,
-    load_acquire_i64,
     load_plain_i32,
     store_release_i32,
     store_release_i64,

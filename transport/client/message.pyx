@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport uint8_t
 
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, get_u16
 from aerolog.transport.logbuffer.fragment cimport fragment_t

@@ -1,10 +1,14 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
 from aerolog.transport.client.claim import BufferClaim
+from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.status import ChannelStatus, OfferStatus
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+from aerolog.transport.memory.counters import CountersReader
+from aerolog.transport.protocol.responses import PublicationReady
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: Any = ...) -> tuple[Any, Any]: ...
@@ -15,6 +19,15 @@ class _ArrowStream(Protocol):
 class BasePublication:
     """What shared and exclusive publications have in common."""
 
+    def __init__(
+        self,
+        conductor: ClientConductor,
+        ready: PublicationReady,
+        logs: LogBuffers,
+        counters: CountersReader,
+        channel: str,
+    ) -> None: ...
+    def force_close(self) -> None: ...
     @property
     def channel(self) -> str: ...
     @property
@@ -78,7 +91,11 @@ class BasePublication:
         *,
         reserved_value: int | Callable[[memoryview], int] | None = None,
     ) -> int | OfferStatus: ...
-    def offer_many(self, messages: Iterable[Any], *, limit: int | None = None) -> int: ...
+    def offer_many(
+        self, messages: Sequence[Any] | Any, *, start: int = 0, limit: int | None = None
+    ) -> int: ...
+    @property
+    def last_result(self) -> int | OfferStatus: ...
     def offer_array(self, array: Any, *, start: int = 0, limit: int | None = None) -> int: ...
     def offer_arrow(
         self, array: _ArrowArray | _ArrowStream, *, start: int = 0, limit: int | None = None

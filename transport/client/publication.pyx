@@ -14,16 +14,14 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.client.batches cimport append_rows, append_sequence, append_parts
-from aerolog.transport.client.claim cimport BufferClaim, new_claim
+from aerolog.transport.client.claim cimport new_claim
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.reserved cimport reserved_call_t, prepare_reserved, raise_reserved
 from aerolog.transport.logbuffer.appender cimport (
     ADMIN_ACTION,
-    Appender,
     BACK_PRESSURED,
     BAD_BLOCK,
     CLOSED,
-    ExclusiveAppender,
     MAX_POSITION_EXCEEDED,
     NOT_CONNECTED,
     TOO_LONG,
@@ -186,7 +184,9 @@ cdef class BasePublication:
         if PyBytes_CheckExact(data) and reserved_value is None:
             length = PyBytes_GET_SIZE(data)
             if length <= NOGIL_LENGTH:
-                result = self.appender.append(<const uint8_t*> PyBytes_AS_STRING(data), length, NULL)
+                result = self.appender.append(
+                    <const uint8_t*> PyBytes_AS_STRING(data), length, NULL
+                )
                 return result if result > 0 else self._answer(result, length)
         result = self._append(data, reserved_value, &length)
         return result if result > 0 else self._answer(result, length)
@@ -234,7 +234,9 @@ cdef class BasePublication:
         if result > 0:
             return result
         if on_not_connected not in _ON_NOT_CONNECTED:
-            raise ValueError(f"on_not_connected is one of {_ON_NOT_CONNECTED}, not {on_not_connected!r}")
+            raise ValueError(
+                f"on_not_connected is one of {_ON_NOT_CONNECTED}, not {on_not_connected!r}"
+            )
         deadline = None if timeout is None else time.monotonic() + timeout
         wait = Backoff(self._owner) if idle is None else idle
         while result <= 0:

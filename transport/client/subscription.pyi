@@ -3,6 +3,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from aerolog.transport.client.arrow import ArrowBatch
+from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
@@ -11,6 +12,24 @@ from aerolog.transport.client.status import ChannelStatus
 class Subscription:
     """A stream's images, polled round robin; used by one thread at a time."""
 
+    conductor: ClientConductor
+    on_image: Callable[[Image], object] | None
+    on_image_gone: Callable[[Image], object] | None
+
+    def __init__(
+        self,
+        conductor: ClientConductor,
+        registration_id: int,
+        channel: str,
+        stream_id: int,
+        on_image: Callable[[Image], object] | None,
+        on_image_gone: Callable[[Image], object] | None,
+    ) -> None: ...
+    def set_channel_status_id(self, status_id: int) -> None: ...
+    def add_image(self, image: Image) -> None: ...
+    def remove_image(self, correlation_id: int) -> Image | None: ...
+    def take_images(self) -> tuple[Image, ...]: ...
+    def force_close(self) -> None: ...
     @property
     def channel(self) -> str: ...
     @property
@@ -57,7 +76,7 @@ class Subscription:
     def poll_arrow(self, limit: int = 4096) -> ArrowBatch: ...
     def poll_block(self, handler: Callable[[memoryview, int, int], object], length: int) -> int: ...
     def poll_raw(
-        self, handler: Callable[[int, int, memoryview, int, int], object], length: int
+        self, handler: Callable[[str, int, memoryview, int, int], object], length: int
     ) -> int: ...
     def messages(
         self,

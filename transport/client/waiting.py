@@ -25,6 +25,7 @@ class Backoff:
         self._sleep = _FIRST_SLEEP
 
     def __call__(self, work_count: int) -> None:
+        """Wait a moment when nothing was done."""
         if work_count > 0:
             self._count, self._sleep = 0, _FIRST_SLEEP
             return
