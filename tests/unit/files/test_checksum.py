@@ -1,0 +1,72 @@
+"""CRC-32 and CRC-32C (spec archive-files 10)."""
+
+from __future__ import annotations
+
+import zlib
+from random import Random
+
+import pytest
+
+from aerolog.archive.files.checksum import checksum_for, portable_checksum
+from aerolog.transport.errors import ConfigurationError
+
+ALIASES = {
+    "CRC-32": ["CRC-32", "io.aeron.archive.checksum.Crc32", "org.agrona.checksum.Crc32"],
+    "CRC-32C": ["CRC-32C", "io.aeron.archive.checksum.Crc32c", "org.agrona.checksum.Crc32c"],
+}
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"), [(alias, name) for name in ALIASES for alias in ALIASES[name]]
+)
+def test_every_spelling_of_the_reference_is_understood(alias: str, name: str) -> None:
+    checksum = checksum_for(alias)
+    assert checksum is not None
+    assert checksum.name == name
+
+
+@pytest.mark.parametrize("name", ["", "  ", "CRC-16", "crc-32", "io.aeron.archive.checksum.Sha"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=name.strip() or "empty"):
+        checksum_for(name)
+
+
+def test_no_name_is_no_checksum() -> None:
+    assert checksum_for(None) is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("CRC-32", 0xCBF43926), ("CRC-32C", 0xE3069283)])
+def test_check_values(name: str, value: int) -> None:
+    for checksum in (checksum_for(name), portable_checksum(name)):
+        assert checksum is not None
+        assert checksum.compute(b"123456789") & 0xFFFFFFFF == value
+        assert checksum.compute(b"") == 0
+
+
+def test_machine_and_table_agree_at_every_length_and_alignment() -> None:
+    data = Random(1).randbytes(300)
+    for name in ALIASES:
+        fast, table = checksum_for(name), portable_checksum(name)
+        assert fast is not None
+        assert table.implementation == "table"
+        for start in range(9):
+            for stop in range(start, len(data)):
+                part = data[start:stop]
+                assert fast.compute(part) == table.compute(part)
+
+
+def test_crc32_is_that_of_zlib() -> None:
+    checksum = checksum_for("CRC-32")
+    assert checksum is not None
+    data = Random(2).randbytes(70_001)
+    assert checksum.compute(data) & 0xFFFFFFFF == zlib.crc32(data)
+
+
+def test_stamping_a_block_that_does_not_hold_whole_frames_is_refused() -> None:
+    checksum = checksum_for("CRC-32C")
+    assert checksum is not None
+    block = bytearray(96)
+    block[0:8] = (33).to_bytes(4, "little") + b"\0\xc0\x01\0"
+    block[64:68] = (33).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="offset 64"):
+        checksum.stamp(block)
