@@ -25,12 +25,14 @@ T = TypeVar("T")
 _NS_PER_SECOND = 1_000_000_000
 
 
-def _option(parse: Callable[[str, str], T], name: str) -> Callable[[str], T]:
+def _option(parse: Callable[[str, str], T], name: str) -> Callable[[str | T], T]:
     """A Typer parser out of one of ours, with our message in the usage error."""
 
-    def parser(text: str) -> T:
+    def parser(given: str | T) -> T:
+        if not isinstance(given, str):
+            return given  # a default: Typer runs those through here as well
         try:
-            return parse(name, text)
+            return parse(name, given)
         except AerologError as error:
             raise typer.BadParameter(str(error)) from error
 
