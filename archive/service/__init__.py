@@ -1,1 +1,7 @@
-"""."""
+"""The archive: ``Archive`` beside a driver, ``ArchivingMediaDriver`` with one in it."""
+
+from aerolog.archive.service.archive import Archive
+from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.archive.service.main import main_archive, main_archiving_driver
+
+__all__ = ["Archive", "ArchivingMediaDriver", "main_archive", "main_archiving_driver"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.properties import ArchiveConfig
     from aerolog.archive.service.reporting import Reporter
     from aerolog.archive.service.session_table import Doorbell
-    from aerolog.transport.client import Aeron
+    from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
 

@@ -22,12 +22,13 @@ from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import ArchiveErrorCode, RegistrationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from aerolog.archive.protocol import Message
     from aerolog.archive.service.authentication import Authenticator
     from aerolog.archive.service.reporting import Reporter
-    from aerolog.transport.client.counter import Counter
+    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.publication import ExclusivePublication
 
@@ -82,6 +83,7 @@ class ControlSession:
         connect_timeout_ns: int,
         liveness_interval_ns: int,
         now_ns: int,
+        show_reference: Callable[[Counter, int], None],
     ) -> None:
         self.session_id = session_id
         self.correlation_id = correlation_id
@@ -98,6 +100,7 @@ class ControlSession:
         self._counter: Counter | None = None
         self._authenticator = authenticator
         self._reporter = reporter
+        self._show_reference = show_reference
         self._connect_timeout_ns = connect_timeout_ns
         self._liveness_interval_ns = liveness_interval_ns
         self._activity_deadline_ns: int | None = now_ns + connect_timeout_ns
@@ -167,11 +170,14 @@ class ControlSession:
                 self._reporter.error(error)
             work += 1
         if work and self._publication is not None and self._counter is not None:
-            self._counter.set_reference_id(self._publication.registration_id)
-            self._counter.value = self.session_id
+            self._show_counter(self._counter, self._publication.registration_id)
             self._activity_deadline_ns = self._now_ns + self._connect_timeout_ns
             self.state = SessionState.CONNECTING
         return work
+
+    def _show_counter(self, counter: Counter, registration_id: int) -> None:
+        self._show_reference(counter, registration_id)
+        counter.value = self.session_id
 
     def _await_connection(self) -> int:
         assert self._publication is not None
@@ -185,12 +191,14 @@ class ControlSession:
             return 0
         if self._version_mismatch is not None:
             # The reference puts the session id where other errors have their code.
-            self._send(self._response(
-                self.correlation_id,
-                self.session_id,
-                ControlResponseCode.ERROR,
-                self._version_mismatch,
-            ))
+            self._send(
+                self._response(
+                    self.correlation_id,
+                    self.session_id,
+                    ControlResponseCode.ERROR,
+                    self._version_mismatch,
+                )
+            )
         else:
             self._authenticator.on_connected_session(self, self._now_ms)
         return 1
@@ -225,11 +233,13 @@ class ControlSession:
 
     def challenge(self, encoded_challenge: bytes) -> bool:
         """Ask for proof; False when the challenge could not be sent yet."""
-        sent = self._send(Challenge(
-            control_session_id=self.session_id,
-            correlation_id=self.correlation_id,
-            encoded_challenge=encoded_challenge,
-        ))
+        sent = self._send(
+            Challenge(
+                control_session_id=self.session_id,
+                correlation_id=self.correlation_id,
+                encoded_challenge=encoded_challenge,
+            )
+        )
         if sent:
             self.state = SessionState.CHALLENGED
         return sent
@@ -245,17 +255,19 @@ class ControlSession:
             self._authenticator.on_challenge_response(self.session_id, credentials, self._now_ms)
 
     def _send_connected(self) -> bool:
-        return self._send(self._response(
-            self.correlation_id, self.session_id, ControlResponseCode.OK, ""
-        ))
+        return self._send(
+            self._response(self.correlation_id, self.session_id, ControlResponseCode.OK, "")
+        )
 
     def _send_rejected(self) -> bool:
-        return self._send(self._response(
-            self.correlation_id,
-            ArchiveErrorCode.AUTHENTICATION_REJECTED,
-            ControlResponseCode.ERROR,
-            "authentication rejected",
-        ))
+        return self._send(
+            self._response(
+                self.correlation_id,
+                ArchiveErrorCode.AUTHENTICATION_REJECTED,
+                ControlResponseCode.ERROR,
+                "authentication rejected",
+            )
+        )
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -292,14 +304,16 @@ class ControlSession:
         signal: RecordingSignal,
     ) -> None:
         """Tell what happened to a recording, in order with the responses."""
-        self._send_or_queue(RecordingSignalEvent(
-            control_session_id=self.session_id,
-            correlation_id=correlation_id,
-            recording_id=recording_id,
-            subscription_id=subscription_id,
-            position=position,
-            signal=signal,
-        ).encode())
+        self._send_or_queue(
+            RecordingSignalEvent(
+                control_session_id=self.session_id,
+                correlation_id=correlation_id,
+                recording_id=recording_id,
+                subscription_id=subscription_id,
+                position=position,
+                signal=signal,
+            ).encode()
+        )
 
     def try_send(self, message: bytes) -> bool:
         """Send a descriptor; its listing tries again when this says no."""

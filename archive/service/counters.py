@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aerolog.archive.service.properties import ArchiveConfig
-    from aerolog.transport.client import Aeron
-    from aerolog.transport.client.counter import Counter
+    from aerolog.transport.client.aeron import Aeron
+    from aerolog.transport.client.counters import Counter
     from aerolog.transport.memory.counters import CountersReader
 
 RECORDING_POSITION: Final = 100
@@ -75,7 +75,7 @@ class ArchiveCounters:
         mode = config[p.THREADING_MODE]
         self.errors: Counter | None = None
         if own_errors:
-            existing = find_by_archive_id(aeron.counters_reader, ERROR_COUNT, archive_id)
+            existing = find_by_archive_id(aeron.conductor.counters, ERROR_COUNT, archive_id)
             if existing >= 0:
                 raise ConfigurationError(
                     f"found existing archive for archiveId={archive_id}: give this one another"

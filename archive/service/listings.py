@@ -143,9 +143,8 @@ def _matches(
         descriptor = catalog.descriptor(recording_id)
     except ArchiveError:
         return False
-    return (
-        descriptor.stream_id == stream_id
-        and fragment in descriptor.original_channel.encode("ascii", "replace")
+    return descriptor.stream_id == stream_id and fragment in descriptor.original_channel.encode(
+        "ascii", "replace"
     )
 
 

@@ -194,8 +194,8 @@ class ArchiveConfig:
         self.settings = settings = Settings(PROPERTIES, properties, keywords)
         self.archive_dir = str(Path(settings[ARCHIVE_DIR]).resolve())
         mark_file_dir = settings[MARK_FILE_DIR]
-        self.mark_file_dir = str(Path(mark_file_dir).resolve()) if mark_file_dir else (
-            self.archive_dir
+        self.mark_file_dir = (
+            str(Path(mark_file_dir).resolve()) if mark_file_dir else (self.archive_dir)
         )
         self._check_lengths()
         self.control_channel = self._checked_control_channel()
@@ -212,8 +212,9 @@ class ArchiveConfig:
         if not settings.is_given(CATALOG_SYNC_LEVEL):
             self.catalog_sync_level = file_level
         elif catalog_level < file_level:
-            raise ConfigurationError(f"catalogFileSyncLevel {catalog_level} < fileSyncLevel "
-                                     f"{file_level}")
+            raise ConfigurationError(
+                f"catalogFileSyncLevel {catalog_level} < fileSyncLevel {file_level}"
+            )
         else:
             self.catalog_sync_level = catalog_level
         length = settings[FILE_IO_LENGTH]

@@ -146,22 +146,26 @@ class Recorder(RecorderAgent):
     def _started(self, writer: RecordingWriter) -> None:
         if self.events is not None:
             channel, source_identity = self._describe(writer.recording_id)
-            self._tell(RecordingStarted(
-                recording_id=writer.recording_id,
-                start_position=writer.join_position,
-                session_id=writer.image.session_id,
-                stream_id=writer.image.stream_id,
-                channel=channel,
-                source_identity=source_identity,
-            ))
+            self._tell(
+                RecordingStarted(
+                    recording_id=writer.recording_id,
+                    start_position=writer.join_position,
+                    session_id=writer.image.session_id,
+                    stream_id=writer.image.stream_id,
+                    channel=channel,
+                    source_identity=source_identity,
+                )
+            )
 
     def _stopped(self, writer: RecordingWriter) -> None:
         if self.events is not None:
-            self._tell(RecordingStopped(
-                recording_id=writer.recording_id,
-                start_position=writer.join_position,
-                stop_position=writer.recorded_position,
-            ))
+            self._tell(
+                RecordingStopped(
+                    recording_id=writer.recording_id,
+                    start_position=writer.join_position,
+                    stop_position=writer.recorded_position,
+                )
+            )
 
     def _tell(self, event: Message) -> None:
         """Offer an event; nobody waits for it, so it is dropped when it does not fit."""

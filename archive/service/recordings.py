@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.session_table import SessionTable
-    from aerolog.transport.client.counter import Counter
+    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.subscription import Subscription
 
@@ -344,20 +344,22 @@ class Recordings:
 
     def _new_recording(self, source: RecordingSubscription, image: Image) -> int:
         config = self._context.config
-        return self._context.catalog.add_recording(RecordingDescriptor(
-            recording_id=0,
-            start_timestamp=self._context.now_ms(),
-            start_position=image.join_position,
-            initial_term_id=image.initial_term_id,
-            segment_file_length=max(config[p.SEGMENT_LENGTH], image.term_length),
-            term_buffer_length=image.term_length,
-            mtu_length=image.mtu,
-            session_id=image.session_id,
-            stream_id=source.stream_id,
-            stripped_channel=source.stripped_channel,
-            original_channel=source.original_channel,
-            source_identity=image.source_identity,
-        ))
+        return self._context.catalog.add_recording(
+            RecordingDescriptor(
+                recording_id=0,
+                start_timestamp=self._context.now_ms(),
+                start_position=image.join_position,
+                initial_term_id=image.initial_term_id,
+                segment_file_length=max(config[p.SEGMENT_LENGTH], image.term_length),
+                term_buffer_length=image.term_length,
+                mtu_length=image.mtu,
+                session_id=image.session_id,
+                stream_id=source.stream_id,
+                stripped_channel=source.stripped_channel,
+                original_channel=source.original_channel,
+                source_identity=image.source_identity,
+            )
+        )
 
     def _check_extension(
         self, source: RecordingSubscription, image: Image, recording_id: int
@@ -409,7 +411,7 @@ class Recordings:
             block_limit=min(descriptor.term_buffer_length, context.config[p.FILE_IO_LENGTH]),
             sync_level=context.config[p.FILE_SYNC_LEVEL],
             checksum=context.config.record_checksum,
-            counters=context.aeron.counters_reader,
+            counters=context.aeron.conductor.counters,
             counter_id=counter.counter_id,
         )
         if extended:

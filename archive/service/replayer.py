@@ -151,9 +151,7 @@ class Replayer(ReplayerAgent):
         path = self._path(reader, reader.segment_base)
         if not self._files.exists(path):
             if now_ns > reader.deadline_ns:
-                raise ArchiveError(
-                    ArchiveErrorCode.GENERIC, "recording segment file not created"
-                )
+                raise ArchiveError(ArchiveErrorCode.GENERIC, "recording segment file not created")
             reader.wait_until(now_ns + RETRY_INTERVAL_NS)
             return
         details = self._details(reader)

@@ -250,8 +250,8 @@ cdef class ReplayReader:
                     self.fault_computed = computed
                     self._fault(FAULT_CHECKSUM, self.replay_position + offset, recorded)
                     return -1
-            put_i32(buffer + offset + SESSION_ID_OFFSET, self._appender.session_id)
-            put_i32(buffer + offset + STREAM_ID_OFFSET, self._appender.stream_id)
+            put_i32(buffer + offset + SESSION_ID_OFFSET, self._appender.log.session_id)
+            put_i32(buffer + offset + STREAM_ID_OFFSET, self._appender.log.stream_id)
             offset += aligned
         return offset
 

@@ -119,7 +119,7 @@ class Replays:
         recording_id = order.recording_id
         descriptor = self._context.catalog.descriptor(recording_id)
         counter_id = self._limit_counter(order)
-        reader = self._context.aeron.counters_reader
+        reader = self._context.aeron.conductor.counters
         limit_position = (
             descriptor.stop_position
             if counter_id == NO_COUNTER
@@ -131,24 +131,26 @@ class Replays:
             raise _beyond(position, limit_position, recording_id)
         length = self._checked_length(control, order, counter_id, position, limit_position)
         channel = self._replay_channel(order, descriptor, position)
-        self._pending.append(PendingReplay(
-            control=control,
-            order=order,
-            descriptor=descriptor,
-            start_position=position,
-            stop_position=limit_position,
-            replay_limit=position + length,
-            limit_counter_id=counter_id,
-            publication=self._context.aeron.add_exclusive_publication_async(
-                channel, order.replay_stream_id
-            ),
-        ))
+        self._pending.append(
+            PendingReplay(
+                control=control,
+                order=order,
+                descriptor=descriptor,
+                start_position=position,
+                stop_position=limit_position,
+                replay_limit=position + length,
+                limit_counter_id=counter_id,
+                publication=self._context.aeron.add_exclusive_publication_async(
+                    channel, order.replay_stream_id
+                ),
+            )
+        )
 
     def _limit_counter(self, order: ReplayOrder) -> int:
         counter_id = order.limit_counter_id
         if counter_id is None:
             return self._recording_counter(order.recording_id)
-        reader = self._context.aeron.counters_reader
+        reader = self._context.aeron.conductor.counters
         if not 0 <= counter_id <= reader.max_counter_id:
             offset = counter_id * COUNTER_VALUE_LENGTH
             length = (reader.max_counter_id + 1) * COUNTER_VALUE_LENGTH
@@ -236,9 +238,7 @@ class Replays:
             built = (
                 requested.strip()
                 .replace(mtu=descriptor.mtu_length, linger=format_duration(linger_ns))
-                .with_position(
-                    position, descriptor.initial_term_id, descriptor.term_buffer_length
-                )
+                .with_position(position, descriptor.initial_term_id, descriptor.term_buffer_length)
             )
             for key in ("eos", "sparse"):
                 if key in requested:
@@ -301,9 +301,7 @@ class Replays:
         self._waiting.append(session)
         self._context.counters.replay_sessions.add(1)
 
-    def _session(
-        self, pending: PendingReplay, publication: ExclusivePublication
-    ) -> ReplaySession:
+    def _session(self, pending: PendingReplay, publication: ExclusivePublication) -> ReplaySession:
         context, order, descriptor = self._context, pending.order, pending.descriptor
         replay_session_id = self._next_id << 32 | publication.session_id & 0xFFFFFFFF
         self._next_id += 1
@@ -322,7 +320,7 @@ class Replays:
             read_length=read_length,
             deadline_ns=context.now_ns() + context.config[p.CONNECT_TIMEOUT],
             checksum=context.config.replay_checksum,
-            counters=context.aeron.counters_reader,
+            counters=context.aeron.conductor.counters,
             limit_counter_id=pending.limit_counter_id,
         )
         details = ReplayRequestDetails(

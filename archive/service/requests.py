@@ -150,16 +150,19 @@ class RequestHandlers:
         self, control: ControlSession, request: ap.ReplayRequest | ap.BoundedReplayRequest
     ) -> None:
         bound = request.limit_counter_id if isinstance(request, ap.BoundedReplayRequest) else None
-        self._replays.start(control, ReplayOrder(
-            correlation_id=request.correlation_id,
-            recording_id=request.recording_id,
-            position=request.position,
-            length=request.length,
-            file_io_max_length=request.file_io_max_length,
-            replay_channel=request.replay_channel,
-            replay_stream_id=request.replay_stream_id,
-            limit_counter_id=bound,
-        ))
+        self._replays.start(
+            control,
+            ReplayOrder(
+                correlation_id=request.correlation_id,
+                recording_id=request.recording_id,
+                position=request.position,
+                length=request.length,
+                file_io_max_length=request.file_io_max_length,
+                replay_channel=request.replay_channel,
+                replay_stream_id=request.replay_stream_id,
+                limit_counter_id=bound,
+            ),
+        )
 
     def _stop_replay(self, control: ControlSession, request: ap.StopReplayRequest) -> int:
         self._replays.stop(request.replay_session_id)
@@ -179,36 +182,51 @@ class RequestHandlers:
 
     def _list_recordings(self, control: ControlSession, request: ap.ListRecordingsRequest) -> None:
         self._check_no_listing(control)
-        self._listings.append(Listing(control, list_recordings(
-            control,
-            self._context.catalog,
-            request.correlation_id,
-            request.from_recording_id,
-            request.record_count,
-        )))
+        self._listings.append(
+            Listing(
+                control,
+                list_recordings(
+                    control,
+                    self._context.catalog,
+                    request.correlation_id,
+                    request.from_recording_id,
+                    request.record_count,
+                ),
+            )
+        )
 
     def _list_recordings_for_uri(
         self, control: ControlSession, request: ap.ListRecordingsForUriRequest
     ) -> None:
         self._check_no_listing(control)
-        self._listings.append(Listing(control, list_recordings(
-            control,
-            self._context.catalog,
-            request.correlation_id,
-            request.from_recording_id,
-            request.record_count,
-            stream_id=request.stream_id,
-            fragment=request.channel,
-        )))
+        self._listings.append(
+            Listing(
+                control,
+                list_recordings(
+                    control,
+                    self._context.catalog,
+                    request.correlation_id,
+                    request.from_recording_id,
+                    request.record_count,
+                    stream_id=request.stream_id,
+                    fragment=request.channel,
+                ),
+            )
+        )
 
     def _list_recording(self, control: ControlSession, request: ap.ListRecordingRequest) -> None:
         self._check_no_listing(control)
         if request.recording_id not in self._context.catalog:
             control.send_recording_unknown(request.correlation_id, request.recording_id)
             return
-        self._listings.append(Listing(control, list_recording(
-            control, self._context.catalog, request.correlation_id, request.recording_id
-        )))
+        self._listings.append(
+            Listing(
+                control,
+                list_recording(
+                    control, self._context.catalog, request.correlation_id, request.recording_id
+                ),
+            )
+        )
 
     def _list_subscriptions(
         self, control: ControlSession, request: ap.ListRecordingSubscriptionsRequest
@@ -219,14 +237,19 @@ class RequestHandlers:
         if not 0 <= index < len(sources) or count <= 0:
             control.send_subscription_unknown(request.correlation_id)
             return
-        self._listings.append(Listing(control, list_subscriptions(
-            control,
-            sources[index:],
-            request.correlation_id,
-            count,
-            stream_id=request.stream_id if request.apply_stream_id else None,
-            fragment=request.channel,
-        )))
+        self._listings.append(
+            Listing(
+                control,
+                list_subscriptions(
+                    control,
+                    sources[index:],
+                    request.correlation_id,
+                    count,
+                    stream_id=request.stream_id if request.apply_stream_id else None,
+                    fragment=request.channel,
+                ),
+            )
+        )
 
     # -- positions --------------------------------------------------------------------------------
 
@@ -257,9 +280,7 @@ class RequestHandlers:
         self._context.catalog.descriptor(request.recording_id)
         return self._recordings.position(request.recording_id)
 
-    def _max_position(
-        self, control: ControlSession, request: ap.MaxRecordedPositionRequest
-    ) -> int:
+    def _max_position(self, control: ControlSession, request: ap.MaxRecordedPositionRequest) -> int:
         stop = self._context.catalog.descriptor(request.recording_id).stop_position
         live = self._recordings.position(request.recording_id)
         return stop if live == NULL_POSITION else live

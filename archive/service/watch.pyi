@@ -2,6 +2,13 @@ from aerolog.archive.service.session_table import Doorbell
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.liveness import Liveness
 from aerolog.transport.concurrent.agent import Agent
+from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+from aerolog.transport.memory.counters import CountersReader
+
+def cycle_tracker(
+    counters: CountersReader, max_id: int, exceeded_id: int, threshold_ns: int
+) -> DutyCycleTracker: ...
+def set_reference_id(counters: CountersReader, counter_id: int, reference_id: int) -> None: ...
 
 class WatchAgent(Agent):
     """Asks for control() when there is something for the conductor to do."""

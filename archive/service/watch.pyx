@@ -12,11 +12,34 @@ from aerolog.archive.service.session_table cimport Doorbell
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
 from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
+from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.reader cimport LogReader, block_t
+from aerolog.transport.memory.counters cimport CountersReader
 
 cdef enum:
     CHECK_INTERVAL_NS = 500_000
     PEEK_LENGTH = 1 << 30
+    REFERENCE_ID_WORD = 3    # of a counter's value record, in words of eight bytes
+
+
+def set_reference_id(
+    CountersReader counters not None, counter_id: int, reference_id: int
+) -> None:
+    """Say in a counter of ours what it refers to (spec counters 1)."""
+    cdef int64_t* record = counters.value_address(counter_id)
+    if record == NULL:
+        raise ValueError(f"no counter {counter_id}")
+    store_release_i64(record + REFERENCE_ID_WORD, reference_id)
+
+
+def cycle_tracker(
+    CountersReader counters not None, max_id: int, exceeded_id: int, threshold_ns: int
+) -> DutyCycleTracker:
+    """Tracks an agent's duty cycles in two counters."""
+    cdef DutyCycleTracker tracker = DutyCycleTracker(threshold_ns)
+    tracker.bind(counters.value_address(max_id), counters.value_address(exceeded_id), counters)
+    return tracker
 
 
 cdef class WatchAgent(Agent):

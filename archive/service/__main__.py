@@ -1,0 +1,8 @@
+"""``python -m aerolog.archive.service``: an archive beside a running driver."""
+
+import sys
+
+from aerolog.archive.service.main import main_archive
+
+if __name__ == "__main__":
+    sys.exit(main_archive(sys.argv[1:]))

@@ -1,0 +1,425 @@
+"""``Archive``: records and replays streams of one driver (spec archive-protocol 18, 20)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Self
+
+from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.authentication import AUTHENTICATORS, AUTHORISATION_SERVICES
+from aerolog.archive.service.conductor import ArchiveConductor
+from aerolog.archive.service.context import ArchiveContext
+from aerolog.archive.service.counters import ArchiveCounters
+from aerolog.archive.service.recorder import Recorder
+from aerolog.archive.service.replayer import Replayer
+from aerolog.archive.service.reporting import Reporter
+from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.watch import cycle_tracker
+from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
+from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.service.authentication import Authenticator, AuthorisationService
+    from aerolog.transport.client.publication import ExclusivePublication
+    from aerolog.transport.concurrent.agent import Agent
+    from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+    from aerolog.transport.config.sources import Properties
+
+
+class Archive:
+    """An archive in this process. It runs from its construction until ``close``.
+
+    A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
+    calls ``do_work``; one thread at a time may do so.
+
+    Args:
+        archive_dir: the folder; by default as configured.
+        aeron_dir: the driver's directory; by default as configured.
+        properties: settings by the reference's names; the environment when None.
+        clock: the time.
+        file_system: the disk.
+        authenticator: decides about clients; by default as configured.
+        authorisation: decides about requests; by default as configured.
+        driver_invoker: turns a driver that has no thread of its own.
+        count_error: counts an error in place of a counter of the archive's own.
+        on_fatal: called, on the conductor's thread, when the driver is lost.
+        **options: settings by keyword, the strongest: a property's name in snake case without
+            ``aeron.archive.``, durations in seconds or text, sizes in bytes or text.
+
+    Raises:
+        ConfigurationError: settings that cannot be used.
+        ActiveArchiveError: a live archive owns the folder.
+        DriverTimeoutError: there is no driver.
+        FileFormatError: the folder is damaged, or of another version.
+        StorageSpaceError: no room for the archive's files.
+    """
+
+    def __init__(
+        self,
+        archive_dir: str | os.PathLike[str] | None = None,
+        aeron_dir: str | os.PathLike[str] | None = None,
+        *,
+        properties: Properties | None = None,
+        clock: Clock | None = None,
+        file_system: FileSystem | None = None,
+        authenticator: Authenticator | None = None,
+        authorisation: AuthorisationService | None = None,
+        driver_invoker: Callable[[], object] | None = None,
+        count_error: Callable[[], object] | None = None,
+        on_fatal: Callable[[BaseException], None] | None = None,
+        **options: object,
+    ) -> None:
+        self.config = config = p.ArchiveConfig(
+            properties, {"archive_dir": archive_dir, "aeron_dir": aeron_dir, **options}
+        )
+        if driver_invoker is not None and config[p.THREADING_MODE] != "INVOKER":
+            raise ConfigurationError(
+                "an embedded driver without a thread needs an archive in threading mode INVOKER"
+            )
+        for warning in config.settings.warnings:
+            sys.stderr.write(f"WARNING: {warning}\n")
+        self._closed = False
+        self._fatal: BaseException | None = None
+        self._on_fatal = on_fatal
+        self._clock = clock or SystemClock()
+        self._files: FileSystem = file_system or RealFileSystem()
+        self._aeron_dir = config[p.AERON_DIR] or default_aeron_dir()
+        self._driver_invoker = driver_invoker
+        self._make_folders()
+        self.archive_id, page_size = self._identity()
+        self._mark_file = MarkFile.claim(
+            config.archive_dir,
+            self._mark_header(),
+            mark_dir=config.mark_file_dir,
+            files=self._files,
+            clock=self._clock,
+            file_page_size=page_size,
+        )
+        if self._mark_file.saved_errors is not None:
+            sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
+        self._aeron: Aeron | None = None
+        self._runners: list[AgentInvoker] = []
+        try:
+            self._start(
+                authenticator or AUTHENTICATORS[config[p.AUTHENTICATOR]](),
+                authorisation or AUTHORISATION_SERVICES[config[p.AUTHORISATION]](),
+                count_error,
+            )
+        except BaseException:
+            self._close_parts()
+            raise
+
+    # -- the start --------------------------------------------------------------------------------
+
+    def _make_folders(self) -> None:
+        config = self.config
+        if config[p.DIR_DELETE_ON_START]:
+            self._files.remove_tree(config.archive_dir)
+        self._files.make_dirs(config.archive_dir)
+        self._files.make_dirs(config.mark_file_dir)
+
+    def _identity(self) -> tuple[int, int]:
+        """Archive id, from the driver when none is configured, and the driver's page size."""
+        cnc = CncFile.connect(
+            self._aeron_dir,
+            timeout_ms=self.config[p.DRIVER_TIMEOUT],
+            file_system=self._files,
+            clock=self._clock,
+        )
+        archive_id: int = self.config[p.ARCHIVE_ID]
+        if archive_id == -1:
+            archive_id = cnc.to_driver.next_correlation_id()
+        return archive_id, cnc.header.file_page_size
+
+    def _mark_header(self) -> MarkFileHeader:
+        config = self.config
+        events = config[p.EVENTS_CHANNEL] if config[p.EVENTS_ENABLED] else None
+        return MarkFileHeader(
+            start_timestamp=self._clock.now_epoch_ms(),
+            pid=os.getpid(),
+            control_stream_id=config[p.CONTROL_STREAM_ID],
+            local_control_stream_id=config[p.LOCAL_CONTROL_STREAM_ID],
+            events_stream_id=config[p.EVENTS_STREAM_ID],
+            error_buffer_length=config[p.ERROR_BUFFER_LENGTH],
+            archive_id=self.archive_id,
+            control_channel=config.control_channel or "",
+            local_control_channel=config[p.LOCAL_CONTROL_CHANNEL],
+            events_channel=events or "",
+            aeron_directory=self._aeron_dir,
+        )
+
+    def _start(
+        self,
+        authenticator: Authenticator,
+        authorisation: AuthorisationService,
+        count_error: Callable[[], object] | None,
+    ) -> None:
+        config = self.config
+        reporter = Reporter(self._mark_file.error_log())
+        self._aeron = aeron = Aeron(
+            self._aeron_dir,
+            driver_timeout=config[p.DRIVER_TIMEOUT] / 1000,
+            name=f"archive archiveId={self.archive_id}",
+            on_error=reporter.error,
+            invoker=True,
+            driver_invoker=self._driver_invoker,
+            clock=self._clock,
+            file_system=self._files,
+        )
+        counters = ArchiveCounters(aeron, config, self.archive_id, own_errors=count_error is None)
+        self._counters = counters
+        if counters.errors is not None:
+            errors = counters.errors
+            reporter.count_with(lambda: errors.add(1))
+        elif count_error is not None:
+            reporter.count_with(count_error)
+        catalog = self._open_catalog(reporter)
+        doorbell = Doorbell()
+        context = ArchiveContext(
+            archive_id=self.archive_id,
+            config=config,
+            aeron=aeron,
+            clock=self._clock,
+            files=self._files,
+            catalog=catalog,
+            counters=counters,
+            reporter=reporter,
+            doorbell=doorbell,
+        )
+        self._context = context
+        self._make_agents(context, authenticator, authorisation)
+        self._runners = self._make_runners(context)
+        self._mark_file.ready()
+        if config[p.PRINT_CONFIGURATION]:
+            sys.stderr.write(format_configuration(self))
+        for runner in self._runners:
+            runner.start()
+
+    def _open_catalog(self, reporter: Reporter) -> CatalogFile:
+        config = self.config
+        catalog = CatalogFile.open(
+            config.archive_dir,
+            files=self._files,
+            capacity=config[p.CATALOG_CAPACITY],
+            sync_level=config.catalog_sync_level,
+            checksum=config.record_checksum,
+        )
+        self._catalog = catalog
+        recovered = catalog.refresh(self._clock.now_epoch_ms(), io_length=config[p.FILE_IO_LENGTH])
+        for recording in recovered:
+            if recording.stop.unverified is not None:
+                reporter.event(f"recording {recording.recording_id}: {recording.stop.unverified}")
+        return catalog
+
+    def _make_agents(
+        self,
+        context: ArchiveContext,
+        authenticator: Authenticator,
+        authorisation: AuthorisationService,
+    ) -> None:
+        config, shared = self.config, context.aeron.conductor.counters
+        recorder_table, replayer_table = SessionTable(), SessionTable()
+        checksum: Checksum | None = config.record_checksum
+        self._conductor = ArchiveConductor(
+            context,
+            self._mark_file,
+            authenticator,
+            authorisation,
+            recorder_table,
+            replayer_table,
+            before_close=self._end_agents,
+            on_fatal=self._lost_driver,
+        )
+        self._recorder = Recorder(
+            recorder_table,
+            context.doorbell,
+            self._clock,
+            scratch_length=0 if checksum is None else config[p.FILE_IO_LENGTH],
+            counters=shared,
+            counter_ids=context.counters.write_ids(),
+            folder=config.archive_dir,
+            files=self._files,
+            reporter=context.reporter,
+            sync_folder=config.catalog_sync_level > 0 and config[p.FILE_SYNC_LEVEL] > 0,
+            describe=self._conductor.recordings.describe,
+            events=self._events(context.aeron),
+        )
+        self._replayer = Replayer(
+            replayer_table,
+            context.doorbell,
+            self._clock,
+            buffer_length=config[p.FILE_IO_LENGTH],
+            counters=shared,
+            counter_ids=context.counters.read_ids(),
+            folder=config.archive_dir,
+            files=self._files,
+            reporter=context.reporter,
+            details=self._conductor.replays.details,
+        )
+
+    def _events(self, aeron: Aeron) -> ExclusivePublication | None:
+        if not self.config[p.EVENTS_ENABLED]:
+            return None
+        return aeron.add_exclusive_publication(
+            self.config[p.EVENTS_CHANNEL], self.config[p.EVENTS_STREAM_ID]
+        )
+
+    def _make_runners(self, context: ArchiveContext) -> list[AgentInvoker]:
+        """Runners not yet started. On one thread: conductor, replayer, recorder, as spec 18."""
+        config = self.config
+        mode = config[p.THREADING_MODE]
+        agents: list[Agent] = [self._conductor, self._replayer, self._recorder]
+        if mode == "INVOKER":
+            return [
+                AgentInvoker(
+                    agents,
+                    clock=self._clock,
+                    error_handler=context.reporter.error,
+                    trackers=[self._tracker(context, "archive-conductor"), None, None],
+                )
+            ]
+        idle = config[p.IDLE_STRATEGY]
+        if mode == "SHARED":
+            return [self._runner(context, agents, idle)]
+        return [
+            self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle),
+            self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle),
+            self._runner(context, [self._conductor], idle),
+        ]
+
+    def _runner(self, context: ArchiveContext, agents: list[Agent], idle: str) -> AgentRunner:
+        name = agents[0].role_name
+        return AgentRunner(
+            agents,
+            idle_strategy(idle),
+            name=name,
+            clock=self._clock,
+            error_handler=context.reporter.error,
+            trackers=[self._tracker(context, name)] + [None] * (len(agents) - 1),
+        )
+
+    def _tracker(self, context: ArchiveContext, name: str) -> DutyCycleTracker:
+        maximum, exceeded = context.counters.trackers[name]
+        threshold = {
+            "archive-conductor": p.CONDUCTOR_THRESHOLD,
+            "archive-recorder": p.RECORDER_THRESHOLD,
+            "archive-replayer": p.REPLAYER_THRESHOLD,
+        }[name]
+        return cycle_tracker(
+            context.aeron.conductor.counters,
+            maximum.counter_id,
+            exceeded.counter_id,
+            self.config[threshold],
+        )
+
+    # -- life -------------------------------------------------------------------------------------
+
+    @property
+    def archive_dir(self) -> str:
+        """The archive's folder, absolute."""
+        return self.config.archive_dir
+
+    @property
+    def aeron_dir(self) -> str:
+        """The driver's directory."""
+        return self._aeron_dir
+
+    @property
+    def local_control_channel(self) -> str:
+        """Where clients of the same driver send their requests."""
+        channel: str = self.config[p.LOCAL_CONTROL_CHANNEL]
+        return channel
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the archive has been closed, or has lost its driver."""
+        return self._closed or self._fatal is not None
+
+    def do_work(self) -> int:
+        """Turn all agents once, in INVOKER mode.
+
+        Returns:
+            A work count, 0 when there was nothing to do.
+
+        Raises:
+            ConfigurationError: the archive has threads of its own.
+            ResourceClosedError: the archive is closed.
+        """
+        if self.config[p.THREADING_MODE] != "INVOKER":
+            raise ConfigurationError(
+                f"threading mode {self.config[p.THREADING_MODE]}: the archive turns itself; do_work"
+                " is for INVOKER"
+            )
+        if self.is_closed:
+            raise ResourceClosedError(
+                f"the archive of {self.archive_dir} is closed"
+            ) from self._fatal
+        return self._runners[0].invoke()
+
+    def _end_agents(self) -> None:
+        """End what recorder and replayer still do; their threads have ended, or are this one."""
+        self._recorder.end_all()
+        self._replayer.end_all()
+
+    def _lost_driver(self, reason: BaseException) -> None:
+        self._fatal = reason
+        if self._on_fatal is not None:
+            self._on_fatal(reason)
+
+    def close(self) -> None:
+        """End all recordings and replays, tell the clients, leave the folder in order."""
+        if self._closed:
+            return
+        self._closed = True
+        self._close_parts()
+
+    def _close_parts(self) -> None:
+        # Recorder and replayer first, so that the conductor finds their sessions ended.
+        for runner in self._runners:
+            runner.close()
+        if self._aeron is not None:
+            self._aeron.close()
+        catalog = getattr(self, "_catalog", None)
+        if catalog is not None:
+            catalog.close()
+        self._mark_file.terminated()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else self.config[p.THREADING_MODE]
+        return f"<Archive {self.archive_dir} archive_id={self.archive_id} {state}>"
+
+
+def format_configuration(archive: Archive) -> str:
+    """All settings, a line each, as the reference prints its contexts."""
+    lines = ["Archive.Context", "{", f"    archiveId={archive.archive_id}"]
+    for prop, value in archive.config.settings:
+        first, *rest = prop.keyword.split("_")
+        name = first + "".join(word.capitalize() for word in rest)
+        text = str(value).lower() if isinstance(value, bool) else value
+        lines.append(f"    {name}={'null' if text is None else text}")
+    lines.append("}")
+    return "\n".join(lines) + "\n"

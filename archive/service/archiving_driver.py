@@ -1,0 +1,125 @@
+"""``ArchivingMediaDriver``: a driver and its archive in one process (spec archive-protocol 20)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from aerolog.archive.service.archive import Archive
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver.media_driver import MediaDriver
+from aerolog.transport.driver.properties import THREADING_MODE
+from aerolog.transport.driver.system_counters import SystemCounter
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.memory.filesystem import FileSystem
+
+
+class ArchivingMediaDriver:
+    """A driver, started first, and an archive on it, closed first.
+
+    The archive's errors count in the driver's error counter. When the driver has no thread of its
+    own, neither may the archive, and ``do_work`` turns both.
+
+    Args:
+        aeron_dir: the driver's directory; by default as configured.
+        archive_dir: the archive's folder; by default as configured.
+        properties: settings of both by the reference's names; the environment when None.
+        driver_options: settings of the driver by keyword.
+        archive_options: settings of the archive by keyword.
+        clock: the time.
+        file_system: the disk.
+        termination_hook: called when the driver obeys a terminate command.
+        on_fatal: called when the archive loses its driver.
+
+    Attributes:
+        driver: the driver.
+        archive: the archive.
+
+    Raises:
+        AerologError: as MediaDriver and Archive; neither is left running.
+    """
+
+    def __init__(
+        self,
+        aeron_dir: str | os.PathLike[str] | None = None,
+        archive_dir: str | os.PathLike[str] | None = None,
+        *,
+        properties: Properties | None = None,
+        driver_options: Mapping[str, object] | None = None,
+        archive_options: Mapping[str, object] | None = None,
+        clock: Clock | None = None,
+        file_system: FileSystem | None = None,
+        termination_hook: Callable[[], None] | None = None,
+        on_fatal: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        layers = Properties.from_environment() if properties is None else properties
+        self.driver = driver = MediaDriver(
+            aeron_dir,
+            properties=layers,
+            clock=clock,
+            file_system=file_system,
+            termination_hook=termination_hook,
+            **dict(driver_options or {}),  # type: ignore[arg-type]  # settings by keyword
+        )
+        try:
+            counters = driver.context.counters
+            self.archive = Archive(
+                archive_dir,
+                driver.aeron_dir,
+                properties=layers,
+                clock=clock,
+                file_system=file_system,
+                driver_invoker=driver.do_work if _is_invoked(driver) else None,
+                count_error=lambda: counters.get_and_add(SystemCounter.ERRORS, 1),
+                on_fatal=on_fatal,
+                **dict(archive_options or {}),  # type: ignore[arg-type]  # settings by keyword
+            )
+        except BaseException:
+            driver.close()
+            raise
+
+    def do_work(self) -> int:
+        """Turn driver and archive once; both are in INVOKER mode."""
+        return self.driver.do_work() + self.archive.do_work()
+
+    @property
+    def aeron_dir(self) -> str:
+        """The directory that clients connect to."""
+        return self.driver.aeron_dir
+
+    @property
+    def archive_dir(self) -> str:
+        """The archive's folder."""
+        return self.archive.archive_dir
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether one of the two has ended."""
+        return self.driver.is_closed or self.archive.is_closed
+
+    def close(self) -> None:
+        """Close the archive, then the driver."""
+        try:
+            self.archive.close()
+        finally:
+            self.driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _is_invoked(driver: MediaDriver) -> bool:
+    return driver.settings[THREADING_MODE] == "INVOKER"

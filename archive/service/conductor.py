@@ -1,0 +1,367 @@
+"""The archive's conductor: requests in, sessions turned, clients answered (spec archive-protocol 18).
+
+Everything here runs on one thread. Recorder and replayer may be on others: they are reached through
+their session tables, and ring the doorbell.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive import protocol as ap
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.control_session import (
+    REQUEST_IMAGE_UNAVAILABLE,
+    SESSION_CLOSED,
+    ControlSession,
+)
+from aerolog.archive.service.recordings import Recordings
+from aerolog.archive.service.refusals import answer_to
+from aerolog.archive.service.replays import NO_COUNTER, Replays
+from aerolog.archive.service.requests import RequestHandlers, check_before_session
+from aerolog.archive.service.watch import WatchAgent, set_reference_id
+from aerolog.transport.client.message import Action
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.files.mark_file import MarkFile
+    from aerolog.archive.service.authentication import Authenticator, AuthorisationService
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.listings import Listing
+    from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.image import Image
+    from aerolog.transport.client.message import Header
+    from aerolog.transport.client.subscription import Subscription
+
+FRAGMENT_LIMIT: Final = 10
+MARK_INTERVAL_NS: Final = 1_000_000_000
+BUSY_INTERVAL_NS: Final = 1_000_000
+IDLE_INTERVAL_NS: Final = 50_000_000
+SESSION_ID_MAX: Final = 2**31 - 2
+
+# Requests that neither make a session active nor need an active one (spec 8.1).
+_STATELESS: Final = (ap.ReplayTokenRequest, ap.UpdateChannelRequest)
+
+
+class ArchiveConductor(WatchAgent):
+    """Owns all control sessions and turns everything that is not data.
+
+    Args:
+        context: the archive's surroundings.
+        mark_file: to show that the archive lives.
+        authenticator: decides about clients.
+        authorisation: decides about requests.
+        recorder_table: where writers go.
+        replayer_table: where readers go.
+        before_close: ends recorder and replayer, if they have not ended yet.
+        on_fatal: told when the archive can not go on.
+    """
+
+    def __init__(
+        self,
+        context: ArchiveContext,
+        mark_file: MarkFile,
+        authenticator: Authenticator,
+        authorisation: AuthorisationService,
+        recorder_table: SessionTable,
+        replayer_table: SessionTable,
+        *,
+        before_close: Callable[[], None],
+        on_fatal: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__("archive-conductor", context.doorbell, context.aeron.conductor.liveness)
+        self._context = context
+        self._mark_file = mark_file
+        self._authenticator = authenticator
+        self._authorisation = authorisation
+        self._before_close = before_close
+        self._on_fatal = on_fatal
+        self._sessions: dict[int, ControlSession] = {}
+        self._listings: list[Listing] = []
+        self.recordings = Recordings(context, recorder_table, lambda _id, _position: False)
+        self.replays = Replays(context, replayer_table, self._recording_counter)
+        self._requests = RequestHandlers(context, self.recordings, self.replays, self._listings)
+        self._next_session_id = secrets.randbelow(SESSION_ID_MAX + 1)
+        self._next_mark_ns = 0
+        self._gone_images: list[Image] = []
+        self._ended = False
+        self._subscriptions = self._listen()
+
+    def _listen(self) -> list[Subscription]:
+        """Subscriptions to requests, the network's first."""
+        config, aeron = self._context.config, self._context.aeron
+        found = []
+        if config.control_channel is not None:
+            sparse = config[p.CONTROL_SPARSE]
+            channel = ChannelUri.parse(config.control_channel).replace(sparse=sparse)
+            found.append((str(channel), config[p.CONTROL_STREAM_ID]))
+        found.append((config[p.LOCAL_CONTROL_CHANNEL], config[p.LOCAL_CONTROL_STREAM_ID]))
+        return [
+            aeron.add_subscription(channel, stream_id, on_image_gone=self._gone_images.append)
+            for channel, stream_id in found
+        ]
+
+    def _recording_counter(self, recording_id: int) -> int:
+        session = self.recordings.sessions.get(recording_id)
+        return NO_COUNTER if session is None else session.counter.counter_id
+
+    # -- the duty cycle ---------------------------------------------------------------------------
+
+    def control(self) -> int:
+        """One turn of everything that needs the interpreter."""
+        if self._ended:
+            return 0
+        self.take_bell()
+        context = self._context
+        now_ns, now_ms = context.now_ns(), context.now_ms()
+        work = context.aeron.do_work()
+        if context.aeron.closed:
+            self._give_up()
+            return 1
+        if now_ns >= self._next_mark_ns:
+            self._mark_file.beat()
+            self._next_mark_ns = now_ns + MARK_INTERVAL_NS
+        work += self._poll_requests()
+        work += self._drop_gone_images()
+        work += self.recordings.do_work()
+        work += self.replays.do_work()
+        work += self._turn_listings()
+        work += self._turn_sessions(now_ns, now_ms)
+        self._plan(now_ns, work)
+        return work
+
+    def _plan(self, now_ns: int, work: int) -> None:
+        """Say when to be called again if nothing happens before."""
+        is_busy = (
+            work > 0
+            or bool(self._listings)
+            or self.replays.is_busy
+            or any(session.is_busy for session in self._sessions.values())
+        )
+        interval_ns = BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS
+        images = tuple(image for s in self._subscriptions for image in s.images)
+        self.watch(images, now_ns + interval_ns)
+
+    def _turn_sessions(self, now_ns: int, now_ms: int) -> int:
+        work = 0
+        for session in reversed(list(self._sessions.values())):
+            try:
+                work += session.do_work(now_ns, now_ms)
+            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
+                self._context.reporter.error(error)
+            if session.is_done:
+                self._close_session(session)
+                work += 1
+        return work
+
+    def _turn_listings(self) -> int:
+        work = 0
+        for listing in list(self._listings):
+            try:
+                work += listing.do_work()
+            except Exception as error:  # noqa: BLE001 - one listing's error is nobody else's
+                self._context.reporter.error(error)
+                listing.is_done = True
+                listing.control.active_listing = False
+            if listing.is_done:
+                self._listings.remove(listing)
+        return work
+
+    def _close_session(self, session: ControlSession) -> None:
+        del self._sessions[session.session_id]
+        self._context.counters.control_sessions.add(-1)
+        self._context.reporter.run(session.close)
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def _poll_requests(self) -> int:
+        work = 0
+        for subscription in self._subscriptions:
+            room = FRAGMENT_LIMIT
+            for image in subscription.images:
+                if room <= 0:
+                    break
+                taken = image.poll_controlled(self._request_handler(image), room)
+                room -= taken
+                work += taken
+        return work
+
+    def _request_handler(self, image: Image) -> Callable[[memoryview, Header], Action]:
+        def take(view: memoryview, _header: Header) -> Action:
+            # Whatever a client sends must not stop the others.
+            try:
+                self._on_request(image, bytes(view))
+            except Exception as error:  # noqa: BLE001 - logged, counted; the message is consumed
+                self._context.reporter.error(error)
+            return Action.COMMIT
+
+        return take
+
+    def _on_request(self, image: Image, encoded: bytes) -> None:
+        request = ap.decode(encoded)
+        if request is None:
+            return
+        request.check_enums()
+        match request:
+            case ap.ConnectRequest():
+                self._connect(image, request, b"", "")
+            case ap.AuthConnectRequest():
+                self._connect(image, request, request.encoded_credentials, request.client_info)
+            case ap.CloseSessionRequest():
+                session = self._sessions.get(request.control_session_id)
+                if session is not None:
+                    session.abort(SESSION_CLOSED)
+            case ap.ChallengeResponse():
+                session = self._find_session(request)
+                if session is not None:
+                    session.on_challenge_response(
+                        request.correlation_id, request.encoded_credentials
+                    )
+            case _:
+                self._on_session_request(image, request)
+
+    def _find_session(self, request: ap.Message) -> ControlSession | None:
+        session_id: int | None = getattr(request, "control_session_id", None)
+        session = None if session_id is None else self._sessions.get(session_id)
+        if session is None:
+            self._context.reporter.event(
+                f"control request for unknown session: controlSessionId={session_id}"
+                f" templateId={request.LAYOUT.template_id}"
+            )
+        return session
+
+    def _on_session_request(self, image: Image, request: ap.Message) -> None:
+        check_before_session(request)
+        session = self._find_session(request)
+        correlation_id: int | None = getattr(request, "correlation_id", None)
+        if session is None or correlation_id is None:
+            return
+        template_id = request.LAYOUT.template_id
+        allowed = self._authorisation.is_authorised(
+            ap.SCHEMA_ID, template_id, None, session.principal
+        )
+        if not allowed:
+            self._context.reporter.event(
+                f"unauthorised archive action={template_id}"
+                f" controlSessionId={session.session_id} source={image.source_identity}"
+            )
+            session.send_error(
+                correlation_id, ArchiveErrorCode.UNAUTHORISED_ACTION, "unauthorised action"
+            )
+            return
+        if not isinstance(request, _STATELESS) and not session.activate():
+            return
+        try:
+            relevant_id = self._requests.handle(session, request)
+        except Exception as error:  # noqa: BLE001 - the client is told what it was
+            code, text = answer_to(error)
+            if not isinstance(error, ArchiveError):
+                self._context.reporter.error(error)
+            session.send_error(correlation_id, code, text)
+            return
+        if relevant_id is not None:
+            session.send_ok(correlation_id, relevant_id)
+
+    def _connect(
+        self,
+        image: Image,
+        request: ap.ConnectRequest | ap.AuthConnectRequest,
+        credentials: bytes,
+        client_info: str,
+    ) -> None:
+        context = self._context
+        config = context.config
+        channel = self._response_channel(image, request.response_channel)
+        mismatch = None
+        if ap.semantic_version_major(request.version) != 1:
+            mismatch = (
+                f"invalid client version {ap.semantic_version_text(request.version)},"
+                f" archive is {ap.semantic_version_text(ap.PROTOCOL_VERSION)}"
+            )
+        session_id = self._next_session_id
+        self._next_session_id += 1
+        session = ControlSession(
+            session_id=session_id,
+            correlation_id=request.correlation_id,
+            image=image,
+            response_channel=channel,
+            response_stream_id=request.response_stream_id,
+            version_mismatch=mismatch,
+            publication=context.aeron.add_exclusive_publication_async(
+                channel, request.response_stream_id
+            ),
+            counter=context.counters.control_session(
+                session_id, client_info, image.source_identity, image.session_id
+            ),
+            authenticator=self._authenticator,
+            reporter=context.reporter,
+            connect_timeout_ns=config[p.CONNECT_TIMEOUT],
+            liveness_interval_ns=config[p.LIVENESS_INTERVAL],
+            now_ns=context.now_ns(),
+            show_reference=self._show_reference,
+        )
+        self._authenticator.on_connect_request(session_id, credentials, context.now_ms())
+        self._sessions[session_id] = session
+        context.counters.control_sessions.add(1)
+
+    def _response_channel(self, image: Image, requested: str) -> str:
+        """Channel of a session's response publication (spec 6.1)."""
+        config = self._context.config
+        uri = ChannelUri.parse(requested)
+        channel = uri.strip().replace(
+            term_length=uri.get("term-length", config[p.CONTROL_TERM_LENGTH]),
+            sparse=uri.get("sparse", config[p.CONTROL_SPARSE]),
+            mtu=uri.get("mtu", config[p.CONTROL_MTU]),
+        )
+        if uri.has_control_mode_response:
+            channel = channel.replace(response_correlation_id=image.correlation_id)
+        return str(channel)
+
+    def _show_reference(self, counter: Counter, registration_id: int) -> None:
+        set_reference_id(
+            self._context.aeron.conductor.counters, counter.counter_id, registration_id
+        )
+
+    def _drop_gone_images(self) -> int:
+        """End one session of each request stream that is gone; others end by their responses."""
+        work = 0
+        while self._gone_images:
+            image = self._gone_images.pop()
+            for session in self._sessions.values():
+                if session.image is image and not session.is_done:
+                    session.abort(
+                        f"{REQUEST_IMAGE_UNAVAILABLE} : controlSessionId={session.session_id}"
+                        f" image.correlationId={image.correlation_id}"
+                        f" sessionId={image.session_id} streamId={image.stream_id}"
+                    )
+                    break
+            work += 1
+        return work
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _give_up(self) -> None:
+        """The driver or the client is lost: nothing more can be told, the catalog stays as it is."""
+        self._ended = True
+        reason = self._context.aeron.close_reason or ResourceClosedError(
+            "the archive's Aeron client is closed"
+        )
+        self._context.reporter.error(reason)
+        self._on_fatal(reason)
+
+    def on_close(self) -> None:
+        """End every recording, replay and session, in the reference's order."""
+        run = self._context.reporter.run
+        run(self._before_close)
+        if not self._context.aeron.closed:
+            run(self.recordings.close)
+            run(self.replays.close)
+            for session in reversed(list(self._sessions.values())):
+                run(session.close)
+        self._sessions.clear()
+        self._ended = True

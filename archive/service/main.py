@@ -1,0 +1,106 @@
+"""Runs an archive, alone or with a driver, in the foreground from a command line."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.archive import Archive
+from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.errors import AerologError, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main_archive(argv: Sequence[str]) -> int:
+    """Run an archive beside a running driver, until a signal.
+
+    Writes one line to stdout when clients can connect; everything else goes to stderr.
+
+    Args:
+        argv: ``-Dname=value`` definitions and properties files, the later ones stronger.
+
+    Returns:
+        0 after an orderly stop, 1 when the archive could not start or lost its driver, 2 for
+        unusable arguments.
+    """
+
+    def run(properties: Properties, stop: _Stop) -> None:
+        with Archive(properties=properties, on_fatal=stop.fail) as archive:
+            _say_ready(f"aerolog archive ready: {archive.archive_dir} on {archive.aeron_dir}")
+            stop.wait()
+
+    return _run(argv, run)
+
+
+def main_archiving_driver(argv: Sequence[str]) -> int:
+    """Run a driver and an archive in one process, until a signal or a terminate command.
+
+    Args:
+        argv: as for ``main_archive``.
+
+    Returns:
+        As ``main_archive``.
+    """
+
+    def run(properties: Properties, stop: _Stop) -> None:
+        with ArchivingMediaDriver(
+            properties=properties, on_fatal=stop.fail, termination_hook=stop.set
+        ) as both:
+            _say_ready(
+                f"aerolog archiving driver ready: {both.driver.aeron_dir},"
+                f" archive {both.archive.archive_dir}"
+            )
+            stop.wait()
+
+    return _run(argv, run)
+
+
+class _Stop(threading.Event):
+    """Set by a signal, by a terminate command, or by a failure that ends the process."""
+
+    failure: BaseException | None = None
+
+    def fail(self, reason: BaseException) -> None:
+        self.failure = reason
+        self.set()
+
+
+def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
+    stop = _Stop()
+    try:
+        properties = Properties.from_command_line(argv)
+        p.ArchiveConfig(properties)
+    except ConfigurationError as error:
+        return _fail(error, EXIT_USAGE)
+    previous = {number: signal.signal(number, lambda *_: stop.set()) for number in _SIGNALS}
+    try:
+        run(properties, stop)
+    except ConfigurationError as error:
+        return _fail(error, EXIT_USAGE)
+    except (AerologError, OSError) as error:
+        return _fail(error, EXIT_FAILED)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return EXIT_OK if stop.failure is None else _fail(stop.failure, EXIT_FAILED)
+
+
+def _say_ready(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _fail(error: BaseException, exit_code: int) -> int:
+    sys.stderr.write(f"ERROR: {error}\n")
+    return exit_code
