@@ -339,7 +339,7 @@ cdef class IpcStream:
         return self.update()
 
     def refused_allocation(self) -> int:
-        """The errno with which room on disk was refused since the last timer event, once; else 0."""
+        """The errno of room refused since the last timer event, once; else 0."""
         if self._allocation_error == 0 or self._allocation_reported:
             return 0
         self._allocation_reported = True
@@ -351,7 +351,7 @@ cdef class IpcStream:
         set_publication_revoked(self._log)
 
     def end_stream(self) -> None:
-        """Publish nothing more: the limit and the end of the stream are the publisher's position."""
+        """Publish nothing more: limit and end of stream are where the publisher is."""
         cdef int64_t producer = producer_position(self._log)
         store_release_i64(self._pub_lmt, producer)
         set_end_of_stream_position(self._log, producer)
@@ -371,7 +371,7 @@ cdef class IpcStream:
         self._state = state
 
     def join_position(self) -> int:
-        """Where a new subscriber starts: the lowest of what is consumed and what subscribers hold."""
+        """Where a new subscriber starts: the lowest of consumer and subscriber positions."""
         cdef int64_t fastest
         cdef int64_t slowest = self._flow_minimum(&fastest)
         if slowest < 0:

@@ -56,7 +56,8 @@ class FieldError(Exception):
 
     Attributes:
         field: the one that does not fit.
-        claimed: bytes that its count word claims, None when the fixed part is too short.
+        claimed: length of a message that would hold what its count word claims, None when the
+            fixed part is too short.
     """
 
     def __init__(self, field: Field, claimed: int | None) -> None:
@@ -126,7 +127,7 @@ def _counted(field: Field, data: bytes, offset: int) -> tuple[str | bytes, int]:
     (count,) = _COUNT.unpack_from(data, offset)
     start = offset + _COUNT.size
     if count < 0 or count > len(data) - start:
-        raise FieldError(field, count)
+        raise FieldError(field, start + count)
     content = data[start : start + count]
     text = content.decode("ascii", "replace") if field.kind is Kind.STRING else content
     return text, _COUNT.size + count
