@@ -291,7 +291,12 @@ class _Reader:
         batch = fresh(payload_capacity)
         while totals.position < self.until:
             base = self.recording.descriptor.segment_base(totals.position)
-            scanner, path = self._open_segment(base, totals.position - base)
+            try:
+                scanner, path = self._open_segment(base, totals.position - base)
+            except FileFormatError:
+                if batch.rows:
+                    yield self._count(batch)
+                raise
             before = _Counts.of(scanner)
             status = SCAN_FULL
             while status in {SCAN_FULL, SCAN_TOO_LONG}:

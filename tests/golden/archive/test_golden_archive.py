@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +16,9 @@ from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
 from aerolog.catalog import export_recordings, open_recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 IDS = range(15)
 LISTED = [0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 14]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +19,9 @@ from aerolog.transport.errors import (
     FileFormatError,
     StorageSpaceError,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CATALOG = "archive.catalog"
 
@@ -285,22 +288,24 @@ def test_a_catalog_cut_inside_an_entry_is_refused(tmp_path: Path) -> None:
     filled(tmp_path)
     path = tmp_path / CATALOG
     path.write_bytes(path.read_bytes()[: 32 + 192 + 100])
-    with pytest.raises(FileFormatError, match="passes the end of the file.*offset 224"):
+    with pytest.raises(FileFormatError, match=r"passes the end of the file.*offset 224"):
         CatalogReader.open(tmp_path)
 
 
 def test_a_string_that_passes_its_entry_is_refused(tmp_path: Path) -> None:
     filled(tmp_path, 1)
     patch(tmp_path, 32 + 32 + 80, (2**32 - 1).to_bytes(4, "little"))
-    with CatalogReader.open(tmp_path) as reader:
-        with pytest.raises(FileFormatError, match="stripped_channel at offset 80 claims 4294967295"):
-            reader.descriptor(0)
+    with (
+        CatalogReader.open(tmp_path) as reader,
+        pytest.raises(FileFormatError, match="stripped_channel at offset 80 claims 4294967295"),
+    ):
+        reader.descriptor(0)
 
 
 def test_a_next_id_below_the_entries_stops_a_writer_not_a_reader(tmp_path: Path) -> None:
     filled(tmp_path)
     patch(tmp_path, 8, (1).to_bytes(8, "little"))
-    with pytest.raises(FileFormatError, match="greater or equal to 3, was 1.*offset 8"):
+    with pytest.raises(FileFormatError, match=r"greater or equal to 3, was 1.*offset 8"):
         CatalogFile.open(tmp_path)
     with CatalogReader.open(tmp_path) as reader:
         assert reader.ids() == [0, 1, 2]
