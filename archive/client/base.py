@@ -72,7 +72,9 @@ class ArchiveClientBase:
         archive_id = self._usable().archive_id
         counters = self.aeron.counters
         counter_id = find_by_recording(counters, recording_id, archive_id)
-        return None if counter_id is None else RecordingPosition(counters, counter_id, recording_id)
+        if counter_id is None or counter_id not in counters:
+            return None
+        return RecordingPosition(counters[counter_id], recording_id)
 
     def _connection(self) -> ArchiveConnection:
         return ArchiveConnection(self.aeron, self.options)
@@ -84,7 +86,7 @@ class ArchiveClientBase:
 
     def _turn(self) -> None:
         """Turn a transport client that has no thread of its own."""
-        if self.aeron.is_invoker:
+        if self.aeron.options.invoker:
             self.aeron.do_work()
 
     def _deadline_ns(self, timeout: float | None) -> int | None:

@@ -12,9 +12,10 @@ from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.transport.memory.counters import CounterSnapshot, CountersReader
+    from aerolog.transport.client import CounterInfo, Counters, CounterView
 
 RECORDING_POSITION_TYPE_ID: Final = 100
+ANY_ARCHIVE: Final = -1
 _POLL_S: Final = 0.001
 _HEAD = struct.Struct("<qii")
 _ARCHIVE_ID = struct.Struct("<q")
@@ -22,37 +23,29 @@ _ARCHIVE_ID = struct.Struct("<q")
 
 @dataclass(frozen=True, slots=True)
 class RecordingPositionKey:
-    """Key of a recording's position counter.
-
-    Attributes:
-        archive_id: None in counters of archives too old to say.
-    """
+    """Key of a recording's position counter."""
 
     recording_id: int
     session_id: int
     source_identity: str
-    archive_id: int | None
+    archive_id: int
 
     @classmethod
     def decode(cls, key: bytes) -> RecordingPositionKey | None:
         """The key's parts, None when its lengths do not fit."""
-        if len(key) < _HEAD.size:
+        if len(key) < _HEAD.size + _ARCHIVE_ID.size:
             return None
         recording_id, session_id, length = _HEAD.unpack_from(key)
         end = _HEAD.size + length
-        if length < 0 or end > len(key):
+        if length < 0 or end + _ARCHIVE_ID.size > len(key):
             return None
-        archive_id = None
-        if end + _ARCHIVE_ID.size <= len(key):
-            (archive_id,) = _ARCHIVE_ID.unpack_from(key, end)
+        (archive_id,) = _ARCHIVE_ID.unpack_from(key, end)
         source = key[_HEAD.size : end].decode("ascii", "replace")
         return cls(recording_id, session_id, source, archive_id)
 
 
-def _positions(
-    counters: CountersReader,
-) -> Iterator[tuple[CounterSnapshot, RecordingPositionKey]]:
-    for counter in counters:
+def _positions(counters: Counters) -> Iterator[tuple[CounterInfo, RecordingPositionKey]]:
+    for counter in counters.infos():
         if counter.type_id == RECORDING_POSITION_TYPE_ID:
             key = RecordingPositionKey.decode(counter.key)
             if key is not None:
@@ -60,66 +53,55 @@ def _positions(
 
 
 def find_by_recording(
-    counters: CountersReader, recording_id: int, archive_id: int | None = None
+    counters: Counters, recording_id: int, archive_id: int = ANY_ARCHIVE
 ) -> int | None:
     """Counter of an active recording, None when there is none.
 
     Args:
         counters: of the archive's driver.
         recording_id: which recording.
-        archive_id: where several archives share a driver; None or -1 matches any.
+        archive_id: where several archives share a driver; -1 matches any.
     """
     for counter, key in _positions(counters):
-        if key.recording_id == recording_id and _same_archive(key, archive_id):
+        if key.recording_id == recording_id and archive_id in {ANY_ARCHIVE, key.archive_id}:
             return counter.counter_id
     return None
 
 
 def find_by_session(
-    counters: CountersReader, session_id: int, archive_id: int | None = None
+    counters: Counters, session_id: int, archive_id: int = ANY_ARCHIVE
 ) -> int | None:
     """As find_by_recording, by the session that is recorded."""
     for counter, key in _positions(counters):
-        if key.session_id == session_id and _same_archive(key, archive_id):
+        if key.session_id == session_id and archive_id in {ANY_ARCHIVE, key.archive_id}:
             return counter.counter_id
     return None
-
-
-def _same_archive(key: RecordingPositionKey, archive_id: int | None) -> bool:
-    return archive_id in {None, -1} or key.archive_id == archive_id
-
-
-def key_of(counters: CountersReader, counter_id: int) -> RecordingPositionKey | None:
-    """The key of a counter, None when it is no recording position."""
-    counter = counters.snapshot(counter_id)
-    if counter is None or counter.type_id != RECORDING_POSITION_TYPE_ID:
-        return None
-    return RecordingPositionKey.decode(counter.key)
-
-
-def is_active(counters: CountersReader, counter_id: int, recording_id: int) -> bool:
-    """Whether a counter still belongs to a recording: ids are reused."""
-    key = key_of(counters, counter_id)
-    return key is not None and key.recording_id == recording_id
 
 
 class RecordingPosition:
     """How far one active recording is.
 
     Attributes:
-        counter_id: of the counter.
+        counter: the counter, which the archive frees when the recording ends.
         recording_id: of the recording.
     """
 
-    def __init__(self, counters: CountersReader, counter_id: int, recording_id: int) -> None:
-        self.counter_id = counter_id
+    def __init__(self, counter: CounterView, recording_id: int) -> None:
+        self.counter = counter
         self.recording_id = recording_id
-        self._counters = counters
+
+    @property
+    def key(self) -> RecordingPositionKey | None:
+        """Whose position it is, None once the counter is something else."""
+        if not self.counter.is_active or self.counter.type_id != RECORDING_POSITION_TYPE_ID:
+            return None
+        return RecordingPositionKey.decode(self.counter.key)
 
     @property
     def is_active(self) -> bool:
         """Whether the recording goes on."""
-        return is_active(self._counters, self.counter_id, self.recording_id)
+        key = self.key
+        return key is not None and key.recording_id == self.recording_id
 
     @property
     def value(self) -> int:
@@ -128,8 +110,8 @@ class RecordingPosition:
         Raises:
             ResourceClosedError: the recording has ended.
         """
-        position = self._counters.counter_value(self.counter_id)
-        if not self.is_active:
+        position = self.counter.value
+        if not self.is_active:  # looked at after the value: counters are reused
             raise ResourceClosedError(f"recording {self.recording_id} is not active any more")
         return position
 

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import peer
 import pytest
@@ -173,6 +174,38 @@ def java_client(java_peer: peer.JavaPeer) -> Iterator[Callable[..., peer.JavaAer
     for client in clients:
         if not client.isClosed():
             client.close()
+
+
+@pytest.fixture
+def our_client() -> Iterator[Callable[..., Any]]:
+    """``our_client(directory)`` connects a client of ours; closed after the test."""
+    from aerolog.transport.client import Aeron
+
+    clients: list[Any] = []
+
+    def connect(directory: str | Path, **options: Any) -> Aeron:
+        clients.append(Aeron(str(directory), **options))
+        return clients[-1]
+
+    yield connect
+    for client in reversed(clients):
+        client.close()
+
+
+@pytest.fixture
+def our_archive_client(our_client: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """``our_archive_client(directory)`` connects our archive client on a client of its own."""
+    from aerolog.archive.client import AeronArchive
+
+    archives: list[Any] = []
+
+    def connect(directory: str | Path, **options: Any) -> AeronArchive:
+        archives.append(AeronArchive(our_client(directory), **options))
+        return archives[-1]
+
+    yield connect
+    for archive in archives:
+        archive.close()
 
 
 @pytest.fixture

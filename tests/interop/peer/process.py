@@ -13,20 +13,19 @@ from typing import Self
 
 from peer.artifact import cache_dir
 
-LOG_LINES = 60
-LOG_COLUMNS = 400
+LOG_LINES = 25
+LOG_COLUMNS = 200
 _numbers = itertools.count(1)
-_logs: list[tuple[str, Path]] = []
+_started: list["ServerProcess"] = []
 
 
 def recent_logs() -> list[tuple[str, str]]:
-    """Name and last output of the processes started last."""
+    """Name and last output of the processes that run, and of the one started last."""
     shown = []
-    for name, path in _logs[-8:]:
-        text = path.read_text(errors="replace") if path.exists() else ""
-        if text.strip():
-            lines = [line[:LOG_COLUMNS] for line in text.splitlines()[-LOG_LINES:]]
-            shown.append((name, "\n".join(lines)))
+    for process in _started:
+        if process.running or process is _started[-1]:
+            lines = [line[:LOG_COLUMNS] for line in process.log().splitlines()[-LOG_LINES:]]
+            shown.append((process.name, "\n".join(lines)))
     return shown
 
 
@@ -53,7 +52,7 @@ class ServerProcess:
         folder = cache_dir() / "logs"
         folder.mkdir(exist_ok=True)
         self.log_path = folder / f"{os.getpid()}-{next(_numbers)}-{name}.log"
-        _logs.append((name, self.log_path))
+        _started.append(self)
         self._log = self.log_path.open("ab", buffering=0)
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.on_line: Callable[[str | None], None] = self._lines.put

@@ -33,7 +33,7 @@ ARCHIVE_DEFAULTS = {
 MODULES = {
     "driver": ["aerolog.transport.driver"],
     "archive": ["aerolog.archive.service"],
-    "archiving-driver": ["aerolog.tools", "archiving-driver"],
+    "archiving-driver": ["aerolog.tools.main", "archiving-driver"],
 }
 
 

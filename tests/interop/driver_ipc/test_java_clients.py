@@ -1,0 +1,264 @@
+"""Reference clients on our driver and on the reference's own: one body for both."""
+
+import time
+from collections.abc import Callable
+
+import peer
+import pytest
+
+pytestmark = pytest.mark.interop
+
+FAST = {
+    "aeron.timer.interval": "100ms",
+    "aeron.client.liveness.timeout": "1s",
+    "aeron.publication.unblock.timeout": "1500ms",
+    "aeron.image.liveness.timeout": "1s",
+    "aeron.counters.free.to.reuse.timeout": "100ms",
+}
+
+
+def eventually(condition: Callable[[], object], timeout: float = 10.0) -> object:
+    """The first true value of a condition."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "the condition never came true"
+        time.sleep(0.01)
+    return value
+
+
+@pytest.fixture(params=["ours", "reference"])
+def fast_driver(request, start_server):
+    """A driver of this test's own with short timeouts."""
+    return start_server(request.param, "driver", properties=FAST)
+
+
+def system_counter(client: peer.JavaAeron, counter_id: int) -> int:
+    return next(c["value"] for c in client.counters() if c["id"] == counter_id)
+
+
+@pytest.mark.parametrize("kind", ["publication", "exclusive_publication"])
+@pytest.mark.parametrize("channel", ["aeron:ipc", "aeron:ipc?term-length=64k|sparse=false"])
+def test_a_stream_passes_through_many_terms(any_driver, java_client, stream_id, kind, channel):
+    client = java_client(any_driver.aeron_dir)
+    publication = getattr(client, f"add_{kind}")(channel, stream_id)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    sending = publication.start_offer_numbered(20_000, 200)
+    received = subscription.poll_numbered(20_000, 200)
+    assert received["first_wrong"] is None
+    assert received["position"] == sending.result(30)["position"] > 50 * 65_536
+
+
+def test_two_clients_share_a_publication_and_both_subscribers_get_all(
+    any_driver, java_client, stream_id
+):
+    one, other = (java_client(any_driver.aeron_dir) for _ in range(2))
+    subscriptions = [c.add_subscription("aeron:ipc", stream_id) for c in (one, other)]
+    first = one.add_publication("aeron:ipc", stream_id)
+    second = other.add_publication("aeron:ipc?alias=second", stream_id)
+    assert first.sessionId() == second.sessionId()
+    first.offer(b"a" * 3000)
+    second.offer(b"b")
+    for subscription in subscriptions:
+        assert [m["data"] for m in subscription.poll(2)] == [b"a" * 3000, b"b"]
+    first.close()
+    second.offer(b"c")
+    assert [m["data"] for m in subscriptions[0].poll(1)] == [b"c"]
+
+
+def test_a_late_subscriber_joins_where_the_others_are(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    publication = client.add_publication("aeron:ipc", stream_id)
+    early = client.add_subscription("aeron:ipc", stream_id)
+    publication.offer(b"one")
+    early.poll(1)
+    publication.offer(b"two")
+    late = client.add_subscription("aeron:ipc", stream_id)
+    assert [m["data"] for m in late.poll(1)] == [b"two"]
+
+
+def test_a_publisher_without_subscribers_is_not_connected(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    publication = client.add_publication("aeron:ipc", stream_id)
+    assert publication.offer(b"lost", retry=False) == [-1]
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication.offer(b"kept")
+    assert [m["data"] for m in subscription.poll(1)] == [b"kept"]
+    subscription.close()
+    eventually(lambda: not publication.isConnected())
+
+
+def test_a_slow_subscriber_holds_the_publisher_back(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    eventually(lambda: publication.positionLimit() == 32_768)
+    results = [publication.offer(bytes(1000), retry=False)[0] for _ in range(40)]
+    assert results[:32] == [1056 * n for n in range(1, 33)]
+    assert set(results[32:]) == {-2}
+    subscription.poll(30)
+    eventually(lambda: publication.positionLimit() > 32_768)
+
+
+def test_an_image_ends_when_its_publication_is_closed(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_exclusive_publication("aeron:ipc", stream_id)
+    publication.offer(b"last words")
+    image = eventually(subscription.images)[0]
+    publication.close()
+    assert [m["data"] for m in subscription.poll(1)] == [b"last words"]
+    eventually(lambda: not subscription.images())
+    assert image.isEndOfStream()
+    assert image.isClosed()
+
+
+def test_a_position_and_a_session_given_by_the_channel_are_kept(
+    any_driver, java_client, stream_id
+):
+    client = java_client(any_driver.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_exclusive_publication(
+        "aeron:ipc?session-id=-77|term-length=64k|init-term-id=-5|term-id=2|term-offset=96", stream_id
+    )
+    assert publication.sessionId() == -77
+    assert publication.position() == 7 * 65_536 + 96
+    publication.offer(b"here")
+    assert subscription.poll(1)[0]["position"] == 7 * 65_536 + 96 + 64
+
+
+def test_requests_are_answered_on_a_response_channel(any_driver, java_client, stream_id):
+    server, asker = (java_client(any_driver.aeron_dir) for _ in range(2))
+    requests = server.add_subscription("aeron:ipc", stream_id)
+    answers = asker.add_subscription("aeron:ipc?control-mode=response", stream_id + 3000)
+    request = asker.add_exclusive_publication(
+        f"aeron:ipc?response-correlation-id={answers.registrationId()}", stream_id
+    )
+    request.offer(b"question")
+    requests.poll(1)
+    image = requests.images()[0]
+    answer = server.add_exclusive_publication(
+        f"aeron:ipc?control-mode=response|response-correlation-id={image.correlationId()}",
+        stream_id + 3000,
+    )
+    answer.offer(b"answer")
+    assert [m["data"] for m in answers.poll(1)] == [b"answer"]
+
+
+def test_counters_are_seen_by_everybody_and_freed_with_their_client(fast_driver, java_client):
+    owner, watcher = (java_client(fast_driver.aeron_dir) for _ in range(2))
+    added = owner.addCounter(1777, "a counter of mine")
+    added.setRelease(42)
+
+    def found():
+        return [c for c in watcher.counters() if c["typeId"] == 1777]
+
+    assert [(c["label"], c["value"]) for c in found()] == [("a counter of mine", 42)]
+    owner.close()
+    eventually(lambda: not found())
+
+
+def test_a_client_that_dies_is_cleaned_up_after_its_timeout(
+    fast_driver, own_java_peer, java_client
+):
+    survivor = java_client(fast_driver.aeron_dir)
+    subscription = survivor.add_subscription("aeron:ipc", 7)
+    doomed = own_java_peer.connect(fast_driver.aeron_dir)
+    publication = doomed.add_exclusive_publication("aeron:ipc", 7)
+    doomed.add_subscription("aeron:ipc", 8)
+    publication.offer(b"still there")
+    own_java_peer.kill()
+    assert [m["data"] for m in subscription.poll(1)] == [b"still there"]
+    eventually(lambda: not subscription.images())
+    assert system_counter(survivor, 24) == 1
+    eventually(lambda: {c["typeId"] for c in survivor.counters()} == {0, 11, 4} - {4})
+
+
+def test_a_claim_of_a_dead_client_is_unblocked(fast_driver, own_java_peer, java_client):
+    survivor = java_client(fast_driver.aeron_dir)
+    subscription = survivor.add_subscription("aeron:ipc", 7)
+    publication = survivor.add_publication("aeron:ipc", 7)
+    doomed = own_java_peer.connect(fast_driver.aeron_dir)
+    abandoned = doomed.add_publication("aeron:ipc", 7)
+    abandoned.offer(b"before")
+    own_java_peer.request("claim_and_leave", publication=abandoned.handle, length=500)
+    own_java_peer.kill()
+    publication.offer(b"after")
+    assert [m["data"] for m in subscription.poll(2)] == [b"before", b"after"]
+    assert system_counter(survivor, 19) == 1
+
+
+def test_an_untethered_subscriber_is_left_behind_and_comes_back(start_server, java_client):
+    for kind in ("ours", "reference"):
+        server = start_server(
+            kind,
+            "driver",
+            properties=FAST
+            | {
+                "aeron.untethered.window.limit.timeout": "500ms",
+                "aeron.untethered.resting.timeout": "500ms",
+            },
+        )
+        client = java_client(server.aeron_dir)
+        fast = client.add_subscription("aeron:ipc", 7)
+        slow = client.add_subscription("aeron:ipc?tether=false", 7)
+        publication = client.add_publication("aeron:ipc?term-length=64k", 7)
+        eventually(slow.images)
+        sending = publication.start_offer_numbered(200, 1000)
+        assert fast.poll_numbered(200, 1000)["first_wrong"] is None
+        sending.result(20)
+        eventually(lambda: not slow.images())
+        eventually(slow.images)
+        publication.offer(b"again")
+        assert [m["data"] for m in slow.poll(1)] == [b"again"]
+
+
+def test_an_image_is_rejected_and_joined_again(fast_driver, java_client):
+    client = java_client(fast_driver.aeron_dir)
+    subscription = client.add_subscription("aeron:ipc", 7)
+    publication = client.add_publication("aeron:ipc", 7)
+    publication.offer(b"x")
+    image = eventually(subscription.images)[0]
+    image.reject("no more of this")
+    eventually(lambda: not subscription.images())
+    eventually(subscription.images)
+    assert "no more of this" in peer.java_tool(
+        "io.aeron.samples.ErrorStat", properties={"aeron.dir": fast_driver.aeron_dir}
+    )
+
+
+def test_session_ids_that_a_client_asks_for_are_free(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    wanted = client.nextSessionId(stream_id)
+    publication = client.add_exclusive_publication(f"aeron:ipc?session-id={wanted}", stream_id)
+    assert publication.sessionId() == wanted
+    assert client.nextSessionId(stream_id) != wanted
+
+
+def test_a_channel_that_is_refused_raises_with_the_code(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    with pytest.raises(peer.JavaError, match="Term length less than min length") as caught:
+        client.add_publication("aeron:ipc?term-length=1000", stream_id)
+    assert caught.value.java_class == "RegistrationException"
+
+
+def test_aeron_stat_shows_every_counter(any_driver, java_client, stream_id):
+    client = java_client(any_driver.aeron_dir)
+    client.add_publication("aeron:ipc?alias=shown", stream_id)
+    picture = peer.aeron_stat(any_driver.aeron_dir)
+    assert "Aeron software: version=1.51.0" in picture
+    assert f"{stream_id} aeron:ipc?alias=shown" in picture
+    assert "client-heartbeat: id=" in picture
+
+
+def test_driver_tool_finds_the_driver_alive(any_driver):
+    answer = peer.java_tool(
+        "io.aeron.samples.DriverTool", "pid", properties={"aeron.dir": any_driver.aeron_dir}
+    )
+    assert str(any_driver.pid) in answer
+
+
+def test_udp_channels_are_refused_by_name_until_there_is_a_network(our_driver, java_client):
+    client = java_client(our_driver.aeron_dir)
+    for add in (client.add_publication, client.add_subscription):
+        with pytest.raises(peer.JavaError, match="UDP channels are not supported"):
+            add("aeron:udp?endpoint=localhost:24325", 7)

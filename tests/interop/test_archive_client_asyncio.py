@@ -1,0 +1,65 @@
+"""The asyncio archive client, on our archive and on the reference's."""
+
+import asyncio
+
+import pytest
+
+from aerolog.archive.client import AsyncAeronArchive, RecordingSignal
+from aerolog.transport.errors import ArchiveError
+
+pytestmark = pytest.mark.interop
+CHANNEL = "aeron:ipc?term-length=64k"
+
+
+async def record(archive, stream_id: int, count: int) -> int:
+    await archive.start_recording(CHANNEL, stream_id)
+    with archive.aeron.add_publication(CHANNEL, stream_id) as publication:
+        publication.wait_connected(5.0)
+        for index in range(count):
+            publication.send(b"message %d" % index, timeout=5.0)
+    async for signal in archive.signals(timeout=10.0):
+        if signal.signal == RecordingSignal.STOP:
+            return signal.recording_id
+    raise AssertionError("no STOP signal came")
+
+
+async def test_a_recording_is_made_listed_and_read(any_archive, our_client, stream_id):
+    aeron = our_client(any_archive.aeron_dir)
+    async with await AsyncAeronArchive.connect(aeron) as archive:
+        recording_id = await record(archive, stream_id, 200)
+        found = [one async for one in archive.recordings(stream_id=stream_id, page=1)]
+        assert [one.recording_id for one in found] == [recording_id]
+        got = [message.data async for message in archive.read(recording_id)]
+        assert got == [b"message %d" % index for index in range(200)]
+        assert await archive.stop_position(recording_id) == found[0].stop_position
+        assert await archive.try_stop_recording(CHANNEL, stream_id) is True
+
+
+async def test_requests_of_several_tasks_find_their_own_answers(any_archive, our_client, stream_id):
+    aeron = our_client(any_archive.aeron_dir)
+    async with await AsyncAeronArchive.connect(aeron) as archive:
+        recording_id = await record(archive, stream_id, 10)
+        answers = await asyncio.gather(
+            archive.start_position(recording_id),
+            archive.list_recordings_for_uri(0, 10, "ipc", stream_id),
+            archive.stop_position(99_999),
+            archive.list_recording(recording_id),
+            archive.query_archive_id(),
+            return_exceptions=True,
+        )
+    assert answers[0] == 0
+    assert [one.recording_id for one in answers[1]] == [recording_id]
+    assert isinstance(answers[2], ArchiveError)
+    assert answers[3].recording_id == recording_id
+    assert answers[4] == archive.archive_id if not archive.closed else True
+
+
+async def test_a_cancelled_request_leaves_the_session_usable(any_archive, our_client):
+    aeron = our_client(any_archive.aeron_dir)
+    async with await AsyncAeronArchive.connect(aeron) as archive:
+        task = asyncio.create_task(archive.query_archive_id())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await archive.query_archive_id() == archive.archive_id
