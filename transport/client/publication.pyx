@@ -13,7 +13,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.transport.client.batches cimport append_rows, append_sequence, append_parts
+from aerolog.transport.client.arrow cimport append_arrow
+from aerolog.transport.client.batches cimport append_parts, append_rows, append_sequence
 from aerolog.transport.client.claim cimport new_claim
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.reserved cimport reserved_call_t, prepare_reserved, raise_reserved
@@ -320,6 +321,32 @@ cdef class BasePublication:
         self._busy = self._exclusive
         try:
             count = append_rows(self.appender, array, start, limit, &result, &length)
+        finally:
+            self._busy = 0
+        self._last_result = result
+        if count == 0 and result < 0:
+            self._answer(result, length)
+        return count
+
+    def offer_arrow(self, array, *, start=0, limit=None):
+        """Publish one message a value of Arrow memory, as many as there is room for.
+
+        Args:
+            array: anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``: binary or string
+                values, or a record batch with a column ``data``; no nulls.
+            start: index of the first value to send.
+            limit: send at most so many.
+
+        Returns:
+            How many were sent, as of ``offer_many``.
+        """
+        cdef int64_t result = 0
+        cdef int64_t length = 0
+        cdef int64_t count
+        self._ready()
+        self._busy = self._exclusive
+        try:
+            count = append_arrow(self.appender, array, start, limit, &result, &length)
         finally:
             self._busy = 0
         self._last_result = result

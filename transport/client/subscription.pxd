@@ -19,5 +19,8 @@ cdef class Subscription:
     cdef readonly str channel
     cdef readonly object on_image
     cdef readonly object on_image_gone
+    cdef list _batch_images
     cdef int _enter(self) except -1
+    cdef list _begin_batch(self)
+    cdef int _end_batch(self) except -1
     cdef int32_t _first(self, tuple images) noexcept
