@@ -4,6 +4,7 @@ The faults are decided in ``FakeFileSystem``; here is only the bridge from nativ
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.errno cimport EBADF
 from libc.stdint cimport int64_t
 
 from aerolog.transport.memory.data_file cimport DataFile
@@ -47,19 +48,27 @@ cdef class FakeDataFile(DataFile):
         return opened
 
     cdef int64_t pwrite(self, const void* source, int64_t length, int64_t offset) noexcept nogil:
+        if self._fd < 0 or not self.writable:
+            return -EBADF
         with gil:
             data = PyBytes_FromStringAndSize(<const char*> source, length)
             return self._file.write(data, offset)
 
     cdef int sync(self, int level) noexcept nogil:
+        if self._fd < 0:
+            return -EBADF
         with gil:
             return self._file.sync(level)
 
     cdef int truncate(self, int64_t length) noexcept nogil:
+        if self._fd < 0:
+            return -EBADF
         with gil:
             return self._file.truncate(length)
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
+        if self._fd < 0 or not self.writable:
+            return -EBADF
         with gil:
             return self._file.allocate(offset, length, True)
 
