@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 #: Wide enough for any row: what reads a pipe wants a record a line, not a terminal's wrapping.
 _PIPE_WIDTH = 4096
@@ -17,7 +17,7 @@ _PIPE_WIDTH = 4096
 class Progress(Protocol):
     """Where a long command tells how far it is."""
 
-    def update(self, completed: float, note: str = "") -> None:
+    def update(self, completed: float) -> None:
         """Sets how much is done, in the unit of the total."""
 
 
@@ -74,15 +74,18 @@ def remark(text: str) -> None:
 
 
 @contextmanager
-def progress(description: str, total: float | None, *, bytes_: bool = False) -> Iterator[Progress]:
+def progress(
+    description: str, total: float | None, *, bytes_: bool = False, quiet: bool = False
+) -> Iterator[Progress]:
     """A progress bar on stderr while something long runs; nothing where stderr is no terminal.
 
     Args:
         description: what is going on.
         total: how much there is, None when nobody knows.
         bytes_: whether the unit is bytes.
+        quiet: show nothing, as when messages are printed to the same terminal.
     """
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield _NoProgress()
         return
     from rich import progress as bars
@@ -94,14 +97,22 @@ def progress(description: str, total: float | None, *, bytes_: bool = False) -> 
         *([bars.DownloadColumn(), bars.TransferSpeedColumn()] if bytes_ else []),
         *([] if bytes_ else [bars.MofNCompleteColumn()]),
         bars.TimeRemainingColumn() if total else bars.TimeElapsedColumn(),
-        bars.TextColumn("{task.fields[note]}"),
     ]
     with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
-        yield _BarProgress(bar, bar.add_task(description, total=total, note=""))
+        yield _BarProgress(bar, bar.add_task(description, total=total))
+
+
+@contextmanager
+def position_progress(
+    description: str, start: int, length: int | None, *, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """A progress bar over stream positions; call what it gives with the position reached."""
+    with progress(description, length, bytes_=True, quiet=quiet) as bar:
+        yield lambda position: bar.update(position - start)
 
 
 class _NoProgress:
-    def update(self, completed: float, note: str = "") -> None:
+    def update(self, completed: float) -> None:
         pass
 
 
@@ -110,8 +121,8 @@ class _BarProgress:
         self._bar = bar
         self._task = task
 
-    def update(self, completed: float, note: str = "") -> None:
-        self._bar.update(self._task, completed=completed, note=note)
+    def update(self, completed: float) -> None:
+        self._bar.update(self._task, completed=completed)
 
 
 def _plain(text: str) -> Any:

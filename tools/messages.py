@@ -14,6 +14,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+
 
 class MessageFormat(StrEnum):
     """A form that messages are printed in."""
@@ -81,21 +83,20 @@ class MessageWriter:
 
     Attributes:
         written: what has been printed so far.
+        recording: that the messages are from, None for a live stream. JSON then has its id, and
+            its session and stream instead of those of the replay.
     """
 
-    def __init__(
-        self, form: MessageFormat, *, recording_id: int | None = None, out: BinaryIO | None = None
-    ) -> None:
+    def __init__(self, form: MessageFormat, *, out: BinaryIO | None = None) -> None:
         """Makes a writer.
 
         Args:
             form: the format.
-            recording_id: goes into JSON, with ``record_time``, when the messages are recorded ones.
             out: where to; standard output when None.
         """
         self.written = Written()
+        self.recording: RecordingDescriptor | None = None
         self._out = sys.stdout.buffer if out is None else out
-        self._recording_id = recording_id
         self._encode = self._encoder(form)
 
     def write(self, rows: Iterable[Any], payload: Callable[[Any], bytes]) -> None:
@@ -127,16 +128,17 @@ class MessageWriter:
         return self._json
 
     def _json(self, row: _Row, data: bytes) -> bytes:
-        fields: dict[str, Any] = {}
-        if self._recording_id is not None:
-            fields["recording_id"] = self._recording_id
-        fields |= {name: getattr(row, name) for name in _FIELDS}
+        fields: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+        recording = self.recording
+        if recording is not None:
+            fields |= {"session_id": recording.session_id, "stream_id": recording.stream_id}
+            fields = {"recording_id": recording.recording_id, **fields}
         try:
             fields |= {"payload": data.decode(), "payload_encoding": "utf-8"}
         except UnicodeDecodeError:
             encoded = base64.b64encode(data).decode("ascii")
             fields |= {"payload": encoded, "payload_encoding": "base64"}
-        if self._recording_id is not None:
+        if recording is not None:
             fields["record_time"] = None
         return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
 

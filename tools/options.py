@@ -84,7 +84,7 @@ StreamArgument = Annotated[
 RecordingArgument = Annotated[
     int, typer.Argument(metavar="ID", help="Recording id.", min=0, show_default=False)
 ]
-ReplayChannelOption = Annotated[
+ChannelOption = Annotated[
     str | None,
     typer.Option("--channel", metavar="CHANNEL", help="Channel.", callback=_channel_option),
 ]

@@ -1,0 +1,102 @@
+"""``aerolog record``: record a stream."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aerolog.tools.options import (
+    ArchiveOptions,
+    ChannelArgument,
+    DurationOption,
+    JsonOption,
+    StreamArgument,
+    grouped,
+)
+
+if TYPE_CHECKING:
+    from aerolog.tools.recorder import Recorded
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@grouped
+def record(
+    channel: ChannelArgument,
+    stream: StreamArgument,
+    *,
+    duration: DurationOption = None,
+    messages: Annotated[
+        int | None,
+        typer.Option("--messages", metavar="N", help="Stop when N messages are recorded.", min=1),
+    ] = None,
+    until_end: Annotated[
+        bool, typer.Option("--until-end", help="Stop when the publishers have ended.")
+    ] = False,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Subscribe instead of spying (they differ for UDP).")
+    ] = False,
+    as_json: JsonOption = False,
+    archive: ArchiveOptions,
+) -> None:
+    """Record a stream until interrupted, and print the id of each recording as it begins.
+
+    Every publication of the stream is a recording of its own. Standard output has the recording
+    ids, a line each; standard error says more. JSON is a line for each recording that starts or
+    stops.
+    """
+    from aerolog.archive.client import SourceLocation
+    from aerolog.tools.connecting import connect_archive, connect_driver
+    from aerolog.tools.console import progress
+    from aerolog.tools.recorder import Recorder
+
+    until = None if duration is None else time.monotonic() + duration
+    report = _print_json if as_json else _print_text
+    with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
+        recorder = Recorder(
+            aeron,
+            client,
+            channel,
+            stream,
+            location=SourceLocation.REMOTE if remote else SourceLocation.LOCAL,
+            count_messages=messages is not None,
+            on_event=report,
+        )
+        try:
+            with progress("recording", messages) as bar:
+                recorder.run(
+                    until=until,
+                    messages=messages,
+                    until_end=until_end,
+                    on_turn=lambda: bar.update(recorder.messages),
+                )
+        finally:
+            recorder.stop()
+
+
+def _print_json(event: str, recorded: "Recorded") -> None:
+    from aerolog.tools.console import print_json_line
+
+    print_json_line(
+        {
+            "event": event,
+            "recording_id": recorded.recording_id,
+            "session_id": recorded.session_id,
+            "start_position": recorded.start_position,
+            "stop_position": recorded.stop_position,
+        }
+    )
+
+
+def _print_text(event: str, recorded: "Recorded") -> None:
+    from aerolog.tools.console import remark, say
+
+    if event == "started":
+        say(str(recorded.recording_id))
+        remark(
+            f"recording {recorded.recording_id}: session {recorded.session_id} "
+            f"from position {recorded.start_position}"
+        )
+    else:
+        remark(f"recording {recorded.recording_id}: stopped at {recorded.stop_position}")

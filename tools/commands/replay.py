@@ -1,0 +1,162 @@
+"""``aerolog replay``: replay a recording to a channel or to the terminal."""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aerolog.tools.messages import MessageFormat, MessageWriter
+from aerolog.tools.options import (
+    ArchiveDirOption,
+    ArchiveOptions,
+    ChannelOption,
+    JsonOption,
+    LengthOption,
+    PositionOption,
+    RecordingArgument,
+    StreamOption,
+    grouped,
+)
+
+if TYPE_CHECKING:
+    from aerolog.archive.client import AeronArchive
+    from aerolog.tools.replayer import Range
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@grouped
+def replay(
+    recording_id: RecordingArgument,
+    *,
+    position: PositionOption = None,
+    length: LengthOption = None,
+    channel: ChannelOption = None,
+    stream: StreamOption = None,
+    form: Annotated[
+        MessageFormat | None,
+        typer.Option(
+            "--format",
+            help="How to print messages; text by default. text and hex: a line a message; json: "
+            "an object a line; raw: the bytes alone.",
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with a live recording until it stops.")
+    ] = False,
+    as_json: JsonOption = False,
+    archive_dir: ArchiveDirOption = None,
+    archive: ArchiveOptions,
+) -> None:
+    """Replay a recording: onto --channel and --stream for others, or print its messages.
+
+    Without --length, or beyond its end, a replay ends at what is recorded when it begins.
+    """
+    to_channel = channel is not None or stream is not None
+    if to_channel and (channel is None or stream is None):
+        raise typer.BadParameter("--channel and --stream belong together")
+    if to_channel and (form is not None or archive_dir is not None):
+        raise typer.BadParameter("--channel replays through an archive: no --format, --archive-dir")
+    if archive_dir is not None and follow:
+        raise typer.BadParameter("--follow needs a running archive: no --archive-dir")
+    wanted = _Wanted(recording_id, position, length, follow)
+    if channel is not None and stream is not None:
+        _onto_channel(archive, wanted, (channel, stream), as_json)
+        return
+    writer = MessageWriter(MessageFormat.JSON if as_json else form or MessageFormat.TEXT)
+    if archive_dir is not None:
+        _from_folder(archive_dir, wanted, writer)
+    else:
+        _from_archive(archive, wanted, writer)
+
+
+def _from_folder(archive_dir: str, wanted: "_Wanted", writer: MessageWriter) -> None:
+    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.tools.replayer import print_folder, range_of
+
+    with ArchiveFolder(archive_dir) as folder:
+        recording = folder.recording(wanted.recording_id)
+        part = range_of(
+            recording.descriptor, recording.end_position, wanted.position, wanted.length
+        )
+        writer.recording = recording.descriptor
+        with _bar(part) as on_position:
+            print_folder(recording, part, writer, on_position)
+
+
+def _from_archive(options: ArchiveOptions, wanted: "_Wanted", writer: MessageWriter) -> None:
+    from aerolog.tools.connecting import connect_archive, connect_driver
+    from aerolog.tools.replayer import print_replay
+
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+        part = wanted.part(client)
+        writer.recording = part.descriptor
+        with _bar(part) as on_position:
+            print_replay(client, part, writer, on_position)
+
+
+def _onto_channel(
+    options: ArchiveOptions, wanted: "_Wanted", target: tuple[str, int], as_json: bool
+) -> None:
+    from aerolog.archive.client.replaying import image_session_id
+    from aerolog.tools.connecting import connect_archive, connect_driver
+    from aerolog.tools.console import position_progress, print_json_line, remark, say
+    from aerolog.tools.replayer import wait_replayed
+
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+        part = wanted.part(client)
+        replay_id = client.start_replay(
+            wanted.recording_id,
+            *target,
+            position=part.start,
+            length=part.length,
+            follow=part.end is None,
+        )
+        session_id = image_session_id(replay_id)
+        if as_json:
+            print_json_line(
+                {
+                    "recording_id": wanted.recording_id,
+                    "replay_session_id": replay_id,
+                    "session_id": session_id,
+                    "channel": target[0],
+                    "stream_id": target[1],
+                    "position": part.start,
+                    "length": part.length,
+                }
+            )
+        else:
+            say(f"replaying recording {wanted.recording_id}, session {session_id}")
+        with position_progress("replaying", part.start, part.length) as on_position:
+            seen = wait_replayed(aeron, session_id, target[1], on_position)
+        if not seen:
+            remark("the replay's publication was not seen on this driver: it is over, or elsewhere")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the command line asks for."""
+
+    recording_id: int
+    position: int | None
+    length: int | None
+    follow: bool
+
+    def part(self, archive: "AeronArchive") -> "Range":
+        """The range in a running archive."""
+        from aerolog.tools.replayer import range_in_archive
+
+        return range_in_archive(
+            archive, self.recording_id, self.position, self.length, follow_live=self.follow
+        )
+
+
+def _bar(part: "Range") -> AbstractContextManager[Callable[[int], None]]:
+    from aerolog.tools.console import position_progress
+
+    # Messages that go to the same terminal are progress enough.
+    return position_progress("replaying", part.start, part.length, quiet=sys.stdout.isatty())

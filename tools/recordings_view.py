@@ -1,0 +1,94 @@
+"""Recordings as commands show them: the catalog's fields by name, and how far each one is."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.files.recording import ArchiveFolder, Recording
+
+_NS_PER_MS = 1_000_000
+_OF_THE_SESSION = {"control_session_id", "correlation_id"}
+_NAMES = tuple(f.name for f in fields(RecordingDescriptor) if f.name not in _OF_THE_SESSION)
+
+#: Columns of the list; JSON has the rest as well.
+LIST_COLUMNS = (
+    "recording_id",
+    "stream_id",
+    "session_id",
+    "start_position",
+    "position",
+    "active",
+    "start_timestamp",
+    "stop_timestamp",
+    "original_channel",
+)
+RIGHT_COLUMNS = ("recording_id", "stream_id", "session_id", "start_position", "position")
+
+
+def row(descriptor: RecordingDescriptor, position: int | None, *, active: bool) -> dict[str, Any]:
+    """The fields of a recording.
+
+    Args:
+        descriptor: of the recording.
+        position: up to which it is recorded now.
+        active: whether it is being recorded.
+    """
+    values = {name: getattr(descriptor, name) for name in _NAMES}
+    if descriptor.is_active:
+        values["stop_position"] = values["stop_timestamp"] = None
+    return {**values, "position": position, "active": active}
+
+
+def shown(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields as people read them: times in ISO form, yes and no."""
+    from aerolog.transport.config.times import format_time
+
+    result = dict(values)
+    for name in ("start_timestamp", "stop_timestamp"):
+        if result[name] is not None:
+            result[name] = format_time(result[name] * _NS_PER_MS)
+    result["active"] = "yes" if result["active"] else "no"
+    return result
+
+
+def row_of_archive(archive: AeronArchive, descriptor: RecordingDescriptor) -> dict[str, Any]:
+    """A recording of a running archive."""
+    if not descriptor.is_active:
+        return row(descriptor, descriptor.stop_position, active=False)
+    # It may have stopped since it was listed: then there is a stop position by now.
+    position = archive.recording_position(descriptor.recording_id)
+    if position is not None:
+        return row(descriptor, position, active=True)
+    return row(descriptor, archive.stop_position(descriptor.recording_id), active=False)
+
+
+def row_of_folder(recording: Recording) -> dict[str, Any]:
+    """A recording of a folder."""
+    return row(recording.descriptor, recording.end_position, active=recording.is_live)
+
+
+def rows_of_folder(folder: ArchiveFolder) -> Iterator[dict[str, Any]]:
+    """All recordings of a folder, by id."""
+    return (row_of_folder(recording) for recording in folder.recordings())
+
+
+def known_recording(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:
+    """The descriptor of a recording.
+
+    Raises:
+        ArchiveError: UNKNOWN_RECORDING.
+    """
+    descriptor = archive.list_recording(recording_id)
+    if descriptor is None:
+        raise ArchiveError(
+            ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
+        )
+    return descriptor

@@ -1,0 +1,187 @@
+"""What `aerolog replay` does with a recording: to messages, or onto a channel for others."""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.tools.following import Idle, follow
+from aerolog.tools.recordings_view import known_recording
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.files.recording import Recording
+    from aerolog.tools.messages import MessageWriter
+    from aerolog.transport.client import Aeron
+
+PUBLISHER_POSITION_TYPE_ID: Final = 12
+_COUNTER_KEY: Final = struct.Struct("<qii")
+_APPEAR_TIMEOUT_S: Final = 5.0
+_FOLDER_BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The part of a recording to replay.
+
+    Attributes:
+        descriptor: of the recording.
+        start: position of the first frame.
+        end: position after the last one, None to follow a live recording.
+    """
+
+    descriptor: RecordingDescriptor
+    start: int
+    end: int | None
+
+    @property
+    def length(self) -> int | None:
+        """Bytes from start to end."""
+        return None if self.end is None else self.end - self.start
+
+
+def range_of(
+    descriptor: RecordingDescriptor,
+    recorded_position: int,
+    position: int | None,
+    length: int | None,
+    *,
+    follow_live: bool = False,
+) -> Range:
+    """The range that was asked for, within what is recorded.
+
+    Raises:
+        ConfigurationError: the position lies outside the recording.
+    """
+    first = descriptor.start_position
+    start = first if position is None else position
+    if not first <= start <= recorded_position:
+        raise ConfigurationError(
+            f"position {start} is outside the recording, which has {first} to {recorded_position}"
+        )
+    wanted = None if length is None else start + length
+    if follow_live:
+        return Range(descriptor, start, wanted)
+    return Range(
+        descriptor, start, recorded_position if wanted is None else min(wanted, recorded_position)
+    )
+
+
+def range_in_archive(
+    archive: AeronArchive,
+    recording_id: int,
+    position: int | None,
+    length: int | None,
+    *,
+    follow_live: bool,
+) -> Range:
+    """The range to replay of a recording in a running archive.
+
+    Raises:
+        ArchiveError: there is no such recording.
+        ConfigurationError: the position lies outside the recording.
+    """
+    descriptor = known_recording(archive, recording_id)
+    recorded = archive.max_recorded_position(recording_id)
+    active = archive.recording_position(recording_id) is not None
+    return range_of(
+        descriptor,
+        descriptor.start_position if recorded is None else recorded,
+        position,
+        length,
+        follow_live=follow_live and active,
+    )
+
+
+def print_replay(
+    archive: AeronArchive,
+    part: Range,
+    writer: MessageWriter,
+    on_position: Callable[[int], object],
+) -> None:
+    """Prints a range of a recording that the archive replays."""
+    if part.length == 0:
+        return
+    with archive.replay(
+        part.descriptor.recording_id, part.start, part.length, follow=part.end is None
+    ) as subscription:
+        follow(
+            subscription,
+            writer,
+            until_position=part.end,
+            until_end=True,
+            on_batch=lambda: on_position(writer.written.position or part.start),
+        )
+
+
+def print_folder(
+    recording: Recording,
+    part: Range,
+    writer: MessageWriter,
+    on_position: Callable[[int], object],
+) -> None:
+    """Prints a range of a recording of a folder.
+
+    Raises:
+        ConfigurationError: no message begins at the position.
+    """
+    payload = attrgetter("payload")
+    try:
+        for batch in _batched(
+            recording.messages(from_position=part.start, until_position=part.end)
+        ):
+            writer.write(batch, payload)
+            on_position(batch[-1].position)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def wait_replayed(
+    aeron: Aeron, session_id: int, stream_id: int, on_position: Callable[[int], object]
+) -> bool:
+    """Waits for the publication of a replay to come and to go.
+
+    Returns:
+        False when it never showed: the archive has another driver, or the replay is over.
+    """
+    idle = Idle()
+    appeared = False
+    deadline = time.monotonic() + _APPEAR_TIMEOUT_S
+    while True:
+        position = _publisher_position(aeron, session_id, stream_id)
+        if position is None:
+            if appeared:
+                return True
+            if time.monotonic() > deadline:
+                return False
+        else:
+            appeared = True
+            on_position(position)
+        idle(0)
+
+
+def _publisher_position(aeron: Aeron, session_id: int, stream_id: int) -> int | None:
+    for counter in aeron.counters.infos():
+        if counter.type_id == PUBLISHER_POSITION_TYPE_ID and len(counter.key) >= _COUNTER_KEY.size:
+            _, session, stream = _COUNTER_KEY.unpack_from(counter.key)
+            if (session, stream) == (session_id, stream_id):
+                return int(counter.value)
+    return None
+
+
+def _batched(messages: Iterator[Any]) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for message in messages:
+        batch.append(message)
+        if len(batch) == _FOLDER_BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
