@@ -293,7 +293,7 @@ ALIASES = {
 def _duration_ns(text: str) -> int:
     from aerolog.transport.config import parse_duration_ns
 
-    return parse_duration_ns(text)
+    return parse_duration_ns("idle strategy arguments", text)
 
 
 def _count(text: str) -> int:
