@@ -1,4 +1,4 @@
-"""Taking over a directory: live drivers are refused, dead ones leave their errors (spec 1.1, 1.2)."""
+"""Taking over a directory: the live are refused, the dead leave their errors (spec 1.1, 1.2)."""
 
 import io
 import os

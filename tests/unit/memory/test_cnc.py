@@ -229,7 +229,7 @@ def test_section_lengths_that_cannot_be_are_refused(disk, driver_file, clock, fi
     ],
 )
 def test_lengths_that_a_driver_cannot_have_are_refused(wrong):
-    with pytest.raises(ConfigurationError, match="length=|do not fit"):
+    with pytest.raises(ConfigurationError, match=r"length=|do not fit"):
         CncLengths.of(**wrong)
 
 
