@@ -6,6 +6,13 @@ gives copies, batches go straight to NumPy and Arrow memory.
 """
 
 from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.aio import (
+    AsyncAeron,
+    AsyncPublication,
+    AsyncResponseClient,
+    AsyncSubscription,
+)
+from aerolog.transport.client.arrow import ArrowBatch
 from aerolog.transport.client.claim import BufferClaim
 from aerolog.transport.client.counters import (
     Counter,
@@ -15,6 +22,14 @@ from aerolog.transport.client.counters import (
     CounterView,
 )
 from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.diagnostics import (
+    ErrorLog,
+    ErrorObservation,
+    LossEntry,
+    LossReport,
+    driver_is_active,
+    request_termination,
+)
 from aerolog.transport.client.events import (
     ClientClosed,
     CounterAvailable,
@@ -29,14 +44,22 @@ from aerolog.transport.client.events import (
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
 from aerolog.transport.client.options import ClientOptions, default_aeron_dir
+from aerolog.transport.client.poller import Poller
 from aerolog.transport.client.publication import ExclusivePublication, Publication
+from aerolog.transport.client.reconnecting import Declared, ReconnectingAeron
 from aerolog.transport.client.registration import RegistrationFuture
+from aerolog.transport.client.response import ResponseClient, ResponseServer, ResponseSession
 from aerolog.transport.client.status import ChannelStatus, OfferStatus
 from aerolog.transport.client.subscription import Subscription
 
 __all__ = [
     "Action",
     "Aeron",
+    "ArrowBatch",
+    "AsyncAeron",
+    "AsyncPublication",
+    "AsyncResponseClient",
+    "AsyncSubscription",
     "BufferClaim",
     "ChannelStatus",
     "ClientClosed",
@@ -48,7 +71,10 @@ __all__ = [
     "CounterView",
     "Counters",
     "CountersReader",
+    "Declared",
     "Destination",
+    "ErrorLog",
+    "ErrorObservation",
     "ErrorRaised",
     "Event",
     "EventStream",
@@ -57,11 +83,20 @@ __all__ = [
     "Image",
     "ImageAvailable",
     "ImageUnavailable",
+    "LossEntry",
+    "LossReport",
     "Message",
     "OfferStatus",
+    "Poller",
     "Publication",
     "PublicationErrorFrame",
+    "ReconnectingAeron",
     "RegistrationFuture",
+    "ResponseClient",
+    "ResponseServer",
+    "ResponseSession",
     "Subscription",
     "default_aeron_dir",
+    "driver_is_active",
+    "request_termination",
 ]

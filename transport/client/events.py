@@ -96,13 +96,16 @@ class EventStream:
 
     Iteration blocks for the next event and ends after ClientClosed, or, with a timeout, when that
     many seconds passed without one. Any number of streams may exist; each gets every event.
+
+    Attributes:
+        ended: ClientClosed was taken; no event follows.
     """
 
     def __init__(self, timeout: float | None, on_close: Callable[[EventStream], None]) -> None:
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._timeout = timeout
         self._on_close = on_close
-        self._ended = False
+        self.ended = False
 
     def put(self, event: Event) -> None:
         """Add an event; called by the client."""
@@ -126,11 +129,11 @@ class EventStream:
             raise TimeoutError(f"no event within {timeout} s") from None
 
     def _taken(self, event: Event) -> Event:
-        self._ended = self._ended or isinstance(event, ClientClosed)
+        self.ended = self.ended or isinstance(event, ClientClosed)
         return event
 
     def __iter__(self) -> Iterator[Event]:
-        while not self._ended:
+        while not self.ended:
             try:
                 yield self.get(self._timeout)
             except TimeoutError:

@@ -21,7 +21,7 @@ cdef class Image:
     cdef object __weakref__
     cdef LogReader reader
     cdef object _subscription             # weak reference
-    cdef object _owner                    # the client's conductor
+    cdef readonly object conductor
     cdef int32_t _busy                    # a poll is under way
     cdef int64_t _fork_generation
     cdef readonly int64_t correlation_id

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.message import Action, Header, Message
 from aerolog.transport.client.subscription import Subscription
 from aerolog.transport.logbuffer.descriptor import LogBuffers
@@ -27,6 +28,8 @@ class Image:
 
     @property
     def subscription(self) -> Subscription | None: ...
+    @property
+    def conductor(self) -> ClientConductor: ...
     @property
     def position(self) -> int: ...
     @position.setter

@@ -74,7 +74,7 @@ cdef class Image:
             )
         self.reader = log_reader(logs, position, counters)
         self._subscription = weakref.ref(subscription)
-        self._owner = subscription.conductor
+        self.conductor = subscription.conductor
         self._fork_generation = fork_generation
         self.correlation_id = available.correlation_id
         self.session_id = available.session_id
@@ -90,7 +90,7 @@ cdef class Image:
     cdef int _enter(self) except -1:
         """Begin a poll; the caller clears ``_busy`` when it is over."""
         if self._fork_generation != fork_generation:
-            self._owner.ensure_usable()
+            self.conductor.ensure_usable()
         if self._busy:
             raise ConcurrentUseError(
                 f"{self!r} is being polled by another thread, or by the handler that polls it"
@@ -512,7 +512,7 @@ cdef class Image:
             raise MessageTooLargeError(
                 f"a reason has at most {MAX_REASON_LENGTH} bytes, this one {length}"
             )
-        owner, image_id, position = self._owner, self.correlation_id, self.position
+        owner, image_id, position = self.conductor, self.correlation_id, self.position
         owner.call(
             Kind.DESTINATION,
             lambda i: RejectImage(owner.client_id, i, image_id, position, reason),

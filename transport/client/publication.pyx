@@ -529,9 +529,9 @@ cdef class BasePublication:
     def __del__(self):
         if self._owner is None or self._closed:
             return
+        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
         if self.appender is not None:
             self.force_close()
-        warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
         self._owner.publication_dropped(self.registration_id, self.original_registration_id)
 
     def __repr__(self):

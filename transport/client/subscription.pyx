@@ -475,8 +475,8 @@ cdef class Subscription:
         if self.conductor is None or self._closed:
             return
         log_ids = tuple([image.correlation_id for image in self._images])
-        self.force_close()
         warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+        self.force_close()
         self.conductor.subscription_dropped(self.registration_id, log_ids)
 
     def __repr__(self):

@@ -1,0 +1,342 @@
+"""The client for asyncio: the same objects, whose waits give the event loop its turn.
+
+Nothing wakes an event loop when shared memory changes, so waits look again and again: at once at
+first, then after sleeps that grow to a few milliseconds. Every batch of messages is followed by a
+turn of the loop, however busy the stream is.
+"""
+# ruff: noqa: ASYNC109  (timeouts are arguments as of the blocking methods)
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.errors import (
+    AeronTimeoutError,
+    BackPressuredError,
+    ConfigurationError,
+    MaxPositionExceededError,
+    NotConnectedError,
+    PublicationClosedError,
+    ResourceClosedError,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Callable
+    from types import TracebackType
+
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.events import Event
+    from aerolog.transport.client.message import Message
+    from aerolog.transport.client.publication import ExclusivePublication, Publication
+    from aerolog.transport.client.registration import RegistrationFuture
+    from aerolog.transport.client.response import ResponseClient
+    from aerolog.transport.client.subscription import Subscription
+    from aerolog.transport.uri import ChannelUri
+
+_TURNS = 50
+_FIRST_SLEEP = 50e-6
+_LONGEST_SLEEP = 4e-3
+
+
+class _AsyncBackoff:
+    """Waits that grow; always a turn of the loop."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._sleep = _FIRST_SLEEP
+
+    async def wait(self, work_count: int) -> None:
+        if work_count > 0:
+            self._count, self._sleep = 0, _FIRST_SLEEP
+            await asyncio.sleep(0)
+            return
+        self._count += 1
+        if self._count <= _TURNS:
+            await asyncio.sleep(0)
+            return
+        await asyncio.sleep(self._sleep)
+        self._sleep = min(2 * self._sleep, _LONGEST_SLEEP)
+
+
+async def _until(
+    condition: Callable[[], bool], timeout: float | None, what: Callable[[], str]
+) -> None:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    backoff = _AsyncBackoff()
+    while not condition():
+        if deadline is not None and time.monotonic() >= deadline:
+            raise AeronTimeoutError(f"{what()} within {timeout} s")
+        await backoff.wait(0)
+
+
+class AsyncPublication:
+    """A publication for asyncio; everything that does not wait is on ``publication``."""
+
+    def __init__(self, publication: Publication | ExclusivePublication) -> None:
+        self.publication = publication
+
+    async def wait_connected(self, timeout: float | None = None) -> Self:
+        """Wait for a subscriber.
+
+        Raises:
+            AeronTimeoutError: nobody came in time.
+            PublicationClosedError: it was closed.
+        """
+        publication = self.publication
+        await _until(
+            lambda: publication.is_connected or publication.closed,
+            timeout,
+            lambda: f"no subscriber of {publication!r}",
+        )
+        if publication.closed:
+            raise PublicationClosedError(f"{publication!r} is closed")
+        return self
+
+    async def send(
+        self,
+        data: Any,
+        *,
+        timeout: float | None = None,
+        on_not_connected: Literal["wait", "drop", "raise"] = "wait",
+    ) -> int | OfferStatus:
+        """Publish one message, waiting until there is room; as ``Publication.send``."""
+        publication = self.publication
+        deadline = None if timeout is None else time.monotonic() + timeout
+        backoff = _AsyncBackoff()
+        while (result := publication.offer(data)) <= 0:
+            if result == OfferStatus.CLOSED:
+                raise PublicationClosedError(f"{publication!r} is closed")
+            if result == OfferStatus.MAX_POSITION_EXCEEDED:
+                raise MaxPositionExceededError(f"{publication!r} has reached its last position")
+            if result == OfferStatus.NOT_CONNECTED and on_not_connected != "wait":
+                if on_not_connected == "drop":
+                    return result
+                raise NotConnectedError(f"no subscriber of {publication!r}")
+            if deadline is not None and time.monotonic() >= deadline:
+                error = (
+                    NotConnectedError if result == OfferStatus.NOT_CONNECTED else BackPressuredError
+                )
+                raise error(f"no room in {publication!r} within {timeout} s")
+            await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
+        return result
+
+    def close(self) -> None:
+        """Close; does not wait."""
+        self.publication.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncSubscription:
+    """A subscription for asyncio: ``async for message in subscription``.
+
+    Everything that does not wait is on ``subscription``.
+    """
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+
+    async def wait_connected(self, timeout: float | None = None) -> Self:
+        """Wait for an image.
+
+        Raises:
+            AeronTimeoutError: none came in time.
+            ResourceClosedError: it was closed.
+        """
+        subscription = self.subscription
+        await _until(
+            lambda: subscription.is_connected or subscription.closed,
+            timeout,
+            lambda: f"no publisher of {subscription!r}",
+        )
+        if subscription.closed:
+            raise ResourceClosedError(f"{subscription!r} is closed")
+        return self
+
+    async def messages(
+        self, timeout: float | None = None, *, until_eos: bool = False, limit: int = 64
+    ) -> AsyncIterator[Message]:
+        """Messages, assembled and copied; arguments as of ``Subscription.messages``."""
+        subscription = self.subscription
+        backoff = _AsyncBackoff()
+        seen_image = False
+        last = time.monotonic()
+        while not subscription.closed:
+            images = subscription.images
+            ended = until_eos and seen_image and all(image.is_end_of_stream for image in images)
+            found = subscription.poll_messages(limit)
+            seen_image = seen_image or bool(images) or bool(found)
+            for message in found:
+                yield message
+            if found:
+                last = time.monotonic()
+            elif ended or (timeout is not None and time.monotonic() - last >= timeout):
+                return
+            await backoff.wait(len(found))
+
+    def __aiter__(self) -> AsyncIterator[Message]:
+        return self.messages()
+
+    def close(self) -> None:
+        """Close; does not wait."""
+        self.subscription.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncResponseClient:
+    """A ResponseClient for asyncio; one request at a time, more with ``correlated``."""
+
+    def __init__(self, client: ResponseClient) -> None:
+        self.client = client
+        self._waiting: dict[int, bytes] = {}
+        self._turn = asyncio.Lock()
+
+    async def wait_connected(self, timeout: float | None = None) -> Self:
+        """Wait for the server.
+
+        Raises:
+            AeronTimeoutError: it was not there in time.
+        """
+        await _until(lambda: self.client.is_connected, timeout, lambda: "no server")
+        return self
+
+    async def request(self, data: Any, *, timeout: float | None = 10.0) -> bytes:
+        """Send a request and wait for its response.
+
+        Raises:
+            AeronTimeoutError: no response in time.
+        """
+        if self.client.correlated:
+            return await self._exchange(data, timeout)
+        async with self._turn:
+            return await self._exchange(data, timeout)
+
+    async def _exchange(self, data: Any, timeout: float | None) -> bytes:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        backoff = _AsyncBackoff()
+        wanted: int | None = None
+        while not self.client.subscription.closed:
+            if wanted is None:
+                wanted = self.client.try_request(data)
+            response = self.client.poll_response()
+            if response is not None:
+                self._waiting[response[0]] = response[1]
+            if wanted is not None and wanted in self._waiting:
+                return self._waiting.pop(wanted)
+            if deadline is not None and time.monotonic() >= deadline:
+                raise AeronTimeoutError(f"no response within {timeout} s")
+            await backoff.wait(0 if response is None else 1)
+        raise ResourceClosedError("the response client is closed")
+
+    def close(self) -> None:
+        """Take leave of the server at once."""
+        self.client.close()
+
+
+class AsyncAeron:
+    """A client for asyncio; made by ``await AsyncAeron.connect()``, or by an open ``Aeron``.
+
+    Everything that does not wait is on ``aeron``.
+    """
+
+    def __init__(self, aeron: Aeron) -> None:
+        if aeron.options.invoker:
+            raise ConfigurationError("asyncio needs a client with a thread: without invoker=True")
+        self.aeron = aeron
+
+    @classmethod
+    async def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, **options: Any) -> Self:
+        """Connect; arguments and errors as of ``Aeron``."""
+        return cls(await asyncio.to_thread(Aeron, aeron_dir, **options))
+
+    async def _done(self, future: RegistrationFuture[Any], timeout: float | None) -> Any:
+        limit = self.aeron.options.driver_timeout if timeout is None else timeout
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), limit)
+        except TimeoutError as error:
+            if isinstance(error, AeronTimeoutError):
+                raise
+            raise AeronTimeoutError(f"no response from MediaDriver within {limit:g}s") from None
+
+    async def add_publication(
+        self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
+    ) -> AsyncPublication:
+        """Add a shared publication; errors as of ``Aeron.add_publication``."""
+        future = self.aeron.add_publication_async(channel, stream_id)
+        return AsyncPublication(await self._done(future, timeout))
+
+    async def add_exclusive_publication(
+        self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
+    ) -> AsyncPublication:
+        """Add an exclusive publication."""
+        future = self.aeron.add_exclusive_publication_async(channel, stream_id)
+        return AsyncPublication(await self._done(future, timeout))
+
+    async def add_subscription(
+        self,
+        channel: str | ChannelUri,
+        stream_id: int,
+        *,
+        timeout: float | None = None,
+        **handlers: Any,
+    ) -> AsyncSubscription:
+        """Add a subscription; handlers as of ``Aeron.add_subscription``."""
+        future = self.aeron.add_subscription_async(channel, stream_id, **handlers)
+        return AsyncSubscription(await self._done(future, timeout))
+
+    async def add_counter(
+        self, type_id: int, label: str, key: bytes = b"", *, timeout: float | None = None
+    ) -> Counter:
+        """Add a counter, whose methods do not wait."""
+        future = self.aeron.add_counter_async(type_id, label, key)
+        counter: Counter = await self._done(future, timeout)
+        return counter
+
+    async def events(self) -> AsyncIterator[Event]:
+        """What happens from now on; ends after ClientClosed."""
+        backoff = _AsyncBackoff()
+        with self.aeron.events() as stream:
+            while not stream.ended:
+                event = stream.poll()
+                if event is not None:
+                    yield event
+                await backoff.wait(0 if event is None else 1)
+
+    async def close(self) -> None:
+        """Close the client and all that belongs to it; idempotent."""
+        await asyncio.to_thread(self.aeron.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

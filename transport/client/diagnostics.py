@@ -1,0 +1,109 @@
+"""Looking at a driver without being its client: is it there, what went wrong, what was lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.aeron_directory import AeronDirectory
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.error_log import ErrorObservation
+from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.loss_report import LossEntry, read_loss_report
+from aerolog.transport.protocol import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOSS_REPORT_NAME = "loss-report.dat"
+_NO_CLIENT = -1
+
+__all__ = [
+    "ErrorLog",
+    "ErrorObservation",
+    "LossEntry",
+    "LossReport",
+    "driver_is_active",
+    "request_termination",
+]
+
+
+def _folder(aeron_dir: str | os.PathLike[str] | None) -> str:
+    return default_aeron_dir() if aeron_dir is None else os.fspath(aeron_dir)
+
+
+def driver_is_active(
+    aeron_dir: str | os.PathLike[str] | None = None, *, timeout: float = 10.0
+) -> bool:
+    """Whether a live driver owns a directory.
+
+    Args:
+        aeron_dir: the directory; the default one of this user when None.
+        timeout: seconds, the age of a heartbeat at which its driver counts as dead.
+    """
+    return AeronDirectory(_folder(aeron_dir), timeout_ms=int(timeout * 1000)).is_driver_active()
+
+
+def request_termination(
+    aeron_dir: str | os.PathLike[str] | None = None, token: bytes = b""
+) -> None:
+    """Ask a driver to stop; it does so when its termination validator takes the token.
+
+    Args:
+        aeron_dir: the driver's directory; the default one of this user when None.
+        token: for the validator.
+
+    Raises:
+        FileNotFoundError: there is no driver directory.
+        FileFormatError: its cnc.dat is damaged or of another version.
+        AerologError: the driver's command buffer is full.
+    """
+    cnc = CncFile.open(RealFileSystem(), _folder(aeron_dir), writable=True)
+    command = commands.TerminateDriver(
+        _NO_CLIENT, cnc.to_driver.next_correlation_id(), bytes(token)
+    )
+    if not cnc.to_driver.write(command.TYPE_ID, commands.encode_command(command)):
+        raise AerologError(f"the command buffer of the driver in {cnc.path} is full")
+
+
+class ErrorLog:
+    """The distinct errors of a driver, alive or not; each iteration reads anew.
+
+    Args:
+        aeron_dir: the driver's directory; the default one of this user when None.
+
+    Raises:
+        FileNotFoundError: there is no driver directory.
+        FileFormatError: its cnc.dat is damaged or of another version.
+    """
+
+    def __init__(self, aeron_dir: str | os.PathLike[str] | None = None) -> None:
+        self._cnc = CncFile.open(RealFileSystem(), _folder(aeron_dir))
+
+    def since(self, epoch_ms: int) -> list[ErrorObservation]:
+        """Errors that were seen at or after a time, in milliseconds since the epoch."""
+        return self._cnc.errors(epoch_ms)
+
+    def __iter__(self) -> Iterator[ErrorObservation]:
+        return iter(self._cnc.errors())
+
+
+class LossReport:
+    """What a driver's receivers have lost, per stream; each iteration reads anew.
+
+    Args:
+        aeron_dir: the driver's directory; the default one of this user when None.
+
+    Raises:
+        FileNotFoundError: there is no loss report.
+    """
+
+    def __init__(self, aeron_dir: str | os.PathLike[str] | None = None) -> None:
+        path = str(Path(_folder(aeron_dir)) / LOSS_REPORT_NAME)
+        self._mapped = RealFileSystem().open_mapped(path, writable=False)
+
+    def __iter__(self) -> Iterator[LossEntry]:
+        return iter(read_loss_report(self._mapped))

@@ -1,0 +1,97 @@
+"""Polling several subscriptions in turns, under one idle strategy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from aerolog.transport.client.image import Image
+    from aerolog.transport.client.message import Header
+    from aerolog.transport.client.subscription import Subscription
+
+    Handler: TypeAlias = Callable[[memoryview, Header], object]
+    Source: TypeAlias = Subscription | Image
+
+
+class Poller:
+    """Subscriptions (or images) with their handlers; used by one thread at a time.
+
+    Each round begins with another of them, so that a busy one starves nobody.
+
+    Args:
+        sources: pairs of a subscription and the handler for its messages.
+        limit: fragments taken from each in a round.
+        assemble: join the fragments of long messages.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[tuple[Source, Handler]] = (),
+        *,
+        limit: int = 10,
+        assemble: bool = True,
+    ) -> None:
+        self._sources = list(sources)
+        self._limit = limit
+        self._assemble = assemble
+        self._first = 0
+        self._running = False
+
+    def add(self, source: Source, handler: Handler) -> None:
+        """Poll one more; may be called by a handler."""
+        self._sources = [*self._sources, (source, handler)]
+
+    def remove(self, source: Source) -> None:
+        """Poll it no more; may be called by a handler. Nothing happens when it is not there."""
+        self._sources = [pair for pair in self._sources if pair[0] is not source]
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def poll(self) -> int:
+        """One round; returns how many fragments were taken."""
+        sources = self._sources
+        if not sources:
+            return 0
+        first = self._first % len(sources)
+        self._first = first + 1
+        return sum(
+            source.poll(handler, self._limit, assemble=self._assemble)
+            for source, handler in (*sources[first:], *sources[:first])
+        )
+
+    def run(
+        self,
+        *,
+        idle: Callable[[int], object] | None = None,
+        until: Callable[[], bool] | None = None,
+    ) -> None:
+        """Poll until ``stop`` is called, ``until`` says so, or every source is closed.
+
+        Args:
+            idle: called with the count of each round; without, a back-off that frees the GIL.
+            until: asked after each round.
+
+        Raises:
+            ConfigurationError: there is nothing to poll.
+        """
+        if not self._sources:
+            raise ConfigurationError("a poller without subscriptions would run for ever")
+        wait = idle
+        if wait is None:
+            wait = Backoff(self._sources[0][0].conductor)
+        self._running = True
+        while self._running and any(not source.closed for source, _ in self._sources):
+            wait(self.poll())
+            if until is not None and until():
+                break
+        self._running = False
+
+    def stop(self) -> None:
+        """End ``run`` after the round that it is in; may be called from any thread."""
+        self._running = False

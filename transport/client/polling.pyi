@@ -1,0 +1,1 @@
+"""Batches of messages from logs into Python memory; native callers only."""
