@@ -37,6 +37,11 @@ class Bench:
     archive: peer.JavaArchive
     stream_id: int
 
+    @staticmethod
+    def wait(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
+        """See ``wait_until``."""
+        return wait_until(condition, what, timeout)
+
     def record(self, channel: str = CHANNEL, stream_id: int | None = None) -> int:
         """Start a recording; the id of the subscription."""
         return self.archive.startRecording(channel, stream_id or self.stream_id, "LOCAL")
@@ -49,7 +54,9 @@ class Bench:
 
     def recordings(self, stream_id: int | None = None) -> list[dict[str, Any]]:
         """Descriptors of the recordings of the test's stream."""
-        return self.archive.recordings(from_=0, count=1000, channel="", stream=stream_id or self.stream_id)
+        return self.archive.recordings(
+            from_=0, count=1000, channel="", stream=stream_id or self.stream_id
+        )
 
     def recording_id(self, count: int = 1) -> int:
         """Id of the newest recording of the stream, once there are so many."""
@@ -67,6 +74,7 @@ class Bench:
 
     def wait_stopped(self, recording_id: int) -> int:
         """Until a recording has its stop position, which is returned."""
+
         def stopped() -> int | None:
             position = self.archive.getStopPosition(recording_id)
             return None if position == -1 else position + 1
@@ -94,6 +102,18 @@ class Bench:
         """Value of the only counter of a type."""
         (found,) = [c for c in self.counters() if c.type_id == type_id]
         return found.value
+
+    def replay(
+        self, recording_id: int, position: int, length: int, stream_id: int | None = None
+    ) -> peer.JavaSubscription:
+        """A replay with its subscription."""
+        return self.archive.replay(
+            recording_id, position, length, "aeron:ipc", stream_id or self.stream_id + 50_000
+        )
+
+    def wait_replays_ended(self) -> None:
+        """Until the archive replays nothing any more."""
+        wait_until(lambda: self.counter_value(112) == 0, "replays to end")
 
     def signals(self, count: int) -> list[tuple[str, int]]:
         """The next signals of the session: name and position."""

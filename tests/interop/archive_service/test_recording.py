@@ -134,8 +134,7 @@ def test_parameters_that_say_how_do_not_tell_recorded_channels_apart(bench) -> N
         bench.record("aeron:ipc?tags=9|alias=q|mtu=4096")
     assert refused.value.code == 3
     assert refused.value.message.endswith(
-        f"recording exists for streamId={bench.stream_id}"
-        " channel=aeron:ipc?tags=9|alias=q|mtu=4096"
+        f"recording exists for streamId={bench.stream_id} channel=aeron:ipc?tags=9|alias=q|mtu=4096"
     )
     bench.archive.stopRecording("aeron:ipc?tags=9", bench.stream_id)
 
