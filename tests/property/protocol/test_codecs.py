@@ -74,7 +74,7 @@ def test_any_bytes_are_a_command_or_are_refused_with_a_code(type_id, data):
         assert found.code is ErrorCode.MALFORMED_COMMAND
         assert f"length={len(data)}" in found.message
     else:
-        assert found.TYPE_ID == type_id
+        assert type_id == found.TYPE_ID
         assert len(data) >= 16
 
 
@@ -86,7 +86,7 @@ def test_any_bytes_are_a_response_or_are_refused(type_id, data):
     elif isinstance(found, MessageFormatError):
         assert f"{len(data)} bytes" in str(found)
     else:
-        assert found.TYPE_ID == type_id
+        assert type_id == found.TYPE_ID
 
 
 @given(messages(commands.LAYOUTS), st.integers(0, 400), st.binary(min_size=1, max_size=4))
