@@ -179,13 +179,17 @@ cdef class ManyToOneRingBuffer:
     cdef bint has_message(self) noexcept nogil:
         """Whether a record (or padding) is ready at the head."""
         cdef int64_t head = load_plain_i64(self._trailer + HEAD_AT)
-        return load_acquire_i32(self._data + self._index_of(head)) > 0
+        if load_acquire_i32(self._data + self._index_of(head)) <= 0:
+            return False
+        return load_acquire_i64(self._trailer + TAIL_AT) > head
 
     cdef int drain(self, ring_handler_t handler, void* context, int limit) noexcept nogil:
         """Give up to ``limit`` messages to a native handler; returns how many it took."""
         cdef int64_t head = load_plain_i64(self._trailer + HEAD_AT)
         cdef int64_t index = self._index_of(head)
-        cdef int64_t block = self.capacity - index
+        # What lies behind the tail was claimed by nobody, so it is no record, whatever it says.
+        cdef int64_t claimed = load_acquire_i64(self._trailer + TAIL_AT) - head
+        cdef int64_t block = min(self.capacity - index, claimed)
         cdef int64_t done = 0
         cdef int32_t length = 0, type_id
         cdef int count = 0, action
