@@ -165,22 +165,23 @@ class AeronArchive(ArchiveClientBase):
             AerologError: this client has such a publication already.
         """
         publication = self.aeron.add_publication(str(channel), stream_id)
-        return self._recorded(publication, self._check_original(publication))
+        self._record(publication, self._check_original(publication))
+        return publication
 
     def add_recorded_exclusive_publication(
         self, channel: Channel, stream_id: int
     ) -> ExclusivePublication:
         """As add_recorded_publication, exclusive."""
         publication = self.aeron.add_exclusive_publication(str(channel), stream_id)
-        return self._recorded(publication, self._recorded_channel(publication))
+        self._record(publication, self._recorded_channel(publication))
+        return publication
 
-    def _recorded(self, publication: Any, channel: str) -> Any:
+    def _record(self, publication: Publication | ExclusivePublication, channel: str) -> None:
         try:
             self.start_recording(channel, publication.stream_id)
         except BaseException:
             publication.close()
             raise
-        return publication
 
     # -- replay ----------------------------------------------------------------------------------
 

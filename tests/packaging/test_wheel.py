@@ -54,7 +54,10 @@ def test_the_wheel_ships_no_native_sources(names):
 def test_every_extension_is_in_the_wheel(names):
     tracked = subprocess.check_output(["git", "ls-files", "*.pyx"], cwd=CHECKOUT, text=True)
     shared = {name.split(".")[0] for name in names if name.endswith(".so")}
-    assert shared == {f"aerolog/{name.removesuffix('.pyx')}" for name in tracked.split()}
+    modules = {
+        name.removesuffix(".pyx").removeprefix("python/aerolog/") for name in tracked.split()
+    }
+    assert shared == {f"aerolog/{name}" for name in modules}
 
 
 def test_nothing_of_the_checkout_is_importable_by_its_folder_name(bare_python, tmp_path):
