@@ -11,7 +11,8 @@ from aerolog.transport.errors import ConfigurationError
 
 _NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = re.compile(r"([+-]?[0-9]{1,19})(?:\.([0-9]{1,9}))?(s|ms|us|ns)?", re.ASCII)
-_ISO_FRACTION: Final = re.compile(r"(?<=:[0-9]{2})[.,]([0-9]{1,9})(?=$|[Zz+-])", re.ASCII)
+_ISO_FRACTION: Final = re.compile(r"(?<=:[0-9]{2})[.,]([0-9]+)(?=$|[Zz+-])", re.ASCII)
+_FRACTION_DIGITS_MAX: Final = 9
 _UNITS_NS: Final = {"s": _NS_PER_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 #: A number without a unit: the first unit in which it lies before the year 5138.
 _MAGNITUDES: Final = ((10**11, "s"), (10**14, "ms"), (10**17, "us"))
@@ -67,6 +68,8 @@ def _from_iso(name: str, text: str, zone: tzinfo | None) -> int:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone) if zone is not None else moment.astimezone()
         seconds = int(moment.timestamp())
+        if fraction and len(fraction.group(1)) > _FRACTION_DIGITS_MAX:
+            raise ValueError(fraction.group(1))
     except (ValueError, OverflowError, OSError) as error:
         raise ConfigurationError(
             f"{name}: {text!r} is not a time: ISO 8601 such as 2026-11-20T10:00:00Z, "
