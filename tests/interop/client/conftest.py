@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
 from aerolog.transport.client import Aeron
 
 Connect = Callable[..., Aeron]
