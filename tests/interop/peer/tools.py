@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from peer.artifact import toolchain
 
@@ -44,6 +45,6 @@ def aeron_stat(aeron_dir: str | Path, *args: str) -> str:
     )
 
 
-def archive_tool(archive_dir: str | Path, *args: str, **options: bool | str | float) -> str:
+def archive_tool(archive_dir: str | Path, *args: str, **options: Any) -> str:
     """ArchiveTool on a folder, for example ``archive_tool(folder, "describe")``."""
-    return java_tool("io.aeron.archive.ArchiveTool", str(archive_dir), *args, **options)  # type: ignore[arg-type]
+    return java_tool("io.aeron.archive.ArchiveTool", str(archive_dir), *args, **options)
