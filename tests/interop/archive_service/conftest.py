@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import peer
 import pytest
 from peer.servers import Server, ServerSpec, start
 
 from aerolog.transport.client import CountersReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import peer
 
 WAIT_S = 10.0
 CHANNEL = "aeron:ipc?term-length=64k"

@@ -71,9 +71,11 @@ def test_the_counters_of_a_recording_are_the_references(bench) -> None:
     bench.archive.stopRecording("aeron:ipc?alias=counted", bench.stream_id)
     bench.wait_stopped(recording_id)
     bench.wait(
-        lambda: not any(
-            c.type_id == 100 and int.from_bytes(c.key[:8], "little") == recording_id
-            for c in bench.counters()
+        lambda: (
+            not any(
+                c.type_id == 100 and int.from_bytes(c.key[:8], "little") == recording_id
+                for c in bench.counters()
+            )
         ),
         "the position counter to be freed",
     )

@@ -1,0 +1,145 @@
+"""Servers of ours that are killed, and streams whose every byte can be told again from a seed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from peer.servers import Server, ServerSpec, start_ours
+
+from aerolog.archive.client import AeronArchive
+from aerolog.transport.client import Aeron
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+WAIT_S = 15.0
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
+    """The first true answer of a condition; fails when there is none in time."""
+    deadline = time.monotonic() + timeout
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
+        time.sleep(0.001)
+
+
+def seeded_message(seed: int, index: int) -> bytes:
+    """Message ``index`` of a stream: some shorter than a frame, some of several fragments."""
+    source = random.Random(seed * 1_000_003 + index)
+    length = source.choice((8, 40, 200, 1000, 1376, 3000, 6000))
+    return index.to_bytes(8, "little") + source.randbytes(length)
+
+
+@dataclass
+class Publisher:
+    """Offers seeded messages on a thread until told to stop.
+
+    Attributes:
+        positions: behind each message that was taken, in order.
+    """
+
+    publication: Any
+    seed: int
+    limit: int | None = None
+    positions: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set() and len(self.positions) != self.limit:
+            message = seeded_message(self.seed, len(self.positions))
+            while not self._stop.is_set():
+                result = self.publication.offer(message)
+                if result > 0:
+                    self.positions.append(int(result))
+                    break
+
+    def stop(self) -> None:
+        """End, and wait for the end."""
+        self._stop.set()
+        self._thread.join(WAIT_S)
+        assert not self._thread.is_alive()
+
+
+@dataclass
+class Crashing:
+    """A driver that lives, an archive that is killed and started again."""
+
+    driver: Server
+    archive_dir: Path
+    properties: dict[str, str]
+    aeron: Aeron
+    archive: Server
+
+    def connect(self) -> AeronArchive:
+        """An archive client on the driver."""
+        return AeronArchive(self.aeron, message_timeout=WAIT_S)
+
+    def kill(self) -> None:
+        """SIGKILL for the archive alone."""
+        self.archive.process.kill()
+
+    def restart(self) -> None:
+        """Start an archive on the folder again."""
+        self.archive = start_ours(
+            ServerSpec("archive", self.driver.spec.aeron_dir, self.archive_dir, self.properties)
+        )
+
+
+@pytest.fixture
+def aeron_dir() -> Iterator[Path]:
+    """An unused Aeron directory path, removed after the test."""
+    path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-crash")
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def crashing(aeron_dir: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crashing]:
+    """Driver and archive in processes of their own; the archive's properties by parameter."""
+    properties = dict(getattr(request, "param", {}))
+    archive_dir = Path(properties.pop("archive_dir", tmp_path / "archive"))
+    driver = start_ours(ServerSpec("driver", aeron_dir))
+    archive = None
+    try:
+        archive = start_ours(ServerSpec("archive", aeron_dir, archive_dir, properties))
+        with Aeron(str(aeron_dir)) as aeron:
+            crashing = Crashing(driver, archive_dir, properties, aeron, archive)
+            yield crashing
+            archive = crashing.archive
+    finally:
+        for server in (archive, driver):
+            if server is not None and server.process.running:
+                assert server.process.stop() == 0
+
+
+class Streams:
+    """Helpers that tests of this folder share."""
+
+    wait = staticmethod(wait_until)
+    message = staticmethod(seeded_message)
+
+    @staticmethod
+    def publish(publication: Any, seed: int, limit: int | None = None) -> Publisher:
+        """Start to offer a seeded stream."""
+        return Publisher(publication, seed, limit)
+
+
+@pytest.fixture
+def streams() -> Streams:
+    """Seeded streams."""
+    return Streams()
