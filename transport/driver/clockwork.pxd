@@ -33,6 +33,8 @@ cdef class ConductorClockwork(Agent):
     cdef int64_t _head_since_ns
     cdef bint _timer_due
     cdef bint _more_to_free
+    cdef bint _free_at_timer
+    cdef bint _room_refused
     cdef void _on_timer(self) noexcept nogil
     cdef bint _a_client_is_due(self) noexcept nogil
     cdef void _check_blocked_commands(self) noexcept nogil

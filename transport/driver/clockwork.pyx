@@ -86,8 +86,8 @@ cdef class ConductorClockwork(Agent):
             if (<IpcStream> self._borrowed_streams[index])._allocation_error != 0 and not (
                 <IpcStream> self._borrowed_streams[index]
             )._allocation_reported:
-                self.control_due = True
-        if self._timer_due or self._more_to_free or self._commands.has_message():
+                self._room_refused = True
+        if self._timer_due or self._room_refused or self._more_to_free or self._commands.has_message():
             self.control_due = True
         return work_count
 
@@ -96,6 +96,8 @@ cdef class ConductorClockwork(Agent):
         cdef int index
         self._commands.beat(self._now_ms)
         self._check_blocked_commands()
+        if self._free_at_timer:
+            self._more_to_free = True
         if self._a_client_is_due():
             self._timer_due = True
             return
@@ -130,8 +132,9 @@ cdef class ConductorClockwork(Agent):
     def control(self) -> int:
         """Let the conductor do what needs Python; returns a work count."""
         timer_due = self._timer_due
-        self._timer_due = False
-        return self._conductor.control(timer_due)
+        room_refused = self._room_refused
+        self._timer_due = self._room_refused = False
+        return self._conductor.control(timer_due, room_refused)
 
     def on_start(self) -> None:
         """Called on the agent's thread before its first cycle."""
@@ -156,9 +159,10 @@ cdef class ConductorClockwork(Agent):
         """A client without keepalive for longer is dead."""
         return self._client_liveness_ms
 
-    def free_more(self, more: bool) -> None:
-        """Whether logs wait to be deleted, so that every cycle calls for control."""
-        self._more_to_free = more
+    def free_more(self, now: bool, at_timer: bool) -> None:
+        """Whether logs wait to be deleted, in the next cycle or at the next timer event."""
+        self._more_to_free = now
+        self._free_at_timer = at_timer
 
     def add_stream(self, stream: IpcStream) -> None:
         """Turn a stream from now on."""

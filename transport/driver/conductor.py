@@ -65,19 +65,24 @@ class Conductor:
         self._network = NetworkMedia(self._ipc)
         self._handlers = self._handler_table()
 
-    def control(self, timer_due: bool) -> int:
-        """What the clockwork found to do; returns a work count."""
+    def control(self, timer_due: bool, room_refused: bool) -> int:
+        """What the clockwork found to do; returns a work count.
+
+        Args:
+            timer_due: clients have to be told about a timer event.
+            room_refused: a log did not get room for its next term.
+        """
         work_count = 0
         if timer_due:
             self._on_timer()
             work_count += 1
         work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
         self._report_corrupt_commands()
-        self._report_refused_room()
+        if room_refused:
+            self._report_refused_room()
         logs = self._context.logs
-        if logs.waiting:
-            work_count += logs.free_some()
-        self.clockwork.free_more(logs.waiting > 0)
+        work_count += logs.free_some()
+        self.clockwork.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
         return work_count
 
     def on_start(self) -> None:

@@ -70,6 +70,7 @@ class LogStore:
         self._counters = counters
         self._errors = errors
         self._to_free: deque[LogFile] = deque()
+        self._refused: deque[LogFile] = deque()
 
     @property
     def page_size(self) -> int:
@@ -78,8 +79,13 @@ class LogStore:
 
     @property
     def waiting(self) -> int:
-        """Number of logs that wait to be deleted."""
+        """Number of logs to be deleted."""
         return len(self._to_free)
+
+    @property
+    def refused(self) -> int:
+        """Number of logs whose deletion failed; they are tried again at the next call."""
+        return len(self._refused)
 
     def create_publication_log(self, registration_id: int, metadata: LogMetadata) -> LogFile:
         """Make the log of a publication.
@@ -96,39 +102,42 @@ class LogStore:
         self._to_free.append(log)
 
     def free_some(self) -> int:
-        """Delete some of the logs that wait; returns how many were tried."""
-        count = min(len(self._to_free), max(1, self._free_limit))
-        for _ in range(count):
+        """Delete some of the logs that wait; returns how many are gone."""
+        if not self._to_free:
+            self._to_free, self._refused = self._refused, self._to_free
+        gone = 0
+        for _ in range(min(len(self._to_free), max(1, self._free_limit))):
             log = self._to_free.popleft()
-            try:
-                self._files.remove(log.path)
-            except FileNotFoundError:
-                # Somebody else has deleted it, for which clients have no means to tell us.
-                self._forget(log)
-            except OSError as error:
-                self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
-                self._errors.record(error)
-                self._to_free.append(log)
+            if self._remove(log):
+                gone += 1
             else:
-                self._forget(log)
-        return count
+                self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
+                self._refused.append(log)
+        return gone
 
     def free_all(self) -> None:
         """Delete all logs that wait, once each, as the driver closes."""
-        for log in self._to_free:
-            try:
-                self._files.remove(log.path)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                self._errors.record(error)
+        for log in (*self._to_free, *self._refused):
+            self._remove(log)
         self._to_free.clear()
+        self._refused.clear()
 
     def discard(self, log: LogFile) -> None:
         """Delete a log that no client has been told about."""
         log.logs = None
         self._files.remove(log.path)
         self._forget(log)
+
+    def _remove(self, log: LogFile) -> bool:
+        try:
+            self._files.remove(log.path)
+        except FileNotFoundError:
+            pass  # somebody has tidied up behind our back: it is gone all the same
+        except OSError as error:
+            self._errors.record(error)
+            return False
+        self._forget(log)
+        return True
 
     def _forget(self, log: LogFile) -> None:
         self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, -log.length)

@@ -25,10 +25,10 @@ from aerolog.transport.driver.runners import (
 )
 from aerolog.transport.driver.socket_limits import probe_socket_limits
 from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
-from aerolog.transport.driver.validation import loss_report_length, validate
+from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.aeron_directory import AeronDirectory
-from aerolog.transport.memory.cnc import CncFile, CncHeader, CncLengths
+from aerolog.transport.memory.cnc import CncFile, CncHeader
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
@@ -201,14 +201,8 @@ class MediaDriver:
         random_source: random.Random,
     ) -> DriverContext:
         settings = self._settings
-        lengths = CncLengths.of(
-            settings[p.CONDUCTOR_BUFFER_LENGTH],
-            settings[p.CLIENTS_BUFFER_LENGTH],
-            settings[p.COUNTERS_BUFFER_LENGTH],
-            settings[p.ERROR_BUFFER_LENGTH],
-        )
         header = CncHeader(
-            lengths,
+            cnc_lengths(settings),
             settings[p.CLIENT_LIVENESS_TIMEOUT],
             self._clock.now_epoch_ms(),
             os.getpid(),

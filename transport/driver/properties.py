@@ -117,7 +117,6 @@ CLIENTS_BUFFER_LENGTH = _add.size(
     _M + 128,
     "to-clients broadcast buffer: power of two + 128",
     low=_M + 128,
-    keyword="to_clients_buffer_length",
 )
 COUNTERS_BUFFER_LENGTH = _add.size(
     "aeron.counters.buffer.length",
@@ -125,7 +124,6 @@ COUNTERS_BUFFER_LENGTH = _add.size(
     "counter values",
     low=_M,
     high=500 * _M,
-    keyword="counters_buffer_length",
 )
 ERROR_BUFFER_LENGTH = _add.size(
     "aeron.error.buffer.length", 4 * _M, "distinct error log", low=4 * _M

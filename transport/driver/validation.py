@@ -8,6 +8,7 @@ from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.channel_params import check_mtu_length, check_term_length
 from aerolog.transport.driver.command_error import CommandError
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.cnc import CncLengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,11 +39,26 @@ def validate(settings: Settings) -> None:
         _check(settings, term, check_term_length)
     _check_windows(settings)
     _check_timeouts(settings)
+    cnc_lengths(settings)
     loss_report = p.LOSS_REPORT_BUFFER_LENGTH
     if loss_report_length(settings) < _MIN_LOSS_REPORT_LENGTH:
         raise ConfigurationError(
             f"{loss_report.name}={settings[loss_report]} is less than {_MIN_LOSS_REPORT_LENGTH}"
         )
+
+
+def cnc_lengths(settings: Settings) -> CncLengths:
+    """Lengths of the sections of cnc.dat.
+
+    Raises:
+        ConfigurationError: a length that the layout cannot have.
+    """
+    return CncLengths.of(
+        settings[p.CONDUCTOR_BUFFER_LENGTH],
+        settings[p.CLIENTS_BUFFER_LENGTH],
+        settings[p.COUNTERS_BUFFER_LENGTH],
+        settings[p.ERROR_BUFFER_LENGTH],
+    )
 
 
 def loss_report_length(settings: Settings) -> int:

@@ -1,0 +1,121 @@
+"""Clients come, stay alive, time out and close."""
+
+from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import responses as r
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+def names(messages):
+    return [type(message).__name__ for message in messages]
+
+
+def test_a_client_is_announced_before_the_answer_to_its_first_add(bench):
+    bench.publication()
+    assert names(bench.last) == ["CounterReady", "PublicationReady"]
+    assert bench.last[0] == r.CounterReady(bench.client_id, 48)
+    assert bench.value(48) == bench.clock.now_epoch_ms()
+
+
+def test_the_second_add_announces_nobody(bench):
+    bench.publication()
+    bench.subscription(stream_id=8)
+    assert names(bench.last) == ["SubscriptionReady"]
+
+
+def test_keepalive_close_and_session_ids_make_no_client(bench):
+    for make in (c.ClientKeepalive, c.ClientClose):
+        assert bench.do(make) == []
+    assert names(bench.do(lambda i, n: c.GetNextAvailableSessionId(i, n, 7))) == [
+        "NextAvailableSessionId"
+    ]
+    assert bench.counters(11) == []
+
+
+def test_a_keepalive_command_moves_the_heartbeat(bench):
+    bench.alive.clear()
+    bench.publication()
+    bench.pass_time(500 * MS)
+    bench.do(c.ClientKeepalive)
+    assert bench.value(48) == bench.clock.now_epoch_ms()
+
+
+def test_a_client_that_beats_stays(bench):
+    bench.publication()
+    assert bench.pass_time(30 * S) == []
+
+
+def test_a_silent_client_times_out_with_all_it_has(start):
+    bench = start(client_liveness_timeout="3s")
+    bench.alive.clear()
+    kept = bench.publication()
+    bench.add(lambda i, n: c.AddCounter(i, n, 1500, b"", "first"))
+    bench.add(lambda i, n: c.AddCounter(i, n, 1500, b"", "second"))
+    subscription = bench.subscription(stream_id=8)
+    assert bench.pass_time(3 * S) == []
+    said = bench.pass_time(1 * S)
+    assert names(said) == ["ClientTimeout"] + ["UnavailableCounter"] * 3
+    assert said[1] == r.UnavailableCounter(bench.client_id, 48)
+    # The last one added goes first.
+    assert [m.counter_id for m in said[2:]] == [50, 49]
+    assert bench.value(SystemCounter.CLIENT_TIMEOUTS) == 1
+    bench.pass_time(1 * S)
+    assert [k for k in bench.cnc.counters if k.type_id] == []
+    assert not bench.files.exists(kept.log_file)
+    errors = bench.do(lambda i, n: c.RemoveSubscription(i, n, subscription.correlation_id))
+    assert errors[0].code == 2
+
+
+def test_closing_cleans_up_at_the_next_timer_event_without_a_timeout(bench):
+    bench.publication()
+    bench.subscription()
+    bench.alive.clear()
+    assert bench.do(c.ClientClose) == []
+    assert bench.pass_time(1 * S) == [
+        r.UnavailableCounter(bench.client_id, 48),
+    ]
+    assert bench.value(SystemCounter.CLIENT_TIMEOUTS) == 0
+    assert bench.counters(4) == []
+    assert bench.counters(12) == [46]
+    bench.pass_time(1 * S)
+    assert bench.counters(12) == []
+
+
+def test_a_client_that_comes_back_after_its_timeout_is_a_new_one(start):
+    bench = start(client_liveness_timeout="2s")
+    bench.alive.clear()
+    bench.subscription()
+    bench.pass_time(4 * S)
+    bench.subscription()
+    assert names(bench.last) == ["CounterReady", "SubscriptionReady"]
+
+
+def test_a_heartbeat_that_makes_no_sense_ends_the_client_or_keeps_it_but_nothing_else(bench):
+    bench.subscription()
+    bench.alive.clear()
+    bench.cnc.counters.set_value(46, 2**63 - 1)
+    assert bench.pass_time(20 * S) == []
+    bench.cnc.counters.set_value(46, -(2**63))
+    assert names(bench.pass_time(1 * S)) == ["ClientTimeout", "UnavailableCounter"]
+
+
+def test_another_client_may_remove_what_is_not_its_own(bench):
+    ready = bench.publication()
+    other = bench.cnc.to_driver.next_correlation_id()
+    said = bench.do(lambda i, n: c.RemovePublication(i, n, ready.correlation_id), other)
+    assert names(said) == ["OperationSuccess"]
+
+
+def test_counter_ids_rest_before_they_are_used_again(start):
+    bench = start(counters_free_to_reuse_timeout="2s")
+
+    def add():
+        return bench.add(lambda i, n: c.AddCounter(i, n, 1500, b"", "c"))
+
+    first = add()
+    bench.do(lambda i, n: c.RemoveCounter(i, n, first.correlation_id))
+    assert add().counter_id == first.counter_id + 1
+    bench.pass_time(2 * S)
+    assert add().counter_id == first.counter_id

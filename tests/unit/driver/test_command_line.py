@@ -1,0 +1,226 @@
+"""The driver as a process: one line when ready, signals, exit codes, what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol import commands as c
+
+DEADLINE_S = 20
+
+
+class Process:
+    """One driver process."""
+
+    def __init__(self, directory, *arguments, env=None, cwd=None):
+        command = [sys.executable, "-m", "aerolog.transport.driver", f"-Daeron.dir={directory}"]
+        self.directory = str(directory)
+        self.popen = subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+            cwd=cwd,
+        )
+
+    def ready(self):
+        line = self.popen.stdout.readline()
+        assert line, self.popen.stderr.read()
+        return line
+
+    def stop(self, number=signal.SIGTERM):
+        self.popen.send_signal(number)
+        return self.end()
+
+    def end(self):
+        out, err = self.popen.communicate(timeout=DEADLINE_S)
+        return self.popen.returncode, out, err
+
+    def cnc(self):
+        return CncFile.connect(self.directory)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "aeron"
+
+
+@pytest.fixture
+def run(directory):
+    processes = []
+
+    def start(*arguments, **options):
+        processes.append(Process(directory, *arguments, **options))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        if process.popen.poll() is None:
+            process.popen.kill()
+            process.popen.communicate()
+
+
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK", "SHARED"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_exit_code_0_and_one_line(run, directory, mode, number):
+    process = run(f"-Daeron.threading.mode={mode}")
+    assert process.ready() == f"aerolog driver ready: {directory} ({mode})\n"
+    assert process.stop(number) == (0, "", "")
+    cnc = CncFile.open(RealFileSystem(), str(directory))
+    assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+    assert sorted(p.name for p in directory.iterdir()) == [
+        "cnc.dat",
+        "images",
+        "loss-report.dat",
+        "publications",
+    ]
+
+
+def test_it_starts_with_an_empty_environment_and_by_absolute_path(run, tmp_path):
+    process = run(env={}, cwd=tmp_path)
+    process.ready()
+    assert process.stop()[0] == 0
+
+
+def test_it_is_ready_within_half_a_second(directory):
+    times = []
+    for attempt in range(3):
+        begun = time.monotonic()
+        process = Process(f"{directory}-{attempt}")
+        process.ready()
+        times.append(time.monotonic() - begun)
+        process.stop()
+    # The best of three: this machine may be busy with something else.
+    assert min(times) < 0.5
+
+
+def test_it_has_no_sockets_and_no_children_and_few_threads(run):
+    process = run()
+    process.ready()
+    proc = Path(f"/proc/{process.popen.pid}")
+    links = [str(fd.readlink()) for fd in (proc / "fd").iterdir()]
+    assert not [link for link in links if link.startswith("socket:")]
+    tasks = list((proc / "task").iterdir())
+    assert len(tasks) == 2
+    assert "".join((task / "children").read_text() for task in tasks) == ""
+    assert {(task / "comm").read_text().strip() for task in tasks} >= {"driver-conducto"}
+    process.stop()
+
+
+def test_a_second_driver_on_the_directory_is_refused(run):
+    first = run()
+    first.ready()
+    code, out, err = run().end()
+    assert (code, out) == (1, "")
+    assert "Active media driver detected" in err
+    assert first.stop()[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-Dnonsense"], "malformed define: nonsense"),
+        (["--verbose"], "unknown option '--verbose'"),
+        (["/no/such/file"], "loading properties from /no/such/file"),
+        (["-Daeron.threading.mode=fast"], "aeron.threading.mode"),
+        (["-Daeron.threading.mode=INVOKER"], "INVOKER is for embedded drivers"),
+        (["-Daeron.ipc.term.buffer.length=100k"], "Term length not a power of 2"),
+        (["-Daeron.shared.idle.strategy=com.example.Nap"], "com.example.Nap"),
+    ],
+)
+def test_unusable_arguments_exit_2_and_say_why(run, directory, arguments, message):
+    code, out, err = run(*arguments).end()
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not directory.exists()
+
+
+def test_files_and_definitions_count_in_the_order_of_the_command_line(run, tmp_path):
+    file = tmp_path / "driver.properties"
+    file.write_text("aeron.client.liveness.timeout=4s\naeron.threading.mode=SHARED\n")
+    process = run("-Daeron.client.liveness.timeout=3s", str(file), "-Daeron.timer.interval=500ms")
+    assert "(SHARED)" in process.ready()
+    assert process.cnc().header.client_liveness_timeout_ns == 4_000_000_000
+    process.stop()
+
+
+def test_the_environment_is_read_by_its_c_names_and_is_weakest(run):
+    env = {"AERON_THREADING_MODE": "SHARED", "AERON_CLIENT_LIVENESS_TIMEOUT": "7s"}
+    process = run("-Daeron.client.liveness.timeout=5s", env=env)
+    assert "(SHARED)" in process.ready()
+    assert process.cnc().header.client_liveness_timeout_ns == 5_000_000_000
+    process.stop()
+
+
+def test_the_configuration_is_printed_to_stderr_when_asked_for(run):
+    process = run("-Daeron.print.configuration=true", "-Daeron.ipc.term.buffer.length=1m")
+    process.ready()
+    code, out, err = process.stop()
+    assert (code, out) == (0, "")
+    assert err.startswith("MediaDriver.Context\n{\n    cncVersion=0.2.0\n")
+    assert "    ipcTermBufferLength=1048576\n" in err
+    assert "    clientLivenessTimeoutNs=10000000000\n" in err
+
+
+def test_the_conductor_runs_on_the_processor_it_is_given(run):
+    processor = max(os.sched_getaffinity(0))
+    process = run(env={"AERON_CONDUCTOR_CPU_AFFINITY": str(processor)})
+    process.ready()
+    tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
+    allowed = {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
+    assert allowed.pop("driver-conducto") == {processor}
+    assert list(allowed.values()) == [os.sched_getaffinity(0)]
+    process.stop()
+
+
+def terminate(process):
+    cnc = process.cnc()
+    cnc.to_driver.write(
+        c.TerminateDriver.TYPE_ID, c.encode_command(c.TerminateDriver(-1, 4711, b"please"))
+    )
+    return cnc
+
+
+def test_a_terminate_command_ends_it_where_that_is_allowed(run):
+    allow = "io.aeron.driver.DefaultAllowTerminationValidator"
+    process = run(f"-Daeron.driver.termination.validator={allow}")
+    process.ready()
+    terminate(process)
+    assert process.end() == (0, "", "")
+
+
+def test_a_terminate_command_is_denied_by_default(run):
+    process = run()
+    process.ready()
+    cnc = terminate(process)
+    deadline = time.monotonic() + DEADLINE_S
+    while cnc.to_driver.pending:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    assert process.popen.poll() is None
+    assert cnc.counters.counter_value(SystemCounter.ERRORS) == 0
+    assert process.stop()[0] == 0
+
+
+def test_the_directory_goes_when_told_to(run, directory):
+    process = run("-Daeron.dir.delete.on.shutdown=true")
+    process.ready()
+    process.stop()
+    assert not directory.exists()
+
+
+def test_what_was_there_is_noted_when_asked_for(run, directory):
+    run().ready()
+    process = run("-Daeron.dir.delete.on.start=true", "-Daeron.dir.warn.if.exists=true")
+    process.ready()
+    assert process.stop()[2] == f"WARNING: {directory} exists\n"
