@@ -94,7 +94,8 @@ cdef class BroadcastTransmitter:
             offset = 0
         store_plain_i32(self._data + offset, length + HEADER)
         store_plain_i32(self._data + offset + TYPE_AT, type_id)
-        memcpy(self._data + offset + HEADER, message, length)
+        if length > 0:
+            memcpy(self._data + offset + HEADER, message, length)
         store_release_i64(self._trailer + LATEST_AT, tail)
         store_release_i64(self._trailer + TAIL_AT, tail + required)
         return True

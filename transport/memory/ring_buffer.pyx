@@ -132,7 +132,8 @@ cdef class ManyToOneRingBuffer:
         """Write a whole message; returns its index or a negative ring_status."""
         cdef int64_t index = self.claim(type_id, length)
         if index >= 0:
-            memcpy(self._data + index + HEADER, message, length)
+            if length > 0:
+                memcpy(self._data + index + HEADER, message, length)
             store_release_i32(self._data + index, length + HEADER)
         return index
 
