@@ -492,6 +492,32 @@ cdef class ConcurrentAppender(Appender):
         return CLOSED if self.is_closed() else producer_position(self.log)
 
 
+cdef inline int64_t _reserve_exclusive(
+    ExclusiveAppender self, int64_t length, int64_t max_length, int64_t needed, place_t* place
+) noexcept nogil:
+    """A function, not a method, so that the compiler can make one piece of it and append."""
+    cdef const log_buffer_t* log = self.log
+    cdef int64_t position = self.term_begin_position + self.term_offset
+    cdef int64_t resulting
+    if load_acquire_i32(&self._closed):
+        return CLOSED
+    if position >= load_acquire_i64(self.limit_counter):
+        return self._back_pressure(position, length)
+    if length < 0 or length > max_length:
+        return TOO_LONG
+    resulting = self.term_offset + needed
+    store_release_i64(
+        tail_address(log, self.active_index), pack_tail(self.term_id, <int32_t> resulting)
+    )
+    if resulting > log.term_length:
+        return self._end_of_term()
+    place.frame = log.terms[self.active_index] + self.term_offset
+    place.term_id = self.term_id
+    place.term_offset = self.term_offset
+    self.term_offset = <int32_t> resulting
+    return self.term_begin_position + resulting
+
+
 cdef class ExclusiveAppender(Appender):
     """The only writer of its log; the tail is kept here and told to the others."""
 
@@ -516,29 +542,32 @@ cdef class ExclusiveAppender(Appender):
             )
         return 0
 
+    cdef int64_t append(
+        self, const uint8_t* data, int64_t length, const reserved_t* reserved
+    ) noexcept nogil:
+        cdef place_t place
+        cdef int64_t result
+        if length < 0 or length > self.log.max_payload_length:
+            return Appender.append(self, data, length, reserved)
+        result = _reserve_exclusive(
+            self, length, length, align_frame(length + DATA_HEADER_LENGTH), &place
+        )
+        if result >= 0:
+            write_frame(
+                self.log,
+                place.frame,
+                place.term_id,
+                place.term_offset,
+                data,
+                <int32_t> length,
+                reserved,
+            )
+        return result
+
     cdef int64_t _reserve(
         self, int64_t length, int64_t max_length, int64_t needed, place_t* place
     ) noexcept nogil:
-        cdef const log_buffer_t* log = self.log
-        cdef int64_t position = self.term_begin_position + self.term_offset
-        cdef int64_t resulting
-        if self.is_closed():
-            return CLOSED
-        if position >= load_acquire_i64(self.limit_counter):
-            return self._back_pressure(position, length)
-        if length < 0 or length > max_length:
-            return TOO_LONG
-        resulting = self.term_offset + needed
-        store_release_i64(
-            tail_address(log, self.active_index), pack_tail(self.term_id, <int32_t> resulting)
-        )
-        if resulting > log.term_length:
-            return self._end_of_term()
-        place.frame = log.terms[self.active_index] + self.term_offset
-        place.term_id = self.term_id
-        place.term_offset = self.term_offset
-        self.term_offset = <int32_t> resulting
-        return self.term_begin_position + resulting
+        return _reserve_exclusive(self, length, max_length, needed, place)
 
     cdef int64_t _end_of_term(self) noexcept nogil:
         cdef const log_buffer_t* log = self.log
