@@ -11,10 +11,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 READY_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 20.0
@@ -104,14 +106,15 @@ class ArchivingDriver:
             shutil.rmtree(self._home, ignore_errors=True)
 
 
-def wait_for(what: str, done: Callable[[], bool], timeout_s: float = 20.0) -> None:
-    """Call ``done`` until it is true.
+def wait_for(what: str, ask: Callable[[], T | None], timeout_s: float = 20.0) -> T:
+    """Ask until there is an answer, and return it.
 
     Raises:
-        TimeoutError: it was not in time.
+        TimeoutError: there was none in time.
     """
     deadline = time.monotonic() + timeout_s
-    while not done():
+    while (answer := ask()) is None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {timeout_s:g} s in vain until {what}")
         time.sleep(0.001)
+    return answer

@@ -39,15 +39,19 @@ def publish_and_record(aeron: Aeron, archive: AeronArchive, messages: Sequence[b
     with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
         publication.wait_connected(STALL_TIMEOUT_S, writable=True)
         session_id = publication.session_id
-        recording_id = archive.find_last_matching_recording(0, "flights", STREAM_ID, session_id)
-        if recording_id is None:
-            raise CheckError(f"the archive does not record session {session_id}")
+        recording_id = wait_for(
+            f"the archive records session {session_id}",
+            lambda: archive.find_last_matching_recording(0, "flights", STREAM_ID, session_id),
+        )
         _publish(publication, messages)
         end = publication.position
-        wait_for("everything was recorded", lambda: archive.recording_position(recording_id) == end)
+        # The subscriber was connected before its recording began, and may be behind us.
+        wait_for(
+            "everything is recorded",
+            lambda: archive.recording_position(recording_id) == end or None,
+        )
     archive.stop_recording_subscription(subscription_id)
-    wait_for("the recording ended", lambda: archive.stop_position(recording_id) is not None)
-    stop = archive.stop_position(recording_id)
+    stop = wait_for("the recording ends", lambda: archive.stop_position(recording_id))
     if stop != end:
         raise CheckError(f"published up to position {end}, recorded up to {stop}")
     return recording_id
