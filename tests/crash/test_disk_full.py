@@ -1,0 +1,153 @@
+"""A disk that fills up while recording: one recording ends with an error, nothing else does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from peer.servers import ServerSpec, start_ours
+
+from aerolog.archive.client import AeronArchive
+from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.protocol import RecordingSignal
+from aerolog.transport.client import Aeron, CountersReader
+from aerolog.transport.errors import ArchiveErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHANNEL = "aeron:ipc?term-length=64k"
+EARLIER, IDLE, GREEDY = 2001, 2002, 2003
+ERRORS_COUNTER_TYPE = 101
+SIZE = 4 * 1024 * 1024
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a file system of four megabytes."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(mount)], check=True, timeout=30
+    )
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True, timeout=30)
+
+
+def error_count(aeron_dir: str) -> int:
+    (counter,) = [c for c in CountersReader(aeron_dir).infos() if c.type_id == ERRORS_COUNTER_TYPE]
+    return counter.value
+
+
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED"])
+def test_a_full_disk_ends_the_recording_that_needs_space(
+    aeron_dir: Path, small_disk: Path, streams, mode: str
+) -> None:
+    driver = start_ours(ServerSpec("driver", aeron_dir))
+    properties = {
+        "aeron.archive.threading.mode": mode,
+        "aeron.archive.low.storage.space.threshold": "0",
+    }
+    server = start_ours(ServerSpec("archive", aeron_dir, small_disk / "archive", properties))
+    errors: list[BaseException] = []
+    try:
+        with (
+            Aeron(str(aeron_dir)) as aeron,
+            AeronArchive(aeron, on_error=errors.append) as archive,
+        ):
+            whole = record_earlier(aeron, archive, streams)
+            archive.start_recording(CHANNEL, IDLE)
+            archive.start_recording(CHANNEL, GREEDY)
+            idle = aeron.add_exclusive_publication(CHANNEL, IDLE)
+            streams.wait(lambda: archive.list_recording(1), "the idle recording to begin")
+            greedy = aeron.add_exclusive_publication(CHANNEL, GREEDY)
+            streams.wait(lambda: archive.list_recording(2), "the greedy recording to begin")
+            idle.send(b"before")
+            streams.wait(lambda: archive.recording_position(1) == 64, "the idle recording")
+            counted = error_count(str(aeron_dir))
+            free = os.statvfs(small_disk)
+            filler = small_disk / "filler"
+            filler.write_bytes(bytes(free.f_bavail * free.f_frsize - 400_000))
+            publisher = streams.publish(greedy, 3)
+            streams.wait(lambda: archive.stop_position(2) is not None, "the greedy recording's end")
+            publisher.stop()
+            stop = archive.stop_position(2)
+            assert stop is not None
+            assert 0 < stop < 400_000
+            check_answers(archive, errors, stop, streams)
+            assert error_count(str(aeron_dir)) == counted + 1
+            # The others: a replay of what is there, a recording that goes on when there is room.
+            assert replay_of(archive, 0, len(whole), streams) == whole
+            filler.unlink()
+            end = idle.send(b"after")
+            streams.wait(lambda: archive.recording_position(1) == end, "the idle recording")
+            archive.stop_recording(CHANNEL, IDLE)
+            archive.start_recording(CHANNEL, GREEDY + 1)
+            for publication in (idle, greedy):
+                publication.close()
+    finally:
+        codes = [server.process.stop(), driver.process.stop()]
+    assert codes == [0, 0]
+    check_folder(small_disk / "archive", whole, stop, publisher.positions, streams)
+
+
+def record_earlier(aeron, archive, streams) -> list[bytes]:
+    """A recording that is complete before the disk fills."""
+    whole = [streams.message(1, index) for index in range(50)]
+    archive.start_recording(CHANNEL, EARLIER)
+    with aeron.add_exclusive_publication(CHANNEL, EARLIER) as publication:
+        streams.wait(lambda: archive.list_recording(0), "the first recording to begin")
+        end = [publication.send(message) for message in whole][-1]
+        streams.wait(lambda: archive.recording_position(0) == end, "the first recording")
+        archive.stop_recording(CHANNEL, EARLIER)
+    streams.wait(lambda: archive.stop_position(0) == end, "the first recording's end")
+    return whole
+
+
+def check_answers(archive, errors, stop: int, streams) -> None:
+    """The client hears the reference's error, then the signal."""
+    signals = []
+    streams.wait(
+        lambda: signals.extend(archive.poll_signals())
+        or any(s.signal == RecordingSignal.STOP and s.recording_id == 2 for s in signals),
+        "the signal",
+    )
+    (stopped,) = [
+        s for s in signals if s.signal == RecordingSignal.STOP and s.recording_id == 2
+    ]
+    assert stopped.position == stop
+    (error,) = errors
+    assert error.code == ArchiveErrorCode.STORAGE_SPACE
+    assert error.message == "java.io.IOException - No space left on device"
+
+
+def replay_of(archive, recording_id: int, count: int, streams) -> list[bytes]:
+    payloads: list[bytes] = []
+    with archive.replay(recording_id, channel="aeron:ipc", stream_id=99) as subscription:
+        streams.wait(
+            lambda: payloads.extend(m.data for m in subscription.poll_messages(100))
+            or len(payloads) >= count,
+            f"{count} replayed messages",
+        )
+    return payloads
+
+
+def check_folder(
+    folder_path: Path, whole: list[bytes], stop: int, positions: list[int], streams
+) -> None:
+    """Everything up to the stop positions is there, and the error log says what happened."""
+    with ArchiveFolder(folder_path) as folder:
+        assert [m.payload for m in folder.recording(0).messages()] == whole
+        assert [m.payload for m in folder.recording(1).messages()] == [b"before", b"after"]
+        greedy = list(folder.recording(2).messages())
+    published = [position for position in positions if position <= stop]
+    assert [m.position for m in greedy] == published
+    assert [m.payload for m in greedy] == [streams.message(3, i) for i in range(len(greedy))]
+    logged = [error.text for error in MarkFile.open(folder_path).errors()]
+    assert any("No space left on device" in text for text in logged)
