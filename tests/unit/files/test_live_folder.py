@@ -1,0 +1,125 @@
+"""Reading and exporting the folder of a running archive, from outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from aerolog.archive.client import AeronArchive
+from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.service import ArchivingMediaDriver
+from aerolog.catalog import export_recordings
+from aerolog.transport.client import Aeron
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.errors import ActiveArchiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+STREAM_ID = 77
+CHANNEL = "aeron:ipc?term-length=64k"
+SETTINGS = [
+    "aeron.counters.buffer.length=1m",
+    "aeron.ipc.term.buffer.length=64k",
+    "aeron.archive.segment.file.length=64k",
+    "aeron.archive.control.channel.enabled=false",
+    "aeron.archive.recording.events.enabled=false",
+    "aeron.archive.replication.channel=aeron:ipc",
+]
+
+
+def until(done: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def aeron_dir() -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
+    yield home / "aeron"
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def service(aeron_dir: Path, tmp_path: Path) -> Iterator[ArchivingMediaDriver]:
+    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
+    with ArchivingMediaDriver(aeron_dir, tmp_path / "archive", properties=properties) as running:
+        yield running
+
+
+@pytest.fixture
+def archive(service: ArchivingMediaDriver) -> Iterator[AeronArchive]:
+    with Aeron(service.aeron_dir) as aeron, AeronArchive(aeron) as client:
+        yield client
+
+
+def test_a_live_recording_is_read_up_to_its_counter(
+    service: ArchivingMediaDriver, archive: AeronArchive, tmp_path: Path
+) -> None:
+    folder = tmp_path / "archive"
+    archive.start_recording(CHANNEL, STREAM_ID)
+    sent = [b"%06d" % i * (i % 300) for i in range(500)]
+    with archive.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
+        publication.wait_connected(10, writable=True)
+        for message in sent:
+            publication.send(message, timeout=10)
+        until(lambda: archive.list_recording(0) is not None)
+        until(lambda: archive.recording_position(0) == publication.position)
+        with ArchiveFolder(folder) as outside:
+            recording = outside.recording(0)
+            assert recording.is_live
+            assert recording.end_position == publication.position
+            assert [m.payload for m in recording.messages()] == sent
+            publication.send(b"one more", timeout=10)
+            until(lambda: archive.recording_position(0) == publication.position)
+            recording.refresh()
+            assert recording.end_position == publication.position
+            assert [m.payload for m in recording.messages()] == [*sent, b"one more"]
+        (result,) = export_recordings(folder, [0], tmp_path / "out")
+        assert result.until_position == publication.position
+        assert pq.read_table(result.path)["payload"].to_pylist() == [*sent, b"one more"]
+    until(lambda: archive.stop_position(0) is not None)
+    with ArchiveFolder(folder) as outside:
+        recording = outside.recording(0)
+        assert not recording.is_live
+        assert recording.end_position == archive.stop_position(0)
+
+
+def test_a_recording_that_begins_later_is_found_by_reload(
+    service: ArchivingMediaDriver, archive: AeronArchive, tmp_path: Path
+) -> None:
+    with ArchiveFolder(tmp_path / "archive") as outside:
+        assert outside.recordings() == []
+        archive.start_recording(CHANNEL, STREAM_ID)
+        with archive.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
+            publication.wait_connected(10, writable=True)
+            until(lambda: archive.list_recording(0) is not None)
+            outside.catalog.reload()
+            (recording,) = outside.recordings()
+            assert recording.descriptor.session_id == publication.session_id
+            assert list(recording.messages()) == []
+
+
+def test_the_folder_of_a_live_archive_cannot_be_claimed(
+    service: ArchivingMediaDriver, tmp_path: Path
+) -> None:
+    mark = MarkFile.open(tmp_path / "archive")
+    assert mark.is_active()
+    assert mark.header.pid == os.getpid()
+    with pytest.raises(ActiveArchiveError, match="active mark file detected"):
+        MarkFile.claim(tmp_path / "archive", mark.header)
+
+
+def test_after_its_end_the_mark_file_says_so(service: ArchivingMediaDriver, tmp_path: Path) -> None:
+    service.close()
+    assert not MarkFile.open(tmp_path / "archive").is_active()
