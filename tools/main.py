@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
-from aerolog.tools.exits import EXIT_USAGE, discard_stdout
+from aerolog.tools.exits import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +32,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             "python -m aerolog.archive.service.\n"
         )
         return EXIT_USAGE
-    from aerolog.tools.running import run
-
-    code = run(list(sys.argv[1:] if argv is None else argv))
     try:
+        from aerolog.tools.running import run
+
+        code = run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        # While modules were being loaded, or twice.
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         discard_stdout()
+        return 0
     return code
 
 

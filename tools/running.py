@@ -31,7 +31,7 @@ _UsageError: type[Exception] = next(
 )
 
 
-class Terminated(KeyboardInterrupt):
+class Terminated(BaseException):
     """SIGTERM came: a command ends as when it is interrupted, with another exit code."""
 
 
@@ -39,7 +39,10 @@ def run(arguments: list[str]) -> int:
     """Runs one command; returns its exit code."""
     previous = _terminate_like_interrupt()
     try:
-        result = application().main(arguments, prog_name="aerolog", standalone_mode=False)
+        root = application()
+        # Not root.main(): that has exit codes of its own for an interrupt and a closed pipe.
+        with root.make_context("aerolog", arguments) as context:
+            result = root.invoke(context)
     except typer.Exit as stop:
         return stop.exit_code
     except _ClickException as error:
