@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from aerolog.transport.client import connection
 from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.counters import Counter, Counters
-from aerolog.transport.client.options import ClientOptions, default_aeron_dir
+from aerolog.transport.client.options import ClientOptions
 from aerolog.transport.client.publication import ExclusivePublication, Publication
 from aerolog.transport.client.registration import Kind, RegistrationFuture
 from aerolog.transport.client.subscription import Subscription
@@ -23,6 +23,7 @@ from aerolog.transport.protocol import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
     from types import TracebackType
 
     from aerolog.transport.client.events import EventStream
@@ -40,13 +41,13 @@ class Aeron:
 
     Args:
         aeron_dir: the driver's directory; ``AERON_DIR``, or the default of this user, when None.
-        driver_timeout: seconds to wait for a driver and for its answers, and the age at which its
-            heartbeat means that it is gone.
+        driver_timeout: seconds (or a timedelta, or text as ``"10s"``) to wait for a driver and for
+            its answers, and the age at which its heartbeat means that it is gone.
         name: shown beside this client's heartbeat; at most 100 characters.
         on_error: gets errors that belong to no call; without, they are logged.
-        options: the rest, as in ``ClientOptions``: keepalive_interval, idle_sleep, invoker,
+        options: the rest, as of ``ClientOptions.of``: keepalive_interval, idle_sleep, invoker,
             driver_invoker, pre_touch, on_close, on_image, on_image_gone, on_counter,
-            on_counter_gone, on_publication_error, clock, file_system.
+            on_counter_gone, on_publication_error, clock, file_system, properties.
 
     Handlers run on the client's thread, or in the call that happens to look for messages; they may
     not call add, remove or close. ``events()`` has no such rule.
@@ -61,20 +62,20 @@ class Aeron:
         self,
         aeron_dir: str | os.PathLike[str] | None = None,
         *,
-        driver_timeout: float = 10.0,
-        name: str = "",
+        driver_timeout: float | timedelta | str | None = None,
+        name: str | None = None,
         on_error: Callable[[BaseException], object] | None = None,
         **options: Any,
     ) -> None:
         self._conductor: ClientConductor | None = None
-        folder = default_aeron_dir() if aeron_dir is None else os.fspath(aeron_dir)
-        self.options = ClientOptions(
-            aeron_dir=os.path.realpath(folder),
+        self.options = ClientOptions.of(
+            None if aeron_dir is None else os.fspath(aeron_dir),
             driver_timeout=driver_timeout,
             name=name,
             on_error=on_error,
             **options,
         )
+        self.options.aeron_dir = os.path.realpath(self.options.aeron_dir)
         conductor = ClientConductor(self.options, connection.connect(self.options))
         conductor.attach(self)
         self._conductor = conductor
@@ -316,6 +317,7 @@ class Aeron:
 
     def _edit(self, method: str, come: CounterHandler | None, gone: CounterHandler | None) -> None:
         conductor = self.conductor
+        conductor.ensure_usable()
         with conductor.lock:
             for handlers, handler in (
                 (conductor.counter_handlers, come),
@@ -374,6 +376,7 @@ class Aeron:
 
     def add_close_handler(self, handler: Callable[[], object]) -> None:
         """Call this once when the client ends, for whatever reason."""
+        self.conductor.ensure_usable()
         with self.conductor.lock:
             self.conductor.close_handlers.append(handler)
 

@@ -240,6 +240,8 @@ class ClientConductor:
 
     def cancel(self, future: RegistrationFuture[Any]) -> bool:
         """Take a command back; what the driver makes of it nevertheless is removed again."""
+        if self.forked:
+            return False
         with self.lock:
             pending = self.pending.get(future.registration_id)
             if pending is None:
@@ -249,7 +251,7 @@ class ClientConductor:
 
     def is_command_active(self, correlation_id: int) -> bool:
         """Whether a command still waits for its answer; False on a closed client."""
-        if self.closed:
+        if self.closed or self.forked:
             return False
         with self.lock:
             self.service()
@@ -274,7 +276,7 @@ class ClientConductor:
 
     def run(self) -> None:
         """Body of the client's thread: in native code until there is something to do."""
-        idle_ns = int(self.options.idle_sleep * 1e9)
+        idle_ns = self.options.idle_sleep_ns
         while True:
             code = self.liveness.wait(idle_ns)
             if code == liveness.STOPPED:
@@ -534,6 +536,8 @@ class ClientConductor:
 
     def events(self, timeout: float | None) -> EventStream:
         """A new stream of events from now on."""
+        if self.forked:
+            self.ensure_usable()
         with self.lock:
             stream = EventStream(timeout, self._forget_stream)
             if self.closed:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.client.liveness import Liveness
-from aerolog.transport.client.options import seconds_to_ns
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncFile
 
@@ -72,11 +71,11 @@ def connect(options: ClientOptions) -> DriverConnection:
         clock=options.clock,
         sleep=sleep,
     )
-    keepalive_ns = seconds_to_ns("keepalive_interval", options.keepalive_interval)
+    keepalive_ns = options.keepalive_interval_ns
     inter_service_ns = cnc.header.client_liveness_timeout_ns
     if keepalive_ns >= inter_service_ns:
         raise ConfigurationError(
-            f"keepalive_interval of {options.keepalive_interval} s must be less than the driver's "
+            f"keepalive_interval of {keepalive_ns / 1e9:g} s must be less than the driver's "
             f"client liveness timeout of {inter_service_ns / 1e9:g} s"
         )
     client_id = cnc.to_driver.next_correlation_id()

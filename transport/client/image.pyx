@@ -152,6 +152,8 @@ cdef class Image:
                         if status == ASSEMBLE_NO_MEMORY:
                             raise MemoryError("no memory to assemble a message")
                     self._call(handler, &message)
+                    if self.reader.is_closed():
+                        return done
                 position = next_position
             finally:
                 self.reader.advance(position)
@@ -199,7 +201,8 @@ cdef class Image:
                         position = before
                         done -= 1
                         break
-                    elif action == ACTION_BREAK:
+                    elif action == ACTION_BREAK or self.reader.is_closed():
+                        action = ACTION_BREAK
                         break
                 else:
                     position = next_position

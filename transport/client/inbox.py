@@ -59,7 +59,7 @@ class Inbox:
             message = responses.decode_response(type_id, data)
             if message is not None:
                 self._actions[type(message)](message)
-        except AerologError as error:
+        except Exception as error:  # noqa: BLE001 - a message that is not ours must not stop others
             self._conductor.report(error)
 
     # -- answers ---------------------------------------------------------------------------------

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import getpass
-import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.config import Declare, Properties, Settings
+from aerolog.transport.config.values import duration_to_ns
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
 
     from aerolog.transport.client.events import PublicationErrorFrame
     from aerolog.transport.client.image import Image
@@ -26,8 +28,33 @@ if TYPE_CHECKING:
     CounterHandler = Callable[[CountersReader, int, int], object]
 
 MAX_CLIENT_NAME_LENGTH = 100
-MAX_IDLE_SLEEP = 1.0
-NS_PER_SECOND = 1_000_000_000
+_NS_PER_SECOND = 1_000_000_000
+
+_declare: Final = Declare()
+AERON_DIR: Final = _declare.text(
+    "aeron.dir", None, "directory of the driver", keyword="aeron_dir", env="AERON_DIR"
+)
+DRIVER_TIMEOUT: Final = _declare.millis(
+    "aeron.driver.timeout",
+    10_000,
+    "wait for a driver and for its answers",
+    keyword="driver_timeout",
+)
+IDLE_SLEEP: Final = _declare.duration(
+    "aeron.client.idle.sleep.duration",
+    16_000_000,
+    "sleep of the client thread between two looks",
+    high=_NS_PER_SECOND,
+    keyword="idle_sleep",
+)
+NAME: Final = _declare.text("aeron.client.name", "", "shown beside the heartbeat", keyword="name")
+PRE_TOUCH: Final = _declare.boolean(
+    "aeron.pre.touch.mapped.memory",
+    False,
+    "touch every page of a log when it is mapped",
+    keyword="pre_touch",
+    env="AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY",
+)
 
 
 def default_aeron_dir() -> str:
@@ -36,32 +63,41 @@ def default_aeron_dir() -> str:
     ``AERON_DIR`` in the environment, else ``/dev/shm/aeron-<user>``, or the temporary folder where
     there is no ``/dev/shm``.
     """
-    named = os.environ.get("AERON_DIR")
-    if named:
+    named = Settings((AERON_DIR,))[AERON_DIR]
+    if named is not None:
         return named
     shared_memory = Path("/dev/shm")  # noqa: S108 - where the reference puts it
     parent = shared_memory if shared_memory.is_dir() else Path(tempfile.gettempdir())
     return str(parent / f"aeron-{getpass.getuser()}")
 
 
-def seconds_to_ns(name: str, seconds: float) -> int:
-    """A duration given as seconds, in nanoseconds."""
-    if not seconds >= 0:
-        raise ConfigurationError(f"{name} is a number of seconds from 0 on, not {seconds!r}")
-    return round(seconds * NS_PER_SECOND)
+def seconds_to_ns(name: str, value: float | timedelta | str) -> int:
+    """A duration as seconds, timedelta or text (``"500ms"``), in nanoseconds."""
+    return duration_to_ns(name, value)
 
 
 @dataclass(slots=True, kw_only=True)
 class ClientOptions:
-    """Everything that ``Aeron`` takes, checked. Durations are in seconds."""
+    """Everything that ``Aeron`` takes, checked; made by ``of``.
+
+    Attributes:
+        aeron_dir: the driver's directory.
+        driver_timeout_ns: age at which a driver counts as gone, and the time for its answers.
+        keepalive_interval_ns: between two heartbeats of the client.
+        idle_sleep_ns: between two looks of the client's thread.
+        name: shown beside the heartbeat.
+        invoker: no thread: the program calls ``do_work``.
+        driver_invoker: called while the client waits, to turn an embedded driver.
+        pre_touch: touch every page of a log when it is mapped.
+    """
 
     aeron_dir: str
-    driver_timeout: float = 10.0
-    keepalive_interval: float = 0.5
-    idle_sleep: float = 0.016
-    name: str = ""
+    driver_timeout_ns: int
+    keepalive_interval_ns: int
+    idle_sleep_ns: int
+    name: str
+    pre_touch: bool
     invoker: bool = False
-    pre_touch: bool = False
     driver_invoker: Callable[[], object] | None = None
     on_error: Callable[[BaseException], object] | None = None
     on_close: Callable[[], object] | None = None
@@ -73,24 +109,53 @@ class ClientOptions:
     clock: Clock = field(default_factory=SystemClock)
     file_system: FileSystem = field(default_factory=RealFileSystem)
 
+    @classmethod
+    def of(
+        cls,
+        aeron_dir: str | None,
+        *,
+        keepalive_interval: float | timedelta | str = 0.5,
+        properties: Properties | None = None,
+        **options: Any,
+    ) -> ClientOptions:
+        """Options out of keywords, then properties, then defaults.
+
+        Args:
+            aeron_dir: the driver's directory, None for the one of the properties or the user.
+            keepalive_interval: seconds between two heartbeats.
+            properties: texts of the reference's property names; the environment when None.
+            options: ``driver_timeout``, ``idle_sleep``, ``name`` and ``pre_touch``, which have
+                properties too, and the other attributes of this class.
+
+        Raises:
+            ConfigurationError: unknown options, or values that cannot be used.
+        """
+        named = {prop.keyword for prop in _declare.table}
+        keywords = {key: options.pop(key) for key in list(options) if key in named}
+        unknown = options.keys() - {name for name in cls.__slots__ if name not in named}
+        if unknown:
+            raise ConfigurationError(f"unknown option {min(unknown)!r} for a client")
+        settings = Settings(_declare.table, properties, {**keywords, "aeron_dir": aeron_dir})
+        return cls(
+            aeron_dir=settings[AERON_DIR] or default_aeron_dir(),
+            driver_timeout_ns=settings[DRIVER_TIMEOUT] * 1_000_000,
+            keepalive_interval_ns=seconds_to_ns("keepalive_interval", keepalive_interval),
+            idle_sleep_ns=settings[IDLE_SLEEP],
+            name=settings[NAME],
+            pre_touch=settings[PRE_TOUCH],
+            **options,
+        )
+
     def __post_init__(self) -> None:
         if len(self.name) > MAX_CLIENT_NAME_LENGTH:
             raise ConfigurationError(
                 f"a client name has at most {MAX_CLIENT_NAME_LENGTH} characters, "
                 f"this one {len(self.name)}"
             )
-        if not 0 <= self.idle_sleep <= MAX_IDLE_SLEEP:
-            raise ConfigurationError(f"idle_sleep is 0 to 1 second, not {self.idle_sleep!r}")
         if self.driver_invoker is not None and not self.invoker:
             raise ConfigurationError("a driver_invoker needs a client with invoker=True")
-        seconds_to_ns("driver_timeout", self.driver_timeout)
-        seconds_to_ns("keepalive_interval", self.keepalive_interval)
 
     @property
-    def driver_timeout_ns(self) -> int:
-        """Age at which a driver counts as gone, and the time for an answer of it."""
-        return seconds_to_ns("driver_timeout", self.driver_timeout)
-
-    def describe(self) -> dict[str, Any]:
-        """The plain values, for ``repr``."""
-        return {"aeron_dir": self.aeron_dir, "name": self.name, "invoker": self.invoker}
+    def driver_timeout(self) -> float:
+        """The driver timeout in seconds."""
+        return self.driver_timeout_ns / _NS_PER_SECOND

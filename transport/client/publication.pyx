@@ -527,7 +527,7 @@ cdef class BasePublication:
         self.close()
 
     def __del__(self):
-        if self._owner is None or self._closed:
+        if self._owner is None or self._closed or self._fork_generation != fork_generation:
             return
         warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
         if self.appender is not None:

@@ -472,7 +472,7 @@ cdef class Subscription:
 
     def __del__(self):
         cdef Image image
-        if self.conductor is None or self._closed:
+        if self.conductor is None or self._closed or self._fork_generation != fork_generation:
             return
         log_ids = tuple([image.correlation_id for image in self._images])
         warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)

@@ -1,0 +1,172 @@
+"""The asyncio client on both drivers."""
+
+import asyncio
+import contextlib
+import threading
+import time
+
+import pytest
+
+from aerolog.transport.client import (
+    Aeron,
+    AsyncAeron,
+    AsyncResponseClient,
+    ClientClosed,
+    ImageAvailable,
+    OfferStatus,
+    ResponseClient,
+    ResponseServer,
+)
+from aerolog.transport.errors import (
+    AeronTimeoutError,
+    BackPressuredError,
+    ConfigurationError,
+    NotConnectedError,
+    PublicationClosedError,
+    RegistrationError,
+)
+
+pytestmark = pytest.mark.interop
+CHANNEL = "aeron:ipc?term-length=64k"
+
+
+@pytest.fixture
+async def client(any_driver):
+    async with await AsyncAeron.connect(any_driver.aeron_dir) as connected:
+        yield connected
+
+
+async def test_messages_are_sent_and_iterated_over(client, stream_id):
+    subscription = await client.add_subscription("aeron:ipc", stream_id)
+    publication = await client.add_publication(CHANNEL, stream_id)
+    await publication.wait_connected(10)
+    await subscription.wait_connected(10)
+
+    async def publish():
+        for number in range(500):
+            await publication.send(b"%d" % number * 200, timeout=10)
+        publication.close()
+
+    sender = asyncio.create_task(publish())
+    got = [message.data async for message in subscription.messages(until_eos=True)]
+    await sender
+    assert got == [b"%d" % number * 200 for number in range(500)]
+
+
+async def test_a_busy_subscription_leaves_turns_to_other_tasks(client, stream_id):
+    subscription = await client.add_subscription("aeron:ipc", stream_id)
+    publication = await client.add_exclusive_publication(CHANNEL, stream_id)
+    await publication.wait_connected(10)
+    turns = 0
+    ended = asyncio.Event()
+
+    async def count_turns():
+        nonlocal turns
+        while not ended.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def publish():
+        for number in range(3000):
+            await publication.send(b"%d" % number, timeout=10)
+
+    tasks = [asyncio.create_task(count_turns()), asyncio.create_task(publish())]
+    count = 0
+    async for _ in subscription:
+        count += 1
+        if count == 3000:
+            break
+    ended.set()
+    await asyncio.gather(*tasks)
+    assert turns >= 3000 // 64
+
+
+async def test_refusals_are_the_same_errors_as_of_the_blocking_client(client, stream_id):
+    with pytest.raises(RegistrationError, match="length=999"):
+        await client.add_publication("aeron:ipc?term-length=999", stream_id)
+    publication = await client.add_publication(CHANNEL, stream_id)
+    assert await publication.send(b"x", on_not_connected="drop") is OfferStatus.NOT_CONNECTED
+    with pytest.raises(NotConnectedError):
+        await publication.send(b"x", on_not_connected="raise")
+    with pytest.raises(NotConnectedError):
+        await publication.send(b"x", timeout=0.02)
+    with pytest.raises(AeronTimeoutError, match="no subscriber"):
+        await publication.wait_connected(0.02)
+    subscription = await client.add_subscription("aeron:ipc", stream_id)
+
+    async def fill():
+        for _ in range(100):
+            await publication.send(bytes(1000), timeout=0.1)
+
+    with pytest.raises(BackPressuredError):
+        await fill()
+    publication.close()
+    with pytest.raises(PublicationClosedError):
+        await publication.send(b"x")
+    quiet = subscription.messages(timeout=0.05)
+    assert len([m async for m in quiet]) >= 30
+
+
+async def test_an_add_that_is_cancelled_is_taken_back(client, stream_id):
+    task = asyncio.create_task(client.add_publication(CHANNEL, stream_id))
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        (await task).close()
+    subscription = await client.add_subscription("aeron:ipc", stream_id)
+    publication = await client.add_publication(CHANNEL, stream_id)
+    await publication.wait_connected(10)
+    deadline = time.monotonic() + 10
+    while len(subscription.subscription.images) != 1 or client.aeron.has_active_commands():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.001)
+
+
+async def test_events_are_iterated_over(client, stream_id):
+    seen = []
+
+    async def watch():
+        seen.extend([type(event) async for event in client.events()])
+
+    watcher = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    subscription = await client.add_subscription("aeron:ipc", stream_id)
+    await client.add_publication(CHANNEL, stream_id)
+    await subscription.wait_connected(10)
+    counter = await client.add_counter(1001, "async")
+    counter.value = 3
+    assert client.aeron.counters[counter.counter_id].value == 3
+    await client.close()
+    await asyncio.wait_for(watcher, 10)
+    assert ImageAvailable in seen
+    assert seen[-1] is ClientClosed
+
+
+async def test_a_client_without_thread_is_refused(any_driver):
+    with Aeron(any_driver.aeron_dir, invoker=True) as invoked, pytest.raises(ConfigurationError):
+        AsyncAeron(invoked)
+
+
+async def test_requests_are_awaited_side_by_side(client, stream_id):
+    request, response = ("aeron:ipc", stream_id), ("aeron:ipc", stream_id + 70_000)
+    server = ResponseServer(
+        client.aeron,
+        request=request,
+        response=response,
+        handler=lambda _, data: data.upper(),
+        correlated=True,
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        asker = AsyncResponseClient(
+            ResponseClient(client.aeron, request=request, response=response, correlated=True)
+        )
+        await asker.wait_connected(10)
+        answers = await asyncio.gather(*(asker.request(b"r%d" % i) for i in range(20)))
+        assert answers == [b"R%d" % i for i in range(20)]
+        asker.close()
+    finally:
+        server.stop()
+        thread.join(10)
+        server.close()
