@@ -7,17 +7,27 @@ steps. Tools open it as it is. Control path; the parts that are handed out say w
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ConfigurationError, DriverTimeoutError, FileFormatError
-from aerolog.transport.memory import broadcast, counters, ring_buffer
 from aerolog.transport.memory.broadcast import BroadcastReceiver, BroadcastTransmitter
+from aerolog.transport.memory.cnc_header import (
+    DEFAULT_DRIVER_TIMEOUT_MS,
+    HEADER_LENGTH,
+    HEARTBEAT_CLOSED,
+    VERSION,
+    VERSION_OFFSET,
+    CncHeader,
+    CncLengths,
+    check_client,
+    check_major,
+    cnc_path,
+    version_text,
+)
 from aerolog.transport.memory.counters import CountersManager, CountersReader
 from aerolog.transport.memory.error_log import DistinctErrorLog, ErrorObservation, read_error_log
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
@@ -26,143 +36,24 @@ from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 if TYPE_CHECKING:
     from aerolog.transport.memory.mapped_file import MappedFile
 
-FILE_NAME = "cnc.dat"
-HEADER_LENGTH = 128
-MAJOR, MINOR, PATCH = 0, 2, 0
-VERSION = (MAJOR << 16) | (MINOR << 8) | PATCH
-HEARTBEAT_CLOSED = -1
-DEFAULT_DRIVER_TIMEOUT_MS = 10_000
-DEFAULT_PAGE_SIZE = 4096
-MAX_PAGE_SIZE = 1 << 30
-
-# Spec 2.2: version, five section lengths, client liveness timeout, start time, pid, page size.
-_HEADER = struct.Struct("<6i3qi")
-_VERSION_OFFSET = 0
+__all__ = [
+    "DEFAULT_DRIVER_TIMEOUT_MS",
+    "HEADER_LENGTH",
+    "VERSION",
+    "CncFile",
+    "CncHeader",
+    "CncLengths",
+    "Sleep",
+    "check_major",
+    "cnc_path",
+    "version_text",
+]
 
 _FILE_WAIT_MS = 16
 _FIELD_WAIT_MS = 1
 _STALE_WAIT_MS = 100
 
 Sleep = Callable[[float], object]
-
-
-def cnc_path(aeron_dir: str) -> str:
-    """Where a directory's cnc.dat is."""
-    return str(PurePath(aeron_dir) / FILE_NAME)
-
-
-def version_text(version: int) -> str:
-    """A packed version as ``major.minor.patch``."""
-    return f"{(version >> 16) & 0xFF}.{(version >> 8) & 0xFF}.{version & 0xFF}"
-
-
-@dataclass(frozen=True, slots=True)
-class CncLengths:
-    """Lengths in bytes of the sections, with their trailers, in file order (spec 2.1)."""
-
-    to_driver: int = (1 << 20) + ring_buffer.TRAILER_LENGTH
-    to_clients: int = (1 << 20) + broadcast.TRAILER_LENGTH
-    counter_metadata: int = 32 << 20
-    counter_values: int = 8 << 20
-    error_log: int = 4 << 20
-
-    @classmethod
-    def of(
-        cls,
-        to_driver: int | None = None,
-        to_clients: int | None = None,
-        counter_values: int | None = None,
-        error_log: int | None = None,
-    ) -> CncLengths:
-        """Lengths as a driver is configured: what is None has its default.
-
-        Raises:
-            ConfigurationError: a length that the layout cannot have.
-        """
-        default = cls()
-        values = default.counter_values if counter_values is None else counter_values
-        ratio = counters.METADATA_LENGTH // counters.VALUE_LENGTH
-        lengths = cls(
-            default.to_driver if to_driver is None else to_driver,
-            default.to_clients if to_clients is None else to_clients,
-            values * ratio,
-            values,
-            default.error_log if error_log is None else error_log,
-        )
-        fault = lengths.fault()
-        if fault:
-            raise ConfigurationError(fault)
-        return lengths
-
-    @property
-    def total(self) -> int:
-        """Bytes of the header and all sections."""
-        return (
-            HEADER_LENGTH
-            + self.to_driver
-            + self.to_clients
-            + self.counter_metadata
-            + self.counter_values
-            + self.error_log
-        )
-
-    def fault(self) -> str | None:
-        """What is wrong with these lengths, None when the sections can be used."""
-        for name, length, trailer in (
-            ("to-driver buffer", self.to_driver, ring_buffer.TRAILER_LENGTH),
-            ("to-clients buffer", self.to_clients, broadcast.TRAILER_LENGTH),
-        ):
-            capacity = length - trailer
-            if capacity < 64 or capacity & (capacity - 1):
-                return f"{name} length={length} must be a power of two + {trailer}"
-        for name, length, unit in (
-            ("counters metadata", self.counter_metadata, counters.METADATA_LENGTH),
-            ("counters values", self.counter_values, counters.VALUE_LENGTH),
-            ("error log", self.error_log, 8),
-        ):
-            if length <= 0 or length % unit:
-                return f"{name} length={length} must be a positive multiple of {unit}"
-        if self.total > 2**31 - 1:
-            return f"sections of {self.total} bytes do not fit a file of 2^31 - 1"
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class CncHeader:
-    """The header fields that do not change while a driver runs (spec 2.2)."""
-
-    lengths: CncLengths
-    client_liveness_timeout_ns: int
-    start_timestamp_ms: int
-    pid: int
-    file_page_size: int = DEFAULT_PAGE_SIZE
-
-    @property
-    def file_length(self) -> int:
-        """Bytes of the whole file."""
-        return -(-self.lengths.total // self.file_page_size) * self.file_page_size
-
-    def encode(self) -> bytes:
-        """The header with version 0."""
-        sizes = self.lengths
-        return _HEADER.pack(
-            0,
-            sizes.to_driver,
-            sizes.to_clients,
-            sizes.counter_metadata,
-            sizes.counter_values,
-            sizes.error_log,
-            self.client_liveness_timeout_ns,
-            self.start_timestamp_ms,
-            self.pid,
-            self.file_page_size,
-        )
-
-    @classmethod
-    def decode(cls, data: bytes | memoryview) -> CncHeader:
-        """Read a header; nothing is checked."""
-        _, *fields, liveness, start, pid, page_size = _HEADER.unpack_from(data)
-        return cls(CncLengths(*fields), liveness, start, pid, page_size or DEFAULT_PAGE_SIZE)
 
 
 class CncFile:
@@ -217,17 +108,9 @@ class CncFile:
             ConfigurationError: lengths or a page size that cannot be used.
             StorageSpaceError: there is no room.
         """
-        fault = header.lengths.fault()
+        fault = header.fault()
         if fault:
             raise ConfigurationError(fault)
-        size = header.file_page_size
-        if not DEFAULT_PAGE_SIZE <= size <= MAX_PAGE_SIZE or size & (size - 1):
-            raise ConfigurationError(
-                f"file page size {size} must be a power of two from {DEFAULT_PAGE_SIZE} to "
-                f"{MAX_PAGE_SIZE}"
-            )
-        if header.file_length > 2**31 - 1:
-            raise ConfigurationError(f"cnc.dat of {header.file_length} bytes exceeds 2^31 - 1")
         mapped = file_system.create_mapped(cnc_path(aeron_dir), header.file_length)
         encoded = header.encode()
         mapped.view(0, len(encoded))[:] = encoded
@@ -244,7 +127,7 @@ class CncFile:
         mapped = file_system.open_mapped(
             cnc_path(aeron_dir), writable=writable, min_length=HEADER_LENGTH
         )
-        version = mapped.load_i32(_VERSION_OFFSET)
+        version = mapped.load_i32(VERSION_OFFSET)
         if version == 0:
             raise FileFormatError(f"{mapped.path} is created but not initialised")
         check_major(version)
@@ -285,7 +168,7 @@ class CncFile:
     @property
     def version(self) -> int:
         """The packed version, 0 until the driver has published the file."""
-        return self.mapped.load_i32(_VERSION_OFFSET)
+        return self.mapped.load_i32(VERSION_OFFSET)
 
     @property
     def heartbeat_ms(self) -> int:
@@ -296,7 +179,7 @@ class CncFile:
         """Let clients in: store the version. The heartbeat must stand by then."""
         if self.heartbeat_ms == 0:
             raise RuntimeError(f"{self.path}: the heartbeat must be stored before the version")
-        self.mapped.store_i32(_VERSION_OFFSET, VERSION)
+        self.mapped.store_i32(VERSION_OFFSET, VERSION)
         self.mapped.flush()
 
     def mark_closed(self) -> None:
@@ -342,14 +225,6 @@ class CncFile:
         )
 
 
-def check_major(version: int) -> None:
-    """Refuse a file of another major version (spec 2.3)."""
-    if version >> 16 != MAJOR:
-        raise FileFormatError(
-            f"CnC version not compatible: app={version_text(VERSION)} file={version_text(version)}"
-        )
-
-
 @dataclass(slots=True)
 class _Connector:
     """A client's wait for a live driver; one per attempt."""
@@ -366,12 +241,7 @@ class _Connector:
         while True:
             mapped = self._await_file()
             version = self._await_version(mapped)
-            check_major(version)
-            if (version >> 8) & 0xFF < MINOR:
-                raise FileFormatError(
-                    f"driverVersion={version_text(version)} insufficient for "
-                    f"clientVersion={version_text(VERSION)}"
-                )
+            check_client(version)
             if mapped.length < CncHeader.decode(mapped.view(0, HEADER_LENGTH)).lengths.total:
                 self._wait(_FIELD_WAIT_MS, f"CnC file length not sufficient: {self.path}")
                 continue
@@ -393,7 +263,7 @@ class _Connector:
                 self._wait(_FILE_WAIT_MS, f"CnC file is created but not populated: {self.path}")
 
     def _await_version(self, mapped: MappedFile) -> int:
-        while (version := mapped.load_i32(_VERSION_OFFSET)) == 0:
+        while (version := mapped.load_i32(VERSION_OFFSET)) == 0:
             self._wait(_FIELD_WAIT_MS, f"CnC file is created but not initialised: {self.path}")
         return version
 

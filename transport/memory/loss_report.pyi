@@ -1,6 +1,9 @@
 from dataclasses import dataclass
+from typing import Final
 
 from aerolog.transport.memory.mapped_file import MappedFile
+
+FILE_NAME: Final[str]
 
 @dataclass(frozen=True, slots=True)
 class LossEntry:
