@@ -5,11 +5,14 @@ takes longer than its budget. Tests marked slow are left to ``make test-long``.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+PATIENCE = 1.2  # of a budget: what is over that hangs
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,20 @@ def has_tests(path: str) -> bool:
     return any(Path(path).rglob("test_*.py"))
 
 
+def call(command: list[str], limit: float | None) -> int:
+    """Runs pytest; one that hangs is interrupted first, so that it ends what it started."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
 def run(name: str, suite: Suite, *, strict: bool) -> Outcome:
     """One pytest call, measured."""
     budget = suite.budget_minutes * 60
@@ -60,7 +77,7 @@ def run(name: str, suite: Suite, *, strict: bool) -> Outcome:
     command = [sys.executable, "-m", "pytest", "-q", "--durations=8", "-m"]
     command += [f"not slow and {suite.marks}", *paths]
     begin = time.monotonic()
-    code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    code = call(command, budget * PATIENCE if strict else None)
     seconds = time.monotonic() - begin
     if code == 5:  # pytest collected nothing
         verdict = "no tests yet" if name == "spark" else "collected nothing"

@@ -14,7 +14,6 @@ from aerolog.archive.client.base import PAGE, ArchiveClientBase, replay_length
 from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replaying import ReplayChannel
 from aerolog.archive.protocol import SourceLocation
-from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
     from aerolog.archive.client.calls import Call, Channel, RecordingSubscription
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.archive.protocol import RecordingSignalEvent
-    from aerolog.transport.client import Aeron
+    from aerolog.transport.client import Aeron, Image
     from aerolog.transport.client.message import Message
+    from aerolog.transport.client.options import ImageHandler
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.subscription import Subscription
 
@@ -202,9 +202,11 @@ class AsyncAeronArchive(ArchiveClientBase):
         follow: bool = True,
         channel: Channel = "aeron:ipc",
         stream_id: int = REPLAY_STREAM_ID,
+        on_image: ImageHandler | None = None,
+        on_image_gone: ImageHandler | None = None,
         **more: Any,
     ) -> Subscription:
-        """Replay and subscribe to it."""
+        """Replay and subscribe to it; over response channels only the blocking client can."""
         replay_session_id = await self.start_replay(
             recording_id,
             channel,
@@ -215,7 +217,10 @@ class AsyncAeronArchive(ArchiveClientBase):
             **more,
         )
         return self.aeron.add_subscription(
-            ReplayChannel(channel).for_session(replay_session_id), stream_id
+            ReplayChannel(channel).for_session(replay_session_id),
+            stream_id,
+            on_image=on_image,
+            on_image_gone=on_image_gone,
         )
 
     async def read(
@@ -227,27 +232,36 @@ class AsyncAeronArchive(ArchiveClientBase):
         timeout: float | None = 10.0,  # noqa: ASYNC109 - for silence, not for the whole
     ) -> AsyncIterator[Message]:
         """Messages of a recording from one position to another, as it stands now."""
-        length = None
-        if stop is not None:
-            begin = await self.start_position(recording_id) if start is None else start
-            length = stop - (begin or 0)
-        with await self.replay(recording_id, start, length, follow=False) as subscription:
+        begin = await self.start_position(recording_id) if start is None else start
+        end = await self.max_recorded_position(recording_id) if stop is None else stop
+        if begin is None or end is None or begin >= end:
+            return
+        images: list[Image] = []
+        with await self.replay(
+            recording_id, begin, end - begin, on_image=images.append
+        ) as subscription:
+            correlation_id = self.last_correlation_id
             deadline = self._deadline_ns(timeout)
-            while not self._drained(subscription):
+            while True:
+                over = bool(images) and self._is_over(
+                    images[0]
+                )  # before the poll, so nothing is left
                 messages = subscription.poll_messages(READ_LIMIT)
                 for message in messages:
                     yield message
                 if messages:
                     deadline = self._deadline_ns(timeout)
-                elif deadline is not None and self.options.clock.now_ns() > deadline:
-                    raise AeronTimeoutError(f"replay of recording {recording_id} stalled")
+                elif over or self._is_late(deadline):
+                    break
                 self._turn()
                 await asyncio.sleep(0 if messages else LONGEST_SLEEP)
+            self._usable().pump()
+            reached = images[0].position if images else begin
+            self._check_complete(recording_id, correlation_id, reached, end)
 
     @staticmethod
-    def _drained(subscription: Subscription) -> bool:
-        images = subscription.images
-        return bool(images) and all(image.is_end_of_stream for image in images)
+    def _is_over(image: Image) -> bool:
+        return image.closed or image.is_end_of_stream
 
     async def stop_replay(self, replay_session_id: int) -> None:
         """End a replay; an unknown one is no error."""
@@ -350,8 +364,7 @@ class AsyncAeronArchive(ArchiveClientBase):
             while (signal := self._usable().next_signal()) is None:
                 self._turn()
                 work = self._usable().pump()
-                late = deadline is not None and self.options.clock.now_ns() > deadline
-                if not work and (late or self.is_disconnected):
+                if not work and (self._is_late(deadline) or self.is_disconnected):
                     return
                 await asyncio.sleep(0 if work else LONGEST_SLEEP)
             yield signal

@@ -9,7 +9,7 @@ from aerolog.archive.client.options import NS_PER_SECOND, ArchiveClientOptions
 from aerolog.archive.client.recording_pos import RecordingPosition, find_by_recording
 from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aerolog.transport.client import Aeron
-from aerolog.transport.errors import AerologError, ResourceClosedError
+from aerolog.transport.errors import AerologError, AeronTimeoutError, ResourceClosedError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ class ArchiveClientBase:
             return None
         return self.options.clock.now_ns() + round(timeout * NS_PER_SECOND)
 
+    def _is_late(self, deadline_ns: int | None) -> bool:
+        return deadline_ns is not None and self.options.clock.now_ns() > deadline_ns
+
     def _stray_error_text(self) -> str | None:
         session = self._usable()
         if session.disconnected:
@@ -105,6 +108,17 @@ class ArchiveClientBase:
         error = self._usable().take_error()
         if error is not None:
             raise error
+
+    def _check_complete(
+        self, recording_id: int, correlation_id: int, reached: int, wanted: int
+    ) -> None:
+        """Raise why a replay ended early, when it did."""
+        if reached >= wanted:
+            return
+        error = self._usable().take_error(correlation_id)
+        raise error or AeronTimeoutError(
+            f"replay of recording {recording_id} ended at {reached}, before {wanted}"
+        )
 
     def _recorded_channel(self, publication: Publication | ExclusivePublication) -> str:
         """The channel that records one publication's session and no other."""

@@ -7,6 +7,7 @@ AeronTimeoutError, one that the archive refuses ArchiveError with its code.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from aerolog.archive.client import calls
@@ -15,7 +16,6 @@ from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replaying import ReplayChannel, request_publication_channel
 from aerolog.archive.protocol import SourceLocation
 from aerolog.transport.concurrent.idle import BackoffIdleStrategy
-from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from aerolog.archive.client.calls import Call, Channel, RecordingSubscription
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.archive.protocol import RecordingSignalEvent
-    from aerolog.transport.client import Aeron
+    from aerolog.transport.client import Aeron, Image
     from aerolog.transport.client.message import Message
+    from aerolog.transport.client.options import ImageHandler
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.subscription import Subscription
 
@@ -233,18 +234,28 @@ class AeronArchive(ArchiveClientBase):
         follow: bool = True,
         channel: Channel = "aeron:ipc",
         stream_id: int = REPLAY_STREAM_ID,
+        on_image: ImageHandler | None = None,
+        on_image_gone: ImageHandler | None = None,
         **more: Any,
     ) -> Subscription:
-        """Replay and subscribe to it; arguments as `start_replay`.
+        """Replay and subscribe to it; arguments as `start_replay` and `Aeron.add_subscription`.
 
         Close the subscription to end the replay. A channel with ``control-mode=response`` is
         replayed over a response channel.
         """
+        subscribe = partial(
+            self.aeron.add_subscription, on_image=on_image, on_image_gone=on_image_gone
+        )
         replay = ReplayChannel(channel)
         if replay.is_response_mode:
-            return self._replay_over_response(
-                recording_id, position, replay_length(length, follow=follow), replay, stream_id
-            )
+            subscription = subscribe(str(replay), stream_id)
+            length = replay_length(length, follow=follow)
+            try:
+                self._replay_to(subscription, recording_id, position, length, more)
+            except BaseException:
+                subscription.close()
+                raise
+            return subscription
         replay_session_id = self.start_replay(
             recording_id,
             channel,
@@ -254,34 +265,32 @@ class AeronArchive(ArchiveClientBase):
             follow=follow,
             **more,
         )
-        return self.aeron.add_subscription(replay.for_session(replay_session_id), stream_id)
+        return subscribe(replay.for_session(replay_session_id), stream_id)
 
-    def _replay_over_response(
+    def _replay_to(
         self,
+        subscription: Subscription,
         recording_id: int,
         position: int | None,
         length: int,
-        replay: ReplayChannel,
-        stream_id: int,
-    ) -> Subscription:
-        token = self._call(calls.replay_token(recording_id))
-        subscription = self.aeron.add_subscription(str(replay), stream_id)
-        try:
-            channel = request_publication_channel(self.options, subscription.registration_id)
-            with self.aeron.add_exclusive_publication(
-                channel, self.options.request_stream_id
-            ) as publication:
-                publication.wait_connected(self.options.message_timeout, writable=True)
-                self._call_over(
-                    publication,
-                    calls.start_replay(
-                        recording_id, str(replay), stream_id, position, length, replay_token=token
-                    ),
-                )
-        except BaseException:
-            subscription.close()
-            raise
-        return subscription
+        more: dict[str, Any],
+    ) -> None:
+        """Ask for a replay over the response channel that a subscription has opened."""
+        call = calls.start_replay(
+            recording_id,
+            subscription.channel,
+            subscription.stream_id,
+            position,
+            length,
+            replay_token=self._call(calls.replay_token(recording_id)),
+            **more,
+        )
+        channel = request_publication_channel(self.options, subscription.registration_id)
+        with self.aeron.add_exclusive_publication(
+            channel, self.options.request_stream_id
+        ) as publication:
+            publication.wait_connected(self.options.message_timeout, writable=True)
+            self._call_over(publication, call)
 
     def _call_over(self, publication: ExclusivePublication, call: Call[T]) -> T:
         with self._lock:
@@ -313,19 +322,20 @@ class AeronArchive(ArchiveClientBase):
             timeout: seconds without a message after which the iteration ends in an error.
 
         Raises:
-            AeronTimeoutError: the replay stalled.
+            ArchiveError: the archive could not go on, for example for damage on its disk.
+            AeronTimeoutError: the replay stalled or was ended by somebody.
         """
-        length = None
-        if stop is not None:
-            begin = self.start_position(recording_id) if start is None else start
-            length = stop - (begin or 0)
-        with self.replay(recording_id, start, length, follow=False) as subscription:
-            last = None
-            for last in subscription.messages(timeout, until_eos=True):
-                yield last
-            if any(not image.is_end_of_stream for image in subscription.images):
-                where = "at its start" if last is None else f"after position {last.position}"
-                raise AeronTimeoutError(f"replay of recording {recording_id} stalled {where}")
+        begin = self.start_position(recording_id) if start is None else start
+        end = self.max_recorded_position(recording_id) if stop is None else stop
+        if begin is None or end is None or begin >= end:
+            return
+        images: list[Image] = []
+        with self.replay(recording_id, begin, end - begin, on_image=images.append) as subscription:
+            correlation_id = self.last_correlation_id
+            yield from subscription.messages(timeout, until_eos=True)
+            self.poll()
+            reached = images[0].position if images else begin
+            self._check_complete(recording_id, correlation_id, reached, end)
 
     def stop_replay(self, replay_session_id: int) -> None:
         """End a replay; an unknown one is no error."""
@@ -450,9 +460,7 @@ class AeronArchive(ArchiveClientBase):
         deadline = self._deadline_ns(timeout)
         while (signal := self._usable().next_signal()) is None:
             work = self.poll()
-            if not work and self.is_disconnected:
-                return None
-            if not work and deadline is not None and self.options.clock.now_ns() > deadline:
+            if not work and (self.is_disconnected or self._is_late(deadline)):
                 return None
             if not work:
                 self._wait(0)

@@ -156,9 +156,17 @@ class ControlSession:
         """The oldest signal that nobody has taken."""
         return self._signals.popleft() if self._signals else None
 
-    def take_error(self) -> ArchiveError | None:
-        """The oldest error response that belonged to no request."""
-        return self._errors.popleft() if self._errors else None
+    def take_error(self, correlation_id: int | None = None) -> ArchiveError | None:
+        """The oldest error response that came when no request waited for it.
+
+        Args:
+            correlation_id: only of this request, answered before: a replay may fail later on.
+        """
+        for error in self._errors:
+            if correlation_id in {None, error.correlation_id}:
+                self._errors.remove(error)
+                return error
+        return None
 
     def close(self) -> None:
         """Tell the archive, without waiting, and close the streams; idempotent."""

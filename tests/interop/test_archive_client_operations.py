@@ -11,7 +11,12 @@ from aerolog.archive.client import (
     find_by_recording,
     find_by_session,
 )
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
+from aerolog.transport.errors import (
+    AeronTimeoutError,
+    ArchiveError,
+    ArchiveErrorCode,
+    ResourceClosedError,
+)
 
 pytestmark = pytest.mark.interop
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -178,6 +183,32 @@ def test_a_replay_begins_and_ends_where_it_is_told(any_archive, our_archive_clie
     got = list(archive.read(recording.recording_id, 100 * FRAME, 150 * FRAME))
     assert [m.data for m in got] == [payload(i) for i in range(100, 150)]
     assert got[-1].position == 150 * FRAME
+
+
+def test_reading_nothing_gives_nothing(any_archive, our_archive_client, stream_id):
+    archive = our_archive_client(any_archive.aeron_dir)
+    recording = record(archive, stream_id, count=10)
+    assert list(archive.read(recording.recording_id, recording.stop_position)) == []
+
+
+def test_a_read_that_is_cut_short_says_so(any_archive, our_archive_client, stream_id):
+    archive = our_archive_client(any_archive.aeron_dir)
+    recording = record(archive, stream_id, count=3000)
+    messages = archive.read(recording.recording_id, timeout=5.0)
+    first = next(messages)
+    archive.stop_all_replays(recording.recording_id)
+    with pytest.raises(AeronTimeoutError, match=f"before {recording.stop_position}"):
+        list(messages)
+    assert first.data == payload(0)
+
+
+def test_a_read_of_a_damaged_recording_names_the_damage(any_archive, our_archive_client, stream_id):
+    archive = our_archive_client(any_archive.aeron_dir)
+    recording = record(archive, stream_id, count=3000)
+    second = recording.segment_file_length
+    (any_archive.archive_dir / f"{recording.recording_id}-{second}.rec").unlink()
+    with pytest.raises(ArchiveError, match="segment"):
+        list(archive.read(recording.recording_id))
 
 
 def test_a_live_recording_replays_and_follows(any_archive, our_archive_client, stream_id):

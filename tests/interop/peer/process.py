@@ -24,7 +24,8 @@ def recent_logs() -> list[tuple[str, str]]:
     shown = []
     for process in _started:
         if process.running or process is _started[-1]:
-            lines = [line[:LOG_COLUMNS] for line in process.log().splitlines()[-LOG_LINES:]]
+            count = 10 if process.name == "java-client" else LOG_LINES
+            lines = [line[:LOG_COLUMNS] for line in process.log().splitlines()[-count:]]
             shown.append((process.name, "\n".join(lines)))
     return shown
 

@@ -1,0 +1,32 @@
+"""What holds for every test: nothing that a run started or made outlives it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def children() -> dict[int, str]:
+    """Command lines of this process's children."""
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            try:
+                line = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ")
+            except FileNotFoundError:  # has just ended
+                continue
+            found[int(pid)] = line.decode(errors="replace")
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_outlives_the_run() -> Iterator[None]:
+    """Fails the run when a driver, an archive, a peer or an Aeron directory of it is left."""
+    yield
+    processes = [line for line in children().values() if "aerolog" in line or "aeron-all" in line]
+    assert not processes, f"processes left running: {processes}"
+    folders = [path.name for path in SHARED_MEMORY.glob(f"aerolog-test-{os.getpid()}-*")]
+    assert not folders, f"directories left in {SHARED_MEMORY}: {folders}"
