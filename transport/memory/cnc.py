@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
-from aerolog.transport.errors import ConfigurationError, DriverTimeoutError, FileFormatError
+from aerolog.transport.errors import (
+    ActiveDriverError,
+    ConfigurationError,
+    DriverTimeoutError,
+    FileFormatError,
+)
 from aerolog.transport.memory.broadcast import BroadcastReceiver, BroadcastTransmitter
 from aerolog.transport.memory.cnc_header import (
     DEFAULT_DRIVER_TIMEOUT_MS,
@@ -107,11 +112,17 @@ class CncFile:
         Raises:
             ConfigurationError: lengths or a page size that cannot be used.
             StorageSpaceError: there is no room.
+            ActiveDriverError: another driver was faster.
         """
         fault = header.fault()
         if fault:
             raise ConfigurationError(fault)
-        mapped = file_system.create_mapped(cnc_path(aeron_dir), header.file_length)
+        try:
+            mapped = file_system.create_mapped(cnc_path(aeron_dir), header.file_length)
+        except FileExistsError:
+            raise ActiveDriverError(
+                f"{cnc_path(aeron_dir)} appeared meanwhile: another media driver starts there"
+            ) from None
         encoded = header.encode()
         mapped.view(0, len(encoded))[:] = encoded
         return cls(mapped)
@@ -225,49 +236,53 @@ class CncFile:
         )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _NotYet:
+    """Why a file cannot be used yet, and when to look again."""
+
+    reason: str
+    wait_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Connector:
-    """A client's wait for a live driver; one per attempt."""
+    """A client's wait for a live driver."""
 
     path: str
     timeout_ms: int
     file_system: FileSystem
     clock: Clock
     sleep: Sleep
-    deadline_ns: int = 0
 
     def connect(self) -> CncFile:
-        self.deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
+        deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
         while True:
-            mapped = self._await_file()
-            version = self._await_version(mapped)
-            check_client(version)
-            if mapped.length < CncHeader.decode(mapped.view(0, HEADER_LENGTH)).lengths.total:
-                self._wait(_FIELD_WAIT_MS, f"CnC file length not sufficient: {self.path}")
-                continue
-            cnc = CncFile(mapped)
-            while cnc.heartbeat_ms == 0:
-                self._wait(_FIELD_WAIT_MS, f"no driver heartbeat detected: {self.path}")
-            if self.clock.now_epoch_ms() - cnc.heartbeat_ms <= self.timeout_ms:
-                return cnc
-            del cnc, mapped
-            self._wait(_STALE_WAIT_MS, f"no driver heartbeat detected: {self.path}")
+            found = self._look()
+            if isinstance(found, CncFile):
+                return found
+            if self.clock.now_ns() >= deadline_ns:
+                raise DriverTimeoutError(
+                    f"{found.reason}: {self.path} (waited {self.timeout_ms} ms)"
+                )
+            self.sleep(found.wait_ms / 1000)
 
-    def _await_file(self) -> MappedFile:
-        while True:
-            try:
-                return self.file_system.open_mapped(self.path, min_length=HEADER_LENGTH)
-            except FileNotFoundError:
-                self._wait(_FILE_WAIT_MS, f"CnC file not created: {self.path}")
-            except FileFormatError:
-                self._wait(_FILE_WAIT_MS, f"CnC file is created but not populated: {self.path}")
-
-    def _await_version(self, mapped: MappedFile) -> int:
-        while (version := mapped.load_i32(VERSION_OFFSET)) == 0:
-            self._wait(_FIELD_WAIT_MS, f"CnC file is created but not initialised: {self.path}")
-        return version
-
-    def _wait(self, duration_ms: int, message: str) -> None:
-        if self.clock.now_ns() >= self.deadline_ns:
-            raise DriverTimeoutError(f"{message} (waited {self.timeout_ms} ms)")
-        self.sleep(duration_ms / 1000)
+    def _look(self) -> CncFile | _NotYet:
+        """The live driver's file, or what it lacks; opened anew, for a new driver makes its own."""
+        try:
+            mapped = self.file_system.open_mapped(self.path, min_length=HEADER_LENGTH)
+        except FileNotFoundError:
+            return _NotYet("CnC file not created", _FILE_WAIT_MS)
+        except FileFormatError:
+            return _NotYet("CnC file is created but not populated", _FILE_WAIT_MS)
+        version = mapped.load_i32(VERSION_OFFSET)
+        if version == 0:
+            return _NotYet("CnC file is created but not initialised", _FIELD_WAIT_MS)
+        check_client(version)
+        if mapped.length < CncHeader.decode(mapped.view(0, HEADER_LENGTH)).lengths.total:
+            return _NotYet("CnC file length not sufficient", _FIELD_WAIT_MS)
+        cnc = CncFile(mapped)
+        if cnc.heartbeat_ms == 0:
+            return _NotYet("no driver heartbeat detected", _FIELD_WAIT_MS)
+        if self.clock.now_epoch_ms() - cnc.heartbeat_ms > self.timeout_ms:
+            return _NotYet("no driver heartbeat detected", _STALE_WAIT_MS)
+        return cnc

@@ -7,6 +7,7 @@ import pytest
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import (
+    ActiveDriverError,
     ConfigurationError,
     DriverTimeoutError,
     FileFormatError,
@@ -91,6 +92,11 @@ def test_a_full_disk_refuses_the_file(clock):
     assert not files.exists(cnc_path("/aeron"))
 
 
+def test_of_two_drivers_that_start_at_once_one_is_refused(disk, driver_file):
+    with pytest.raises(ActiveDriverError, match="another media driver starts there"):
+        CncFile.create(disk.files, disk.root, driver_file.header)
+
+
 def test_driver_and_client_meet_in_every_section(disk, driver_file, clock):
     manager = driver_file.counters_manager(clock)
     manager.allocate(11, "client-heartbeat: id=1", value=7)
@@ -145,6 +151,18 @@ def test_a_client_waits_out_a_dead_drivers_file(disk, driver_file, clock):
     sleep = Waiting(clock, new_driver)
     assert connect(disk, clock, sleep).heartbeat_ms == clock.now_epoch_ms()
     assert sleep.slept == [0.1]
+
+
+def test_a_file_that_was_replaced_is_not_waited_for(disk, driver_file, clock):
+    assert driver_file.version == 0
+
+    def new_driver():
+        disk.files.remove(cnc_path(disk.root))
+        lengths = CncLengths.of(1792, 1152, 1024, 1024)
+        header = CncHeader(lengths, 1, clock.now_epoch_ms(), 99)
+        go_live(CncFile.create(disk.files, disk.root, header), clock)
+
+    assert connect(disk, clock, Waiting(clock, new_driver)).header.pid == 99
 
 
 @pytest.mark.parametrize(
