@@ -1,4 +1,4 @@
-"""Compiles the native loops of the benchmarks; they are part of the checkout, not of the package."""
+"""Compiles the native loops of the benchmarks, which are not part of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import sys
 import sysconfig
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 _TARGET = CHECKOUT / "build" / "benchmarks"

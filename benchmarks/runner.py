@@ -1,0 +1,60 @@
+"""Runs benchmarks by name and prints their figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks import ipc_processes, ipc_threads
+from benchmarks.result import BenchmarkFailedError, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
+    "ipc-32": partial(ipc_threads.ipc_throughput, 32),
+    "ipc-1024": partial(ipc_threads.ipc_throughput, 1024),
+    "ipc-32-offer": ipc_processes.ipc_offer,
+    "ipc-32-batch": ipc_processes.ipc_batch,
+    "ipc-rtt": ipc_threads.ipc_rtt,
+}
+
+
+def main(names: Sequence[str] = (), *, as_json: bool = False) -> int:
+    """Measure and print; returns an exit code: 0, 1 when something failed, 2 for a wrong name."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.stderr.write(
+            f"benchmarks: no such benchmark: {', '.join(unknown)}; there are"
+            f" {', '.join(BENCHMARKS)}\n"
+        )
+        return 2
+    results: list[Result] = []
+    failed = False
+    for name in names or BENCHMARKS:
+        sys.stderr.write(f"{name} …\n")
+        try:
+            measured = BENCHMARKS[name]()
+        except BenchmarkFailedError as error:
+            sys.stderr.write(f"{name} failed: {error}\n")
+            failed = True
+            continue
+        results += measured
+        if not as_json:
+            for result in measured:
+                print(_line(result), flush=True)
+    if as_json:
+        print(json.dumps([result.as_dict() for result in results], indent=2))
+    return 1 if failed else 0
+
+
+def _line(result: Result) -> str:
+    digits = 2 if result.smaller_is_better else 0
+    peer = "-" if result.peer is None else f"{result.peer:,.{digits}f}"
+    ratio = "-" if result.ratio is None else f"{result.ratio:.2f}"
+    return (
+        f"{result.name:<16} {result.unit:<11} ours {result.ours:>14,.{digits}f}"
+        f"   peer {peer:>14}   ratio {ratio:>6}   {result.peer_name}"
+    )
