@@ -87,8 +87,12 @@ cdef class ConductorClockwork(Agent):
                 <IpcStream> self._borrowed_streams[index]
             )._allocation_reported:
                 self._room_refused = True
-        if self._timer_due or self._room_refused or self._more_to_free or self._commands.has_message():
-            self.control_due = True
+        self.control_due = (
+            self._timer_due
+            or self._room_refused
+            or self._more_to_free
+            or self._commands.has_message()
+        )
         return work_count
 
     cdef void _on_timer(self) noexcept nogil:

@@ -26,6 +26,7 @@ from aerolog.transport.driver.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriptions import IpcSubscriptionLink
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
+from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
     AvailableImage,
@@ -175,10 +176,8 @@ class IpcMedia:
         self._clockwork.remove_stream(publication.stream)
         free_counters(self._context, publication)
         for subscription in self.subscriptions:
-            counter_id = subscription.images.pop(publication, None)
-            if counter_id is not None:
-                publication.stream.remove_subscriber(counter_id)
-                self._context.counters.free(counter_id)
+            if publication in subscription.images:
+                self.unlink(subscription, publication)
         self._context.logs.free(publication.log)
 
     def next_session_id(self, stream_id: int) -> int:
@@ -236,9 +235,16 @@ class IpcMedia:
 
     def unlink(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
         """Drop one image: its position counts no more and its counter is free."""
-        counter_id = subscription.images.pop(publication)
-        publication.stream.remove_subscriber(counter_id)
-        self._context.counters.free(counter_id)
+        self.drop_position(subscription, publication)
+        del subscription.images[publication]
+
+    def drop_position(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
+        """Free the position counter of an image; the subscription hears of the image's end yet."""
+        counter_id = subscription.images[publication]
+        if counter_id != NULL_COUNTER_ID:
+            publication.stream.remove_subscriber(counter_id)
+            self._context.counters.free(counter_id)
+            subscription.images[publication] = NULL_COUNTER_ID
 
     def tell_available(
         self, subscription: IpcSubscriptionLink, publication: IpcPublication

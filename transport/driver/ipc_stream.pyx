@@ -414,10 +414,10 @@ cdef class IpcStream:
         return self._find(counter_id) >= 0
 
     def due_subscribers(self, now_ns: int) -> list[int]:
-        """Counter ids of the untethered subscribers that change state at this time."""
+        """Counter ids of the untethered subscribers that change state, the last one first."""
         return [
             self._subscribers[index].counter_id
-            for index in range(self._subscriber_count)
+            for index in range(self._subscriber_count - 1, -1, -1)
             if self._is_due(&self._subscribers[index], now_ns)
         ]
 

@@ -151,4 +151,4 @@ class IpcTimers:
         elif subscription.params.is_rejoin:
             stream.set_subscriber_state(counter_id, SUBSCRIBER_RESTING, now_ns)
         else:
-            self._media.unlink(subscription, publication)
+            self._media.drop_position(subscription, publication)

@@ -101,8 +101,8 @@ class MediaDriver:
             )
             if settings[p.PRINT_CONFIGURATION]:
                 sys.stderr.write(format_configuration(self._directory, settings))
-            conductor = Conductor(self._context)
-            agents = DriverAgents(conductor_slot(self._context, conductor.clockwork))
+            self._conductor = Conductor(self._context)
+            agents = DriverAgents(conductor_slot(self._context, self._conductor.clockwork))
             self._runners = make_runners(self._context, agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
@@ -133,6 +133,11 @@ class MediaDriver:
     def context(self) -> DriverContext:
         """What the driver works with: its counters, error log and clock."""
         return self._context
+
+    @property
+    def conductor(self) -> Conductor:
+        """The control part of the conductor; it belongs to the conductor's thread."""
+        return self._conductor
 
     @property
     def is_closed(self) -> bool:

@@ -23,7 +23,8 @@ class IpcSubscriptionLink:
         params: of the channel.
         session_id: the only session to match; None for any. A response subscription gets it when
             the response publication is there.
-        images: publication -> id of the position counter.
+        images: publication -> id of the position counter, -1 for an image that was left behind
+            for good.
     """
 
     registration_id: int

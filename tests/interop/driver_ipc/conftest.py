@@ -30,6 +30,7 @@ class RawClient:
         self.client_id = self.next_id()
         self.receiver.poll(lambda *_: None)
         self.heartbeat = True
+        self.companions: list[RawClient] = []  # kept alive while this one waits
 
     def next_id(self) -> int:
         return self.cnc.to_driver.next_correlation_id()
@@ -42,6 +43,27 @@ class RawClient:
             )
             if counter >= 0:
                 self.cnc.counters.set_value(counter, int(time.time() * 1000))
+
+    def beat_all(self) -> None:
+        """Keeps this client and its companions alive."""
+        for client in (self, *self.companions):
+            client.beat()
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Waits for something that no message tells of."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline, self.counters()
+            self.beat_all()
+            time.sleep(0.001)
+
+    def registration_of(self, label: str) -> int:
+        """Registration id of the counter with a label."""
+        return next(k.registration_id for k in self.cnc.counters if k.label == label)
+
+    def counter_types(self) -> set[int]:
+        """Type ids of the counters that are allocated."""
+        return {k.type_id for k in self.cnc.counters}
 
     def write(self, type_id: int, message: bytes) -> None:
         assert self.cnc.to_driver.write(type_id, message)
@@ -80,7 +102,7 @@ class RawClient:
                 found.append(message)
                 continue
             assert time.monotonic() < deadline, f"still waiting; so far {found}"
-            self.beat()
+            self.beat_all()
             time.sleep(0.001)
         return found
 

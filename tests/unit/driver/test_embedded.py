@@ -1,0 +1,129 @@
+"""A driver with threads inside a Python process, through the fixtures that are shipped for it."""
+
+import sys
+import threading
+import time
+
+import pytest
+
+from aerolog.transport.driver import MediaDriver, ThreadingMode
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import responses as r
+
+pytest_plugins = ["aerolog.testing.pytest_plugin"]
+
+DEADLINE_S = 10
+
+
+def answers(cnc, receiver, command):
+    """What a driver says up to the answer to a command."""
+    assert cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+    said = []
+    deadline = time.monotonic() + DEADLINE_S
+    while not said or getattr(said[-1], "correlation_id", None) != command.correlation_id:
+        received = receiver.receive_next()
+        if received is not None:
+            said.append(r.decode_response(*received))
+        assert time.monotonic() < deadline
+    return said
+
+
+@pytest.fixture
+def unhurried():
+    """Python threads do not take turns: who has the interpreter keeps it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_a_python_thread_that_hogs_the_interpreter_does_not_stop_the_driver(
+    media_driver_factory, unhurried
+):
+    driver = media_driver_factory(timer_interval=0.02)
+    cnc = CncFile.connect(driver.aeron_dir)
+    receiver = cnc.receiver()
+    answers(cnc, receiver, c.AddSubscription(99, 101, 7, "aeron:ipc"))
+    *_, ready, _image = answers_and_image(cnc, receiver)
+    values = cnc.counters
+    assert isinstance(ready, r.PublicationReady)
+    before = cnc.heartbeat_ms
+    begun = time.monotonic()
+    limits, beats = set(), set()
+    while time.monotonic() - begun < 0.3:
+        limits.add(values.counter_value(ready.limit_counter_id))
+        beats.add(cnc.heartbeat_ms)
+    assert max(limits) == 32_768
+    assert max(beats) > before
+    assert len(beats) > 5
+
+
+def answers_and_image(cnc, receiver):
+    said = answers(cnc, receiver, c.AddPublication(99, 102, 7, "aeron:ipc"))
+    deadline = time.monotonic() + DEADLINE_S
+    while not isinstance(said[-1], r.AvailableImage):
+        received = receiver.receive_next()
+        if received is not None:
+            said.append(r.decode_response(*received))
+        assert time.monotonic() < deadline
+    return said
+
+
+@pytest.mark.parametrize("mode", [m for m in ThreadingMode if m is not ThreadingMode.INVOKER])
+def test_closing_ends_every_thread(media_driver_factory, mode):
+    before = set(threading.enumerate())
+    driver = media_driver_factory(threading_mode=mode)
+    assert len(set(threading.enumerate()) - before) == 1
+    cnc = CncFile.connect(driver.aeron_dir)
+    driver.close()
+    assert set(threading.enumerate()) == before
+    assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+    assert driver.is_closed
+
+
+def test_a_driver_with_threads_is_not_turned_by_hand(media_driver):
+    with pytest.raises(ConfigurationError, match="INVOKER"):
+        media_driver.do_work()
+
+
+def test_an_embedded_driver_has_a_directory_of_its_own_that_goes_with_it(media_driver_factory):
+    one, other = media_driver_factory(), media_driver_factory()
+    assert one.aeron_dir != other.aeron_dir
+    one.close()
+    with pytest.raises(FileNotFoundError):
+        CncFile.open(RealFileSystem(), one.aeron_dir)
+
+
+def test_a_termination_validator_of_the_owner_decides(media_driver_dir):
+    asked, told = [], []
+    driver = MediaDriver(
+        media_driver_dir,
+        threading_mode="INVOKER",
+        termination_validator=lambda directory, token: asked.append((directory, token)) or True,
+        termination_hook=lambda: told.append(True),
+    )
+    with driver:
+        cnc = CncFile.connect(driver.aeron_dir)
+        command = c.TerminateDriver(-1, 1, b"secret")
+        cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+        driver.do_work()
+    assert asked == [(driver.aeron_dir, b"secret")]
+    assert told == [True]
+
+
+def test_an_idle_driver_never_calls_python(media_driver_factory, monkeypatch):
+    driver = media_driver_factory(threading_mode="INVOKER", timer_interval=0.001)
+    calls = []
+    monkeypatch.setattr(driver.conductor, "control", lambda *args: calls.append(args) or 0)
+    deadline = time.monotonic() + 0.1
+    while time.monotonic() < deadline:
+        driver.do_work()
+    assert calls == []
+    cnc = CncFile.connect(driver.aeron_dir)
+    command = c.ClientKeepalive(1, 1)
+    cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+    driver.do_work()
+    assert calls == [(False, False)]
