@@ -1,0 +1,35 @@
+"""Type checkers see the public surface as the documentation says it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.timeout(300)
+
+
+def mypy(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", str(path)],
+        cwd=HERE.parents[1],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_program_has_the_types_that_it_says():
+    done = mypy(HERE / "sample_program.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wrong_program_is_found_out(tmp_path):
+    wrong = tmp_path / "wrong_program.py"
+    text = (HERE / "sample_program.py").read_text()
+    wrong.write_text(text.replace("add_publication(", "add_publication(1.5, "))
+    done = mypy(wrong)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "incompatible type" in done.stdout
