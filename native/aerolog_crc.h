@@ -48,7 +48,8 @@ static void aerolog_crc_fill(uint32_t table[8][256], uint32_t polynomial)
     }
 }
 
-static inline uint32_t aerolog_crc_sliced(uint32_t table[8][256], const uint8_t *data, int64_t length)
+static inline uint32_t aerolog_crc_sliced(
+    uint32_t table[8][256], const uint8_t *data, int64_t length)
 {
     uint32_t crc = 0xFFFFFFFFu;
     while (length >= 8)

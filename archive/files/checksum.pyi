@@ -1,6 +1,9 @@
-from typing import final
+from typing import Final, final
 
 from typing_extensions import Buffer
+
+CRC32_NAME: Final[str]
+CRC32C_NAME: Final[str]
 
 @final
 class Checksum:

@@ -326,5 +326,8 @@ def test_a_full_catalog_is_an_error(tmp_path: Path) -> None:
 
 def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     catalog = CatalogFile.open(tmp_path)
+    catalog.add_recording(descriptor())
     catalog.close()
     catalog.close()
+    with CatalogReader.open(tmp_path) as reader:
+        assert reader.ids() == [0]

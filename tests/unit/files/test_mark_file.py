@@ -129,7 +129,9 @@ def test_an_ended_archive_is_followed_at_once(tmp_path: Path, clock: ManualClock
     first = claim(tmp_path, clock)
     first.ready()
     first.terminated()
-    claim(tmp_path, clock, archive_id=8).ready()
+    second = claim(tmp_path, clock, archive_id=8)
+    second.ready()
+    assert second.header.archive_id == 8
 
 
 def test_errors_of_an_earlier_archive_are_saved_and_cleared(
