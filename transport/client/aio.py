@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client.aeron import Aeron
+from aerolog.transport.client.sending import NotConnected, is_worth_waiting, raise_timeout
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
     AeronTimeoutError,
-    BackPressuredError,
     ConfigurationError,
-    MaxPositionExceededError,
-    NotConnectedError,
     PublicationClosedError,
     ResourceClosedError,
 )
@@ -102,26 +100,17 @@ class AsyncPublication:
         data: Any,
         *,
         timeout: float | None = None,
-        on_not_connected: Literal["wait", "drop", "raise"] = "wait",
+        on_not_connected: NotConnected = "wait",
     ) -> int | OfferStatus:
         """Publish one message, waiting until there is room; as ``Publication.send``."""
         publication = self.publication
         deadline = None if timeout is None else time.monotonic() + timeout
         backoff = _AsyncBackoff()
         while (result := publication.offer(data)) <= 0:
-            if result == OfferStatus.CLOSED:
-                raise PublicationClosedError(f"{publication!r} is closed")
-            if result == OfferStatus.MAX_POSITION_EXCEEDED:
-                raise MaxPositionExceededError(f"{publication!r} has reached its last position")
-            if result == OfferStatus.NOT_CONNECTED and on_not_connected != "wait":
-                if on_not_connected == "drop":
-                    return result
-                raise NotConnectedError(f"no subscriber of {publication!r}")
+            if not is_worth_waiting(publication, result, on_not_connected):
+                return result
             if deadline is not None and time.monotonic() >= deadline:
-                error = (
-                    NotConnectedError if result == OfferStatus.NOT_CONNECTED else BackPressuredError
-                )
-                raise error(f"no room in {publication!r} within {timeout} s")
+                raise_timeout(publication, result, timeout)
             await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
         return result
 

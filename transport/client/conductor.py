@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -213,11 +212,15 @@ class ClientConductor:
         if future.is_settled():
             return
         self.ensure_usable()
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else self.monotonic() + timeout
         while not future.is_settled():
             self.await_work(_WAIT_SLICE_NS)
-            if deadline is not None and time.monotonic() > deadline and not future.is_settled():
+            if deadline is not None and self.monotonic() > deadline and not future.is_settled():
                 raise TimeoutError(f"no answer to command {future.registration_id} in {timeout} s")
+
+    def monotonic(self) -> float:
+        """Seconds of the client's clock, for deadlines."""
+        return self.options.clock.now_ns() / 1e9
 
     def await_work(self, wait_ns: int) -> None:
         """Wait a moment for a message and act on what has come; signals are seen between."""

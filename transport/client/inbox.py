@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 _NONE = -1
 
+# What takes back what a command of each kind has made; a destination or static counter stays.
+_REMOVE: dict[Kind, Callable[[int, int, int], commands.Command]] = {
+    Kind.PUBLICATION: commands.RemovePublication,
+    Kind.EXCLUSIVE_PUBLICATION: commands.RemovePublication,
+    Kind.SUBSCRIPTION: commands.RemoveSubscription,
+    Kind.COUNTER: commands.RemoveCounter,
+}
+
 
 class Inbox:
     """Acts on messages; only called by the conductor, with its lock held."""
@@ -95,18 +103,10 @@ class Inbox:
 
     def _take_back(self, pending: Pending) -> None:
         """Remove what the driver has made for a command that nobody waits for any more."""
-        conductor = self._conductor
-        client_id, registration_id = conductor.client_id, pending.correlation_id
-        command: Callable[[int], commands.Command]
-        if pending.kind in (Kind.PUBLICATION, Kind.EXCLUSIVE_PUBLICATION):
-            command = lambda i: commands.RemovePublication(client_id, i, registration_id)  # noqa: E731
-        elif pending.kind is Kind.SUBSCRIPTION:
-            command = lambda i: commands.RemoveSubscription(client_id, i, registration_id)  # noqa: E731
-        elif pending.kind is Kind.COUNTER:
-            command = lambda i: commands.RemoveCounter(client_id, i, registration_id)  # noqa: E731
-        else:
-            return
-        conductor.remove(command)
+        remove = _REMOVE.get(pending.kind)
+        if remove is not None:
+            client_id, registration_id = self._conductor.client_id, pending.correlation_id
+            self._conductor.remove(lambda i: remove(client_id, i, registration_id))
 
     # -- counters --------------------------------------------------------------------------------
 

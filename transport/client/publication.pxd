@@ -17,7 +17,7 @@ from aerolog.transport.logbuffer.appender cimport Appender, ExclusiveAppender
 cdef class BasePublication:
     cdef object __weakref__
     cdef Appender appender
-    cdef object _owner                    # the client's conductor
+    cdef readonly object conductor        # the client's
     cdef object _client                   # keeps the client open while this is referred to
     cdef int32_t _closed                  # 0 open, 1 closed
     cdef int32_t _busy                    # a call that may give the GIL away is under way

@@ -5,12 +5,10 @@ position or an ``OfferStatus`` as the answer, and errors only for what no retry 
 messages are copied with the GIL held, large ones and batches without it.
 """
 
-import time
 import warnings
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.client.arrow cimport append_arrow
@@ -22,7 +20,6 @@ from aerolog.transport.logbuffer.appender cimport (
     ADMIN_ACTION,
     BACK_PRESSURED,
     BAD_BLOCK,
-    CLOSED,
     MAX_POSITION_EXCEEDED,
     NOT_CONNECTED,
     TOO_LONG,
@@ -35,17 +32,13 @@ from aerolog.transport.memory.counters cimport CountersReader
 
 from aerolog.transport.client.channels import channel_status, local_addresses
 from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.sending import raise_closed, send_waiting
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.client.waiting import Backoff
 from aerolog.transport.errors import (
     AeronTimeoutError,
-    BackPressuredError,
     ConcurrentUseError,
-    MaxPositionExceededError,
     MessageFormatError,
     MessageTooLargeError,
-    NotConnectedError,
-    PublicationClosedError,
 )
 
 # Copying this much takes longer than giving the GIL away and taking it again.
@@ -57,7 +50,6 @@ cdef object _BACK_PRESSURED = OfferStatus.BACK_PRESSURED
 cdef object _ADMIN_ACTION = OfferStatus.ADMIN_ACTION
 cdef object _CLOSED = OfferStatus.CLOSED
 cdef object _MAX_POSITION_EXCEEDED = OfferStatus.MAX_POSITION_EXCEEDED
-_ON_NOT_CONNECTED = ("wait", "drop", "raise")
 
 
 cdef object _status(int64_t result):
@@ -96,7 +88,7 @@ cdef class BasePublication:
                 f"the driver named counter {ready.limit_counter_id} as the limit of publication "
                 f"{ready.registration_id}; there are {counters.max_counter_id + 1}"
             )
-        self._owner = conductor
+        self.conductor = conductor
         self._client = conductor.client()
         self._fork_generation = fork_generation
         self.registration_id = ready.correlation_id
@@ -114,7 +106,7 @@ cdef class BasePublication:
     cdef int _ready(self) except -1:
         """Refuse what would corrupt: a publication of another process, or one in use."""
         if self._fork_generation != fork_generation:
-            self._owner.ensure_usable()
+            self.conductor.ensure_usable()
         if self._busy:
             raise ConcurrentUseError(
                 f"exclusive publication {self.registration_id} on {self.channel} is in use by "
@@ -234,42 +226,9 @@ cdef class BasePublication:
         result = self.offer(data, reserved_value=reserved_value)
         if result > 0:
             return result
-        if on_not_connected not in _ON_NOT_CONNECTED:
-            raise ValueError(
-                f"on_not_connected is one of {_ON_NOT_CONNECTED}, not {on_not_connected!r}"
-            )
-        deadline = None if timeout is None else time.monotonic() + timeout
-        wait = Backoff(self._owner) if idle is None else idle
-        while result <= 0:
-            if result != ADMIN_ACTION:
-                self._raise_final(result)
-                if result == NOT_CONNECTED and on_not_connected == "drop":
-                    return result
-                if result == NOT_CONNECTED and on_not_connected == "raise":
-                    raise NotConnectedError(f"no subscriber of {self!r}")
-                if deadline is not None and time.monotonic() >= deadline:
-                    self._raise_timeout(result, timeout)
-                wait(0)
-            PyErr_CheckSignals()
-            result = self.offer(data, reserved_value=reserved_value)
-        return result
-
-    def _raise_final(self, result):
-        """Raise for what no retry can mend."""
-        if result == CLOSED:
-            raise PublicationClosedError(f"{self!r} is closed") from self._owner.close_reason
-        if result == MAX_POSITION_EXCEEDED:
-            raise MaxPositionExceededError(
-                f"{self!r} has reached its last position: close it and add a new one, "
-                f"with a larger term-length"
-            )
-
-    def _raise_timeout(self, result, timeout):
-        if result == NOT_CONNECTED:
-            raise NotConnectedError(f"no subscriber of {self!r} within {timeout} s")
-        raise BackPressuredError(
-            f"no room in {self!r} within {timeout} s: position={self.position}, "
-            f"limit={self.position_limit}; a subscriber is slow or has stopped polling"
+        return send_waiting(
+            self, data, result, timeout=timeout, on_not_connected=on_not_connected, idle=idle,
+            reserved_value=reserved_value,
         )
 
     def offer_many(self, messages, *, start=0, limit=None):
@@ -452,12 +411,12 @@ cdef class BasePublication:
     @property
     def channel_status(self):
         """State of the channel's socket; always ACTIVE for IPC."""
-        return channel_status(self._owner.counters, self.channel_status_id, self.closed)
+        return channel_status(self.conductor.counters, self.channel_status_id, self.closed)
 
     @property
     def local_addresses(self):
         """``host:port`` of the sockets in use; empty for IPC."""
-        return local_addresses(self._owner.counters, self.channel_status_id, self.closed)
+        return local_addresses(self.conductor.counters, self.channel_status_id, self.closed)
 
     @property
     def closed(self):
@@ -475,13 +434,13 @@ cdef class BasePublication:
             AeronTimeoutError: nobody came in time.
             PublicationClosedError: it was closed.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else self.conductor.monotonic() + timeout
         while not self.is_connected or (writable and self.available_window <= 0):
             if self._closed:
-                self._raise_final(CLOSED)
-            if deadline is not None and time.monotonic() >= deadline:
+                raise_closed(self)
+            if deadline is not None and self.conductor.monotonic() >= deadline:
                 raise AeronTimeoutError(f"no subscriber of {self!r} within {timeout} s")
-            self._owner.await_work(1_000_000)
+            self.conductor.await_work(1_000_000)
         return self
 
     # -- destinations ----------------------------------------------------------------------------
@@ -498,16 +457,16 @@ cdef class BasePublication:
             PublicationClosedError: the publication is closed.
         """
         self._raise_closed()
-        return Destination.add_to_publication(self, self._owner, str(channel), wait, timeout)
+        return Destination.add_to_publication(self, self.conductor, str(channel), wait, timeout)
 
     def remove_destination(self, channel_or_id, *, timeout=None):
         """Take a destination away, named by its channel or its registration id."""
         self._raise_closed()
-        Destination.remove_from_publication(self, self._owner, channel_or_id, timeout)
+        Destination.remove_from_publication(self, self.conductor, channel_or_id, timeout)
 
     def _raise_closed(self):
         if self._closed:
-            self._raise_final(CLOSED)
+            raise_closed(self)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -518,7 +477,7 @@ cdef class BasePublication:
 
     def close(self):
         """Close; others that have added the same stream are not touched. Idempotent."""
-        self._owner.close_publication(self, False)
+        self.conductor.close_publication(self, False)
 
     def __enter__(self):
         return self
@@ -527,12 +486,12 @@ cdef class BasePublication:
         self.close()
 
     def __del__(self):
-        if self._owner is None or self._closed or self._fork_generation != fork_generation:
+        if self.conductor is None or self._closed or self._fork_generation != fork_generation:
             return
         warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
         if self.appender is not None:
             self.force_close()
-        self._owner.publication_dropped(self.registration_id, self.original_registration_id)
+        self.conductor.publication_dropped(self.registration_id, self.original_registration_id)
 
     def __repr__(self):
         if self.appender is None:
@@ -614,8 +573,8 @@ cdef class ExclusivePublication(BasePublication):
 
     def close(self):
         """Close the publication; idempotent."""
-        self._owner.close_publication(self, self.revoke_on_close)
+        self.conductor.close_publication(self, self.revoke_on_close)
 
     def revoke(self):
         """Close, and cut the subscribers off at once: what they have not read is lost."""
-        self._owner.close_publication(self, True)
+        self.conductor.close_publication(self, True)

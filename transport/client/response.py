@@ -8,7 +8,6 @@ be under way; without it the next message is the answer.
 from __future__ import annotations
 
 import struct
-import time
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -232,9 +231,13 @@ class ResponseClient:
         Raises:
             AeronTimeoutError: it was not there in time.
         """
-        start = time.monotonic()
+        start = self._aeron.conductor.monotonic()
         self.publication.wait_connected(timeout)
-        rest = None if timeout is None else max(0.0, timeout - (time.monotonic() - start))
+        rest = (
+            None
+            if timeout is None
+            else max(0.0, timeout - (self._aeron.conductor.monotonic() - start))
+        )
         self.subscription.wait_connected(rest)
         return self
 
@@ -244,10 +247,10 @@ class ResponseClient:
         Raises:
             BackPressuredError: the server made no room in time.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else self._aeron.conductor.monotonic() + timeout
         wait = Backoff(self._aeron.conductor)
         while (request_id := self.try_request(data)) is None:
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and self._aeron.conductor.monotonic() >= deadline:
                 raise BackPressuredError(f"no room for a request within {timeout} s")
             wait(0)
         return request_id
@@ -285,14 +288,14 @@ class ResponseClient:
             AeronTimeoutError: no response in time.
             ResourceClosedError: the client was closed.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else self._aeron.conductor.monotonic() + timeout
         wanted = self.send_request(data, timeout=timeout)
         wait = Backoff(self._aeron.conductor)
         while not self.subscription.closed:
             response = self.poll_response()
             if response is not None and response[0] == wanted:
                 return response[1]
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and self._aeron.conductor.monotonic() >= deadline:
                 raise AeronTimeoutError(f"no response within {timeout} s")
             wait(0 if response is None else 1)
         raise ResourceClosedError("the response client is closed")

@@ -1,6 +1,5 @@
 """Subscriptions: the reading end of a stream, all its images together (spec client section 10)."""
 
-import time
 import warnings
 
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
@@ -342,7 +341,7 @@ cdef class Subscription:
         """
         wait = Backoff(self.conductor) if idle is None else idle
         seen_image = False
-        last = time.monotonic()
+        last = self.conductor.monotonic()
         while not self._closed:
             # Looked at before the poll: what arrives in between is taken by the next one.
             ended = until_eos and self._is_drained(seen_image)
@@ -350,10 +349,10 @@ cdef class Subscription:
             seen_image = seen_image or bool(self._images) or bool(found)
             if found:
                 yield from found
-                last = time.monotonic()
+                last = self.conductor.monotonic()
             elif ended:
                 return
-            elif timeout is not None and time.monotonic() - last >= timeout:
+            elif timeout is not None and self.conductor.monotonic() - last >= timeout:
                 return
             wait(len(found))
 
@@ -425,10 +424,10 @@ cdef class Subscription:
             AeronTimeoutError: none came in time.
             ResourceClosedError: it was closed.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else self.conductor.monotonic() + timeout
         while not self.is_connected:
             self._raise_closed()
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and self.conductor.monotonic() >= deadline:
                 raise AeronTimeoutError(f"no publisher of {self!r} within {timeout} s")
             self.conductor.await_work(1_000_000)
         return self

@@ -16,11 +16,14 @@ _LONGEST_SLEEP = 1e-3
 class Backoff:
     """Yields first, then sleeps, longer each time; a client without a thread is turned meanwhile.
 
+    With a driver to turn there is nothing to wait for: it turns that, and never sleeps.
+
     Call it with the work that was done: 0 waits, more than 0 starts over.
     """
 
     def __init__(self, conductor: ClientConductor) -> None:
         self._turn = conductor.turn_without_thread
+        self._sleeps = conductor.options.driver_invoker is None
         self._count = 0
         self._sleep = _FIRST_SLEEP
 
@@ -30,6 +33,8 @@ class Backoff:
             self._count, self._sleep = 0, _FIRST_SLEEP
             return
         self._turn()
+        if not self._sleeps:
+            return
         self._count += 1
         if self._count <= _YIELDS:
             time.sleep(0)
