@@ -12,3 +12,4 @@ cdef class MappedFile:
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil
     cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL
     cdef void* _word(self, int64_t offset, int64_t size, bint store) except NULL
+    cdef int _descriptor(self) except -1

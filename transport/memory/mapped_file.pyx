@@ -5,7 +5,8 @@ the MappedFile, and the memory is unmapped only when the last one goes. There is
 
 A store into a mapped page that has no place on disk kills the process (SIGBUS), so a file is either
 allocated whole when it is created, or the owner calls ``allocate`` on each part before anybody may
-write there. For that a sparse file keeps its descriptor. Mappings stay usable in a forked child.
+write there. For that the creator of a sparse file keeps its descriptor; who has only opened a file
+gets one with the first ``allocate_range``. Mappings stay usable in a forked child.
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -133,6 +134,7 @@ cdef class MappedFile:
         cdef MappedFile mapped = cls.__new__(cls)
         mapped.path = path
         mapped.writable = writable
+        mapped._allocated = False
         mapped._map(fd, length)
         return mapped
 
@@ -177,6 +179,8 @@ cdef class MappedFile:
         """
         cdef int64_t begin = offset, count = length
         cdef int result
+        if self._fd < 0 and not self._allocated and self.writable:
+            self._fd = self._descriptor()
         with nogil:
             result = self.allocate(begin, count)
         if result == -ENOSPC:
@@ -187,6 +191,9 @@ cdef class MappedFile:
                 f"cannot allocate {length} bytes at offset {offset}: {_strerror(-result)}",
                 self.path,
             )
+
+    cdef int _descriptor(self) except -1:
+        return os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
 
     def usable_space(self) -> int:
         """Bytes that may still be allocated where the file is."""

@@ -40,6 +40,23 @@ def test_ranges_outside_the_file_are_not_allocated(tmp_path, span):
         mapped.allocate_range(*span)
 
 
+def test_who_has_opened_a_sparse_file_allocates_as_well(tmp_path):
+    path = str(tmp_path / "a")
+    MappedFile.create(path, 1 << 20, preallocate=False)
+    mapped = MappedFile.open(path)
+    mapped.allocate_range(65_536, 65_536)
+    mapped.allocate_range(0, 65_536)
+    assert 131_072 <= allocated_bytes(path) < 1 << 20
+
+
+def test_a_reader_does_not_allocate(tmp_path):
+    path = str(tmp_path / "a")
+    MappedFile.create(path, 4096, preallocate=False)
+    with pytest.raises(OSError, match="cannot allocate 4096 bytes"):
+        MappedFile.open(path, writable=False).allocate_range(0, 4096)
+    assert allocated_bytes(path) == 0
+
+
 def test_a_view_keeps_the_memory_mapped():
     mapped = MappedFile.anonymous(4096)
     view = mapped.view(16, 8)
