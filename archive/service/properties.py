@@ -51,7 +51,9 @@ MARK_FILE_DIR = _declare.text("aeron.archive.mark.file.dir", None, "folder of th
 DIR_DELETE_ON_START = _declare.boolean(
     "aeron.archive.dir.delete.on.start", False, "delete the folder when starting"
 )
-ARCHIVE_ID = _declare.long("aeron.archive.id", -1, "id of the archive, -1 for one from the driver")
+ARCHIVE_ID = _declare.long(
+    "aeron.archive.id", -1, "id of the archive, -1 for one from the driver", keyword="archive_id"
+)
 CONTROL_CHANNEL_ENABLED = _declare.boolean(
     "aeron.archive.control.channel.enabled", True, "listen on the control channel"
 )
