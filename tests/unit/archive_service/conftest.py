@@ -172,8 +172,9 @@ class Rig:
             self.wait(lambda m=message: publication.offer(m) > 0, "room for a message")
         recording_id = max(self.archive._conductor.recordings.sessions)
         self.wait(
-            lambda: self.archive._conductor.recordings.position(recording_id)
-            == publication.position,
+            lambda: (
+                self.archive._conductor.recordings.position(recording_id) == publication.position
+            ),
             "the messages to be recorded",
         )
         return publication

@@ -24,9 +24,7 @@ def test_an_active_session_is_pinged_once_a_second(rig) -> None:
         rig.turn()
         rig.aeron.do_work()
         pings += [
-            m
-            for m in rig.responses.poll_messages(10)
-            if isinstance(ap.decode(m.data), ap.Ping)
+            m for m in rig.responses.poll_messages(10) if isinstance(ap.decode(m.data), ap.Ping)
         ]
     assert 4 <= len(pings) <= 5
 
@@ -48,8 +46,7 @@ def test_a_session_without_a_listener_is_given_up_after_the_connect_timeout(rig)
     # The request stream is refused: whoever else uses it is cut off, as with the reference.
     rig.wait(lambda: not stray.is_connected, "the request stream to be refused")
     assert any(
-        "failed to establish initial connection: state=CONNECTING" in text
-        for text in rig.errors()
+        "failed to establish initial connection: state=CONNECTING" in text for text in rig.errors()
     )
 
 

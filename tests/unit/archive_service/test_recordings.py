@@ -1,0 +1,185 @@
+"""What becomes of recordings when limits, files and disks are in the way."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from aerolog.archive import protocol as ap
+from aerolog.archive.files.catalog_file import CatalogReader
+from aerolog.archive.service import Archive
+from aerolog.transport.errors import ActiveArchiveError, ConfigurationError
+
+CHANNEL = "aeron:ipc?term-length=64k"
+LOCAL = ap.SourceLocation.LOCAL
+ERRORS = 15  # the driver's counter, which the archive shares
+
+
+def stop_position(rig, recording_id: int) -> int:
+    return rig.ask(ap.StopPositionRequest, recording_id=recording_id)
+
+
+def stopped(rig, recording_id: int) -> int:
+    """Stop position of a recording, once it has stopped."""
+    rig.wait(lambda: recording_id not in rig.archive._conductor.recordings.sessions, "the stop")
+    return stop_position(rig, recording_id)
+
+
+def test_starting_is_refused_when_enough_are_active(make_rig) -> None:
+    rig = make_rig(max_concurrent_recordings=1)
+    rig.connect()
+    rig.start(1)
+    rig.publish(1)
+    assert rig.refused(
+        ap.StartRecordingRequest, stream_id=2, source_location=LOCAL, channel=CHANNEL
+    ) == (8, "max concurrent recordings reached 1")
+    assert rig.refused(
+        ap.ExtendRecordingRequest,
+        recording_id=0,
+        stream_id=1,
+        source_location=LOCAL,
+        channel=CHANNEL,
+    ) == (8, "max concurrent recordings reached at 1")
+
+
+def test_starting_is_refused_when_space_is_low(make_rig) -> None:
+    rig = make_rig(low_storage_space_threshold=1 << 30)
+    rig.connect()
+    rig.disk.fill_up(1 << 30)
+    assert rig.refused(
+        ap.StartRecordingRequest, stream_id=2, source_location=LOCAL, channel=CHANNEL
+    ) == (11, f"low storage threshold={1 << 30} <= usableSpace={1 << 30}")
+
+
+def test_udp_is_refused_with_the_drivers_words(rig) -> None:
+    code, text = rig.refused(
+        ap.StartRecordingRequest,
+        stream_id=2,
+        source_location=LOCAL,
+        channel="aeron:udp?endpoint=localhost:9999",
+    )
+    assert code == 0
+    assert text.startswith("ERROR - ")
+    assert "errorCodeValue=" in text
+
+
+def test_a_disk_that_fills_ends_the_recording_and_keeps_what_it_has(rig) -> None:
+    rig.start(1)
+    publication = rig.publish(1, b"x" * 1000)
+    recorded = publication.position
+    rig.disk.fill_up()
+    before = rig.aeron.counters[ERRORS].value
+    rig.wait(lambda: publication.offer(b"y" * 8000) > 0, "room for a message")
+    rig.turn(20)
+    assert stopped(rig, 0) == recorded
+    (error,) = [m for m in rig.poll() if getattr(m, "code", 0) == ap.ControlResponseCode.ERROR]
+    assert (error.relevant_id, error.error_message) == (
+        11,
+        "java.io.IOException - No space left on device",
+    )
+    assert rig.signals() == [("START", 0, 0), ("STOP", 0, recorded)]
+    assert rig.aeron.counters[ERRORS].value == before + 1
+    assert any("No space left" in text for text in rig.errors())
+
+
+def test_a_segment_that_is_there_already_ends_the_recording(rig) -> None:
+    rig.start(1)
+    rig.disk.write_bytes("/archive/0-65536.rec", b"somebody's")
+    publication = rig.publish(1)
+    for _ in range(70):
+        rig.wait(lambda: publication.offer(b"z" * 1000) > 0, "room for a message")
+    stop = stopped(rig, 0)
+    assert stop < 65536
+    (error,) = [m for m in rig.poll() if getattr(m, "code", 0) == ap.ControlResponseCode.ERROR]
+    assert error.relevant_id == 0
+    assert error.error_message.endswith("segment file already exists: /archive/0-65536.rec")
+    assert rig.disk.read_bytes("/archive/0-65536.rec") == b"somebody's"
+
+
+def test_closing_the_archive_gives_active_recordings_their_stop(make_rig) -> None:
+    rig = make_rig()
+    rig.connect()
+    rig.start(1)
+    publication = rig.publish(1, b"one", b"two")
+    position = publication.position
+    rig.archive.close()
+    with CatalogReader.open("/archive", rig.disk) as catalog:
+        descriptor = catalog.descriptor(0)
+    assert descriptor.stop_position == position
+    assert descriptor.stop_timestamp >= descriptor.start_timestamp
+    rig.aeron.do_work()
+    assert rig.signals()[-1] == ("STOP", 0, position)
+
+
+def test_checksums_stand_in_for_session_ids(make_rig) -> None:
+    from aerolog.archive.files.checksum import checksum_for
+
+    rig = make_rig(record_checksum="CRC-32C")
+    rig.connect()
+    rig.start(1)
+    rig.publish(1, b"some bytes")
+    data = rig.disk.read_bytes("/archive/0-0.rec")
+    (stored,) = struct.unpack_from("<i", data, 12)
+    checksum = checksum_for("CRC-32C")
+    assert checksum is not None
+    assert stored == checksum.compute(data[32:64])
+    assert data[32:42] == b"some bytes"
+
+
+@pytest.mark.parametrize(("level", "synced"), [(0, False), (1, True), (2, True)])
+def test_blocks_are_synced_as_configured(make_rig, level: int, synced: bool) -> None:
+    rig = make_rig(file_sync_level=level)
+    rig.connect()
+    rig.start(1)
+    publication = rig.publish(1, b"first")
+    # A block that cannot be synced ends the recording, so a failing sync shows whether one is done.
+    rig.disk.fail_sync(1, errno.EIO)
+    rig.wait(lambda: publication.offer(b"second") > 0, "room for a message")
+    rig.turn(20)
+    assert (0 not in rig.archive._conductor.recordings.sessions) is synced
+
+
+OTHERS = [
+    (ap.TruncateRecordingRequest, {"recording_id": 0, "position": 0}),
+    (ap.PurgeRecordingRequest, {"recording_id": 0}),
+    (ap.DetachSegmentsRequest, {"recording_id": 0, "new_start_position": 0}),
+    (ap.DeleteDetachedSegmentsRequest, {"recording_id": 0}),
+    (ap.PurgeSegmentsRequest, {"recording_id": 0, "new_start_position": 0}),
+    (ap.AttachSegmentsRequest, {"recording_id": 0}),
+    (ap.MigrateSegmentsRequest, {"src_recording_id": 0, "dst_recording_id": 1}),
+    (ap.UpdateChannelRequest, {"recording_id": 0, "channel": "aeron:ipc"}),
+    (ap.StopReplicationRequest, {"replication_id": 0}),
+    (ap.ReplayTokenRequest, {"recording_id": 0}),
+]
+
+
+@pytest.mark.parametrize(("request_class", "fields"), OTHERS)
+def test_requests_of_later_steps_are_answered(rig, request_class, fields) -> None:
+    rig.ask(ap.ArchiveIdRequest)
+    assert rig.refused(request_class, **fields) == (
+        0,
+        f"{request_class.__name__} is not supported by this archive",
+    )
+
+
+def test_a_second_archive_on_the_folder_is_refused(rig) -> None:
+    with pytest.raises(ActiveArchiveError, match="active mark file detected"):
+        Archive("/archive", "/aeron", clock=rig.clock, file_system=rig.disk)
+
+
+def test_a_second_archive_of_the_same_id_is_refused(tmp_path, make_rig) -> None:
+    rig = make_rig(threading_mode="INVOKER")
+    options = {
+        "archive_id": 9,
+        "threading_mode": "INVOKER",
+        "clock": rig.clock,
+        "file_system": rig.disk,
+        "driver_invoker": rig.both.driver.do_work,
+    }
+    with (
+        Archive("/first", "/aeron", **options),
+        pytest.raises(ConfigurationError, match="found existing archive for archiveId=9"),
+    ):
+        Archive("/second", "/aeron", **options)

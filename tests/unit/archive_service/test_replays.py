@@ -1,0 +1,185 @@
+"""What becomes of replays whose files or listeners are not as they should be."""
+
+from __future__ import annotations
+
+import struct
+
+from aerolog.archive import protocol as ap
+
+REPLAYS = 112
+FRAME = 1056
+
+
+def recorded(rig, count: int = 100, **start: object) -> int:
+    """A stopped recording of a thousand bytes a message; its stop position."""
+    rig.start(1)
+    publication = rig.publish(1, *(bytes([i]) * 1000 for i in range(count)))
+    position: int = publication.position
+    publication.close()
+    rig.wait(lambda: not rig.archive._conductor.recordings.sessions, "the end of the recording")
+    return position
+
+
+def replay(rig, *, position: int = 0, length: int = -1, stream_id: int = 50, **fields) -> int:
+    """Ask for a replay; the correlation id."""
+    return rig.post(
+        ap.ReplayRequest,
+        recording_id=0,
+        position=position,
+        length=length,
+        replay_stream_id=stream_id,
+        replay_channel="aeron:ipc",
+        **fields,
+    )
+
+
+def error_of(rig, correlation_id: int) -> ap.ControlResponse:
+    return rig.wait(
+        lambda: [a for a in rig.answers(correlation_id) if a.code == ap.ControlResponseCode.ERROR],
+        "the error",
+    )[0]
+
+
+def test_the_ok_comes_before_the_listener_and_an_error_after_the_timeout(rig) -> None:
+    recorded(rig, 3)
+    correlation_id = replay(rig)
+    answer = rig.answer_to(correlation_id)
+    assert answer.code == ap.ControlResponseCode.OK
+    assert rig.counter(REPLAYS) == 1
+    rig.pass_time(4800)
+    assert len(rig.answers(correlation_id)) == 1
+    error = error_of(rig, correlation_id)
+    assert error.relevant_id == 0
+    assert error.error_message.startswith(
+        "no connection established for replayChannel=aeron:ipc?mtu=1408|term-length=64k|"
+    )
+    assert error.error_message.endswith(
+        f"|linger=5s, replayStreamId=50, recordingId=0,"
+        f" replaySessionId={answer.relevant_id}, segmentFile=0-0.rec"
+    )
+    assert rig.counter(REPLAYS) == 0
+
+
+def test_replays_are_limited(make_rig) -> None:
+    rig = make_rig(max_concurrent_replays=1)
+    rig.connect()
+    recorded(rig, 3)
+    rig.answer_to(replay(rig))
+    error = rig.answer_to(replay(rig))
+    assert (error.relevant_id, error.error_message) == (7, "max concurrent replays reached 1")
+
+
+def test_a_short_io_length_is_refused_below_the_mtu(rig) -> None:
+    recorded(rig, 3)
+    error = rig.answer_to(replay(rig, file_io_max_length=64))
+    assert (error.relevant_id, error.error_message) == (0, "fileIoMaxLength=64 < mtuLength=1408")
+
+
+def test_a_missing_segment_is_waited_for_and_then_told(rig) -> None:
+    recorded(rig, 3)
+    rig.disk.remove("/archive/0-0.rec")
+    correlation_id = replay(rig)
+    rig.pass_time(4500)
+    assert rig.answers(correlation_id) == []
+    error = error_of(rig, correlation_id)
+    assert error.error_message.startswith("recording segment file not created, recordingId=0,")
+
+
+def test_a_missing_later_segment_ends_the_replay_there(rig) -> None:
+    recorded(rig, 100)
+    rig.disk.remove("/archive/0-65536.rec")
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    correlation_id = replay(rig)
+    received = []
+    rig.wait(
+        lambda: received.extend(subscription.poll_messages(100)) or len(received) == 62,
+        "the first segment's messages",
+    )
+    error = error_of(rig, correlation_id)
+    assert error.error_message.startswith("recording segment not found, recordingId=0,")
+
+
+def test_zeros_in_a_recording_end_the_replay_with_their_position(rig) -> None:
+    recorded(rig, 10)
+    data = bytearray(rig.disk.read_bytes("/archive/0-0.rec"))
+    data[5 * FRAME : 5 * FRAME + 4] = bytes(4)
+    rig.disk.write_bytes("/archive/0-0.rec", bytes(data))
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    error = error_of(rig, replay(rig))
+    assert (
+        f"unexpected end of recording at position={5 * FRAME} (segmentFilePosition=0,"
+        f" segmentOffset=0, termOffset=0, frameOffset={5 * FRAME})"
+    ) in error.error_message
+    subscription.close()
+
+
+def test_a_hostile_frame_length_ends_the_replay(rig) -> None:
+    recorded(rig, 10)
+    for length in (0x7FFFFFFF, -5, 31, 70_000):
+        data = bytearray(rig.disk.read_bytes("/archive/0-0.rec"))
+        struct.pack_into("<i", data, 2 * FRAME, length)
+        rig.disk.write_bytes("/archive/0-0.rec", bytes(data))
+        subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+        assert "unexpected end of recording" in error_of(rig, replay(rig)).error_message
+        subscription.close()
+        rig.wait(lambda: rig.counter(REPLAYS) == 0, "the replay's end")
+
+
+def test_a_checksum_that_does_not_match_is_told(make_rig) -> None:
+    rig = make_rig(record_checksum="CRC-32", replay_checksum="CRC-32")
+    rig.connect()
+    recorded(rig, 10)
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    replay(rig)
+    received = []
+    rig.wait(
+        lambda: received.extend(subscription.poll_messages(100)) or len(received) == 10,
+        "the sound recording",
+    )
+    session_ids = {m.session_id for m in received}
+    assert len(session_ids) == 1
+    data = bytearray(rig.disk.read_bytes("/archive/0-0.rec"))
+    data[3 * FRAME + 40] ^= 1
+    rig.disk.write_bytes("/archive/0-0.rec", bytes(data))
+    text = error_of(rig, replay(rig)).error_message
+    assert text.startswith(f"CRC checksum mismatch at position={3 * FRAME} (segmentFilePosition=0")
+    assert "recorded checksum=" in text
+    assert ", computed checksum=" in text
+
+
+def test_an_empty_recording_to_its_stop_is_an_error_and_a_replay(rig) -> None:
+    recorded(rig, 0)
+    correlation_id = replay(rig, position=-1, length=-2)
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    answers = rig.wait(
+        lambda: (a := rig.answers(correlation_id)) and len(a) == 2 and a, "both answers"
+    )
+    assert (answers[0].relevant_id, answers[0].error_message) == (
+        15,
+        "When replaying and stopping the replay length must be non-zero, recordingId=0",
+    )
+    assert answers[1].code == ap.ControlResponseCode.OK
+    rig.wait(lambda: rig.counter(REPLAYS) == 0, "the replay's end")
+    subscription.close()
+
+
+def test_a_listener_that_leaves_ends_the_replay(rig) -> None:
+    recorded(rig, 100)
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    rig.answer_to(replay(rig))
+    rig.wait(lambda: subscription.is_connected, "the replay")
+    subscription.close()
+    rig.wait(lambda: rig.counter(REPLAYS) == 0, "the replay's end")
+
+
+def test_every_byte_is_replayed_through_small_reads(rig) -> None:
+    recorded(rig, 200)
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    replay(rig, file_io_max_length=4096)
+    received = []
+    rig.wait(
+        lambda: received.extend(subscription.poll_messages(100)) or len(received) == 200,
+        "all messages",
+    )
+    assert [m.data for m in received] == [bytes([i]) * 1000 for i in range(200)]
+    subscription.close()
