@@ -5,14 +5,23 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or a missing extra, 130 interrupted,
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.exits import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+
+#: Command -> module and function that runs the service.
+_SERVICES: Final = {
+    "driver": ("aerolog.transport.driver", "main"),
+    "archiving-driver": ("aerolog.archive.service", "main_archiving_driver"),
+    "archive": ("aerolog.archive.service", "main_archive"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,10 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             "python -m aerolog.archive.service.\n"
         )
         return EXIT_USAGE
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        from aerolog.tools.running import run
-
-        code = run(list(sys.argv[1:] if argv is None else argv))
+        code = _run_service(arguments) if _is_plain_service(arguments) else _run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         # While modules were being loaded, or twice.
@@ -44,6 +52,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_stdout()
         return 0
     return code
+
+
+def _is_plain_service(arguments: list[str]) -> bool:
+    """Whether a service is asked for with properties and files alone.
+
+    It then starts without the command line's machinery: that takes longer to load than a driver
+    takes to be ready.
+    """
+    return (
+        bool(arguments)
+        and arguments[0] in _SERVICES
+        and all(
+            argument.startswith("-D") or not argument.startswith("-") for argument in arguments[1:]
+        )
+    )
+
+
+def _run_service(arguments: list[str]) -> int:
+    module, function = _SERVICES[arguments[0]]
+    run: Callable[[Sequence[str]], int] = getattr(importlib.import_module(module), function)
+    return run(arguments[1:])
+
+
+def _run(arguments: list[str]) -> int:
+    from aerolog.tools.running import run
+
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+"""The read-only forms on the folder that the reference's archive wrote."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from aerolog.tools.main import main
+
+SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+FOLDER = SHARED / "golden" / "java-archive-1"
+
+pytestmark = pytest.mark.skipif(
+    not FOLDER.exists(), reason=f"no archive folder at {FOLDER}; set AEROLOG_SHARED"
+)
+
+
+def recordings() -> list[dict[str, Any]]:
+    return json.loads((FOLDER / "manifest.json").read_text())["recordings"]
+
+
+VALID = [one for one in recordings() if one["state"] == "VALID"] if FOLDER.exists() else []
+each_recording = pytest.mark.parametrize("one", VALID, ids=lambda one: str(one["recordingId"]))
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main([*map(str, arguments), "--archive-dir", str(FOLDER)]) == 0
+    return capfd.readouterr().out
+
+
+def test_the_valid_recordings_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(run(capfd, "recordings", "list", "--json"))
+
+    assert [row["recording_id"] for row in rows] == [one["recordingId"] for one in VALID]
+    assert [row["position"] for row in rows] == [one["content"]["endPosition"] for one in VALID]
+    assert not any(row["active"] for row in rows)
+
+
+@each_recording
+def test_a_recording_is_described_as_its_descriptor_says(
+    one: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    row = json.loads(run(capfd, "recordings", "describe", one["recordingId"], "--json"))
+
+    descriptor = one["descriptor"]
+    assert row["original_channel"] == descriptor["originalChannel"]
+    assert row["stripped_channel"] == descriptor["strippedChannel"]
+    assert row["source_identity"] == descriptor["sourceIdentity"]
+    for name, key in (
+        ("session_id", "sessionId"),
+        ("stream_id", "streamId"),
+        ("start_timestamp", "startTimestamp"),
+        ("start_position", "startPosition"),
+        ("initial_term_id", "initialTermId"),
+        ("segment_file_length", "segmentFileLength"),
+        ("term_buffer_length", "termBufferLength"),
+        ("mtu_length", "mtuLength"),
+    ):
+        assert row[name] == descriptor[key]
+    unfinished = descriptor["stopPosition"] == -1
+    assert (row["stop_position"] is None) is unfinished
+    assert (row["stop_timestamp"] is None) is unfinished
+
+
+@each_recording
+def test_a_raw_replay_is_every_payload_byte(
+    one: dict[str, Any], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = ["replay", str(one["recordingId"]), "--format", "raw"]
+
+    assert main([*arguments, "--archive-dir", str(FOLDER)]) == 0
+
+    payloads = capfdbinary.readouterr().out
+    assert hashlib.sha256(payloads).hexdigest() == one["content"]["sha256"]
+
+
+@each_recording
+def test_a_replay_gives_every_whole_message(
+    one: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = run(capfd, "replay", one["recordingId"], "--json").splitlines()
+
+    content = one["content"]
+    assert len(rows) == content["messages"]
+    if rows:
+        last = json.loads(rows[-1])
+        assert last["position"] <= content["endPosition"]
+        assert last["session_id"] == one["descriptor"]["sessionId"]
+
+
+def test_an_export_has_as_many_rows_and_bytes_as_there_are_messages(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ids = [one["recordingId"] for one in VALID]
+
+    results = json.loads(run(capfd, "export", *ids, "--to", tmp_path, "--json"))
+
+    for one, result in zip(VALID, results, strict=True):
+        content = one["content"]
+        assert (result["rows"], result["payload_bytes"]) == (
+            content["messages"],
+            content["payloadBytes"],
+        )
+        assert parquet.read_table(result["path"]).num_rows == content["messages"]
+
+
+def test_reading_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    def state() -> dict[str, tuple[int, str]]:
+        return {
+            path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+            for path in FOLDER.iterdir()
+        }
+
+    before = state()
+    run(capfd, "recordings", "list")
+    for one in VALID:
+        run(capfd, "replay", one["recordingId"], "--format", "hex")
+
+    assert state() == before
