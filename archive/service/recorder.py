@@ -118,7 +118,9 @@ class Recorder(RecorderAgent):
         """The segment of the join position, which an extended recording has already."""
         path = self._path(writer, writer.segment_base)
         file = self._files.open_data_file(path, writable=True, create=True)
-        return self._made_whole(file, writer)
+        # A frame that recovery left out may stand behind the position: after another crash its
+        # bytes would be taken for frames.
+        return self._made_whole(file, writer, keep=writer.segment_offset)
 
     def _create(self, writer: RecordingWriter) -> DataFile:
         path = self._path(writer, writer.segment_base + writer.segment_length)
@@ -128,8 +130,9 @@ class Recorder(RecorderAgent):
             raise SegmentExistsError(f"segment file already exists: {path}") from error
         return self._made_whole(file, writer)
 
-    def _made_whole(self, file: DataFile, writer: RecordingWriter) -> DataFile:
+    def _made_whole(self, file: DataFile, writer: RecordingWriter, *, keep: int = 0) -> DataFile:
         try:
+            file.set_length(keep)
             file.set_length(writer.segment_length)
             if self._sync_folder:
                 self._files.sync_dir(self._folder)

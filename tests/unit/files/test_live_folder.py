@@ -17,6 +17,7 @@ from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.catalog import export_recordings
+from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import ActiveArchiveError
@@ -123,3 +124,37 @@ def test_the_folder_of_a_live_archive_cannot_be_claimed(
 def test_after_its_end_the_mark_file_says_so(service: ArchivingMediaDriver, tmp_path: Path) -> None:
     service.close()
     assert not MarkFile.open(tmp_path / "archive").is_active()
+
+
+def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_extension(
+    aeron_dir: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    builder = RecordingBuilder(stream_id=STREAM_ID)
+    for _ in range(4):
+        builder.add(b"\x11" * 1000)
+    builder.write(folder, stopped=False)
+    segment = folder / "0-0.rec"
+    content = bytearray(segment.read_bytes())
+    content[4096:4224] = bytes(128)  # the second page of the last frame, which begins at 3168
+    segment.write_bytes(content)
+    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
+    with (
+        ArchivingMediaDriver(aeron_dir, folder, properties=properties) as service,
+        Aeron(service.aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+    ):
+        assert archive.stop_position(0) == 3168
+        assert segment.read_bytes() == content
+        errors = [seen.text for seen in MarkFile.open(folder).errors()]
+        assert any("0-0.rec" in text and "3168" in text for text in errors), errors
+        channel = "aeron:ipc?term-length=64k|mtu=1408|init-term-id=7|term-id=7|term-offset=3168"
+        archive.extend_recording(0, channel, STREAM_ID)
+        with aeron.add_exclusive_publication(channel, STREAM_ID) as publication:
+            publication.wait_connected(10, writable=True)
+            publication.send(b"more", timeout=10)
+            until(lambda: archive.recording_position(0) == 3168 + 64)
+        until(lambda: archive.stop_position(0) == 3168 + 64)
+        assert [bytes(m.data) for m in archive.read(0)] == [b"\x11" * 1000] * 3 + [b"more"]
+    assert not any(segment.read_bytes()[3168 + 64 :])
