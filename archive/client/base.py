@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client.connecting import ArchiveConnection
@@ -134,10 +135,23 @@ class ArchiveClientBase:
         return self._recorded_channel(publication)
 
     def _release(self) -> None:
+        if self.aeron.conductor.forked:  # the session is the parent's
+            return
         if self._session is not None:
             self._session.close()
         if self._owns_aeron:
             self.aeron.close()
+
+    def __del__(self) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None and not session.closed and not self.aeron.conductor.forked:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+            self._release()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled: connect anew in the other process"
+        )
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "disconnected" if self.is_disconnected else "connected"

@@ -1,5 +1,7 @@
 """Our archive client in other set-ups: archives beside a driver, own clients, lost archives."""
 
+import gc
+import pickle
 import threading
 import time
 
@@ -180,6 +182,20 @@ def test_a_replay_comes_over_a_response_channel(java_archive, our_archive_client
     ) as subscription:
         got = [m.data for m in subscription.messages(timeout=10.0, until_eos=True)]
     assert got == [payload(i) for i in range(100)]
+
+
+def test_an_unclosed_client_warns_and_is_closed(any_archive, our_client):
+    archive = AeronArchive(our_client(any_archive.aeron_dir))
+    publication = archive._session.stream.publication
+    with pytest.warns(ResourceWarning, match="unclosed <AeronArchive"):
+        del archive
+        gc.collect()
+    assert publication.closed
+
+
+def test_a_client_is_not_pickled(any_archive, our_archive_client):
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(our_archive_client(any_archive.aeron_dir))
 
 
 def test_connecting_with_a_closed_client_is_refused(any_archive):
