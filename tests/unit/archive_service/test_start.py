@@ -1,0 +1,236 @@
+"""Starting on folders: our own, the reference's, and those that a crash or a vandal left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from hashlib import sha256
+from json import loads
+from pathlib import Path
+
+import pytest
+
+from aerolog.archive.client import AeronArchive
+from aerolog.archive.service import Archive, ArchivingMediaDriver
+from aerolog.archive.service.properties import ArchiveConfig
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.transport.client import Aeron
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.errors import (
+    AerologError,
+    ConfigurationError,
+    DriverTimeoutError,
+    FileFormatError,
+)
+
+SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+GOLDEN = SHARED / "golden" / "java-archive-1"
+
+
+class Real:
+    """Driver, archive and client with threads of their own, on the real disk."""
+
+    def __init__(self, archive_dir: Path, aeron_dir: Path, **options: object) -> None:
+        self.both = ArchivingMediaDriver(
+            str(aeron_dir),
+            str(archive_dir),
+            driver_options={
+                "threading_mode": "SHARED",
+                "dir_delete_on_shutdown": True,
+                "ipc_term_buffer_length": "64k",
+                "term_buffer_sparse_file": True,
+            },
+            archive_options={"segment_file_length": "64k", **options},
+        )
+        try:
+            self.aeron = Aeron(str(aeron_dir))
+            self.archive = AeronArchive(self.aeron)
+        except BaseException:
+            self.both.close()
+            raise
+
+    def __enter__(self) -> Real:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.archive.close()
+        self.aeron.close()
+        self.both.close()
+
+
+@pytest.fixture
+def aeron_dir(tmp_path: Path):
+    path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-start")
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason=f"no golden folder at {GOLDEN}")
+def test_the_references_folder_is_recovered_listed_and_replayed(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    folder = tmp_path / "archive"
+    shutil.copytree(GOLDEN, folder, copy_function=shutil.copyfile)
+    folder.chmod(0o755)
+    manifest = loads((GOLDEN / "manifest.json").read_text())
+    with Real(folder, aeron_dir) as real:
+        listed = {d.recording_id: d for d in real.archive.recordings()}
+        expected = [r for r in manifest["recordings"] if r["state"] == "VALID"]
+        assert sorted(listed) == [r["recordingId"] for r in expected]
+        for recording in expected:
+            stop = recording.get("afterRestart", recording["descriptor"])["stopPosition"]
+            descriptor = listed[recording["recordingId"]]
+            assert descriptor.stop_position == stop
+            content = recording["content"]
+            if content["messages"] == 0:
+                continue
+            digest = sha256()
+            messages = 0
+            for message in real.archive.read(recording["recordingId"]):
+                digest.update(message.data)
+                messages += 1
+            assert (messages, digest.hexdigest()) == (content["messages"], content["sha256"])
+
+
+def torn(folder: Path) -> tuple[int, int]:
+    """A recording whose last frame straddles a page and is zeros behind it: sound end, torn end."""
+    builder = RecordingBuilder()
+    while builder.position < 3500:
+        builder.add(b"m" * 100)
+    sound = builder.position
+    builder.add(b"t" * 1300)
+    page = 4096
+    builder.data[page : builder.position] = bytes(builder.position - page)
+    builder.write(folder, stopped=False)
+    return sound, builder.position
+
+
+def test_a_torn_tail_ends_the_recording_before_it_logged_and_counted(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    sound, position = torn(tmp_path)
+    before = (tmp_path / "0-0.rec").read_bytes()
+    with Real(tmp_path, aeron_dir) as real:
+        assert real.archive.stop_position(0) == sound < position
+        assert (tmp_path / "0-0.rec").read_bytes() == before
+        errors = [e.text for e in real.both.archive._mark_file.errors()]
+        assert any("potentially incomplete last fragment" in text for text in errors)
+        assert real.aeron.counters[15].value == 1
+
+
+def test_a_padding_tail_is_accepted_without_a_word(tmp_path: Path, aeron_dir: Path) -> None:
+    builder = RecordingBuilder()
+    builder.add(b"m" * 100)
+    position = builder.pad()
+    builder.write(tmp_path, stopped=False)
+    with Real(tmp_path, aeron_dir) as real:
+        assert real.archive.stop_position(0) == position
+        assert real.aeron.counters[15].value == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("archive.catalog", "garbage"),
+        ("archive.catalog", "truncated"),
+        ("archive.catalog", "other-version"),
+        ("archive-mark.dat", "garbage"),
+        # A mark file that is too short is made longer: it holds nothing that is worth a refusal.
+        ("archive-mark.dat", "other-version"),
+    ],
+)
+def test_damaged_files_refuse_the_start_with_a_typed_error(
+    tmp_path: Path, aeron_dir: Path, name: str, damage: str
+) -> None:
+    RecordingBuilder().write(tmp_path)
+    with Real(tmp_path, aeron_dir):
+        pass
+    path = tmp_path / name
+    data = path.read_bytes()
+    if damage == "garbage":
+        path.write_bytes(bytes((i * 37 + 11) & 0xFF for i in range(4096)))
+    elif damage == "truncated":
+        path.write_bytes(data[:20])
+    else:
+        at = 0 if name == "archive.catalog" else 8
+        path.write_bytes(data[:at] + b"\0\0\2\0" + data[at + 4 :])
+    with pytest.raises(AerologError) as refused, Real(tmp_path, aeron_dir):
+        pass
+    assert isinstance(refused.value, FileFormatError)
+    assert name in str(refused.value)
+    path.write_bytes(data)
+    with Real(tmp_path, aeron_dir) as real:
+        assert real.archive.list_recording(0) is not None
+
+
+@pytest.mark.parametrize("mode", ["DEDICATED", "SHARED"])
+def test_recording_and_replaying_with_threads(tmp_path: Path, aeron_dir: Path, mode: str) -> None:
+    with Real(tmp_path, aeron_dir, threading_mode=mode) as real:
+        publication = real.archive.add_recorded_exclusive_publication("aeron:ipc", 5)
+        for index in range(500):
+            publication.send(index.to_bytes(4, "little") * 100, timeout=10)
+        recording_id = real.archive.find_last_matching_recording(
+            0, "aeron:ipc", 5, publication.session_id
+        )
+        assert recording_id is not None
+        counter = real.archive.recording_position_counter(recording_id)
+        assert counter is not None
+        counter.wait(publication.position, timeout=10)
+        end = publication.position
+        real.archive.stop_recording_of(publication)
+        messages = [m.data for m in real.archive.read(recording_id)]
+        assert messages == [index.to_bytes(4, "little") * 100 for index in range(500)]
+        deadline = real.both.archive._clock.now_ns() + 10_000_000_000
+        while real.archive.stop_position(recording_id) is None:
+            assert real.both.archive._clock.now_ns() < deadline
+        assert real.archive.stop_position(recording_id) == end
+
+
+def test_no_driver_is_told(tmp_path: Path) -> None:
+    properties = Properties.from_environment({})
+    properties.define("aeron.driver.timeout=50")
+    with pytest.raises(DriverTimeoutError):
+        Archive(tmp_path / "archive", tmp_path / "nothing", properties=properties)
+
+
+WRONG = [
+    ({"file_io_max_length": "100k"}, "invalid fileIoMaxLength=102400"),
+    ({"segment_file_length": "100k"}, "segment file length not a power of 2: 102400"),
+    ({"segment_file_length": "32k"}, "segment file length not in valid range: 32768"),
+    ({"file_sync_level": 1, "catalog_file_sync_level": 0}, "catalogFileSyncLevel 0 < "),
+    ({"control_channel": "aeron:ipc"}, "controlChannel must be UDP media: uri=aeron:ipc"),
+    ({"control_channel_enabled": True}, "controlChannel must be set"),
+    ({"local_control_channel": "aeron:udp"}, "local control channel must be IPC media"),
+    ({"recording_events_enabled": True}, "recordingEventsChannel must be set"),
+    ({"record_checksum": "MD5"}, "failed to create Checksum instance for class: MD5"),
+    ({"threading_mode": "shared"}, "is not built in"),
+    ({"authenticator_supplier": "com.example.Mine"}, "is not built in"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG, ids=lambda value: str(value)[:40])
+def test_settings_that_cannot_be_are_refused(options: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigurationError, match=text.replace("(", r"\(")):
+        ArchiveConfig(Properties.from_environment({}), options)
+
+
+def test_a_network_control_channel_is_refused_as_the_driver_refuses_it(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    with pytest.raises(AerologError) as refused:
+        Real(tmp_path, aeron_dir, control_channel="aeron:udp?endpoint=localhost:0").__enter__()
+    assert "UDP" in str(refused.value) or "udp" in str(refused.value)
+
+
+def test_the_checked_properties_have_the_references_names() -> None:
+    config = ArchiveConfig(
+        Properties.from_command_line(
+            ["-Daeron.archive.dir=/x", "-Daeron.archive.segment.file.length=1m"],
+            {"AERON_ARCHIVE_FILE_IO_MAX_LENGTH": "128k"},
+        )
+    )
+    from aerolog.archive.service import properties as p
+
+    assert config.archive_dir == "/x"
+    assert config[p.SEGMENT_LENGTH] == 1 << 20
+    assert config[p.FILE_IO_LENGTH] == 1 << 17
