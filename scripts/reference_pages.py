@@ -1,0 +1,167 @@
+"""Writes the generated parts of docs/reference from the code that they describe.
+
+Usage: python scripts/reference_pages.py [--check]
+
+A part stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``. With ``--check`` nothing is
+written and the exit code says whether anything would be.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aerolog.archive.service import properties as archive_properties
+from aerolog.tools.app import COMMANDS, application
+from aerolog.transport.config.settings import format_value
+from aerolog.transport.driver import properties as driver_properties
+from aerolog.transport.uri import PARAMETERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+_PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    heading = list(heading)
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def property_table(properties: Iterable[Any]) -> str:
+    """Name, environment, default and meaning of properties; keyword where it is not the name's."""
+    return table(
+        ("Property", "Environment", "Keyword", "Default", "Form", "Meaning"),
+        (
+            (
+                f"`{prop.name}`",
+                f"`{prop.env}`",
+                f"`{prop.keyword}`",
+                _default(prop),
+                prop.kind.value,
+                prop.meaning,
+            )
+            for prop in properties
+        ),
+    )
+
+
+def _default(prop: Any) -> str:
+    text = format_value(prop, prop.default)
+    return f"`{text}`" if text else "none"
+
+
+def choices(properties: Iterable[Any]) -> str:
+    """The accepted names of properties that take one."""
+    return table(
+        ("Property", "Accepted"),
+        (
+            (f"`{prop.name}`", ", ".join(f"`{name}`" for name in prop.choices))
+            for prop in properties
+            if prop.choices is not None
+        ),
+    )
+
+
+def uri_parameters() -> str:
+    """The parameters of a channel."""
+    return table(
+        ("Key", "Keyword", "Form", "Meaning"),
+        (
+            (
+                f"`{p.key}`",
+                ", ".join(f"`{name}`" for name in (p.key.replace("-", "_"), *p.aliases)),
+                p.kind.value,
+                p.meaning,
+            )
+            for p in PARAMETERS
+        ),
+    )
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    root = application()
+    context = root.make_context("aerolog", [], resilient_parsing=True)
+    return "\n".join(
+        section
+        for name in COMMANDS
+        for section in _command(root.get_command(context, name), ("aerolog", name))
+    )
+
+
+def _command(command: Any, path: tuple[str, ...]) -> Iterator[str]:
+    inner = getattr(command, "commands", None)
+    heading = "#" * len(path)
+    if inner:
+        yield f"{heading} `{' '.join(path)}`\n\n{command.help}\n"
+        for name, one in inner.items():
+            yield from _command(one, (*path, name))
+        return
+    usage = " ".join((*path, *_usage(command.params)))
+    text = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help.strip())
+    yield f"{heading} `{' '.join(path)}`\n\n```\n{usage}\n```\n\n{text}\n"
+    rows = [_option(param) for param in command.params if param.param_type_name == "option"]
+    yield table(("Option", "Default", "Meaning"), rows)
+
+
+def _usage(params: Iterable[Any]) -> Iterator[str]:
+    arguments = [param for param in params if param.param_type_name == "argument"]
+    required = [p for p in params if p.param_type_name == "option" and p.required]
+    yield from (str(argument.metavar) for argument in arguments)
+    yield from (f"{option.opts[0]} {option.metavar}" for option in required)
+    yield "[OPTIONS]"
+
+
+def _option(param: Any) -> tuple[str, str, str]:
+    name = f"`{param.opts[0]}{' ' + param.metavar if param.metavar else ''}`"
+    default = param.default
+    shown = "" if default is None or default is False else f"`{getattr(default, 'value', default)}`"
+    if param.required:
+        shown = "required"
+    meaning = param.help or ""
+    if param.envvar:
+        meaning += f" Environment: `{param.envvar}`."
+    return name, shown, meaning
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "driver-properties": lambda: property_table(driver_properties.PROPERTIES),
+    "driver-choices": lambda: choices(driver_properties.PROPERTIES),
+    "archive-properties": lambda: property_table(archive_properties.PROPERTIES),
+    "archive-choices": lambda: choices(archive_properties.PROPERTIES),
+    "uri-parameters": uri_parameters,
+    "commands": commands,
+}
+
+
+def generated(page: str) -> str:
+    """A page with its generated parts as the code has them now."""
+    return _PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]]()}\n{part[3]}", page)
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the pages, or with ``--check`` tells whether they are as written."""
+    stale = [
+        path
+        for path in sorted(REFERENCE.glob("*.md"))
+        if generated(path.read_text()) != path.read_text()
+    ]
+    for path in stale:
+        if "--check" not in arguments:
+            path.write_text(generated(path.read_text()))
+        print(f"{'stale' if '--check' in arguments else 'written'}: {path.name}")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
