@@ -7,16 +7,24 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.building import CHECKOUT
 from benchmarks.result import PeerUnavailableError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PEER_NAME = "Aeron 1.51.0 (Java) {}"
+WARM_UP_INTERVALS = 3
 _OPENED = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"
 _RATE = re.compile(r"^Duration (\d+)ms - ([\d,]+) messages", re.MULTILINE)
 _PERCENTILE = re.compile(r"^\s*([\d.]+)\s+([01]\.\d+)\s+\d+", re.MULTILINE)
-WARM_UP_INTERVALS = 3
+_BANDWIDTH = re.compile(r"@ ([\d.]+) MB/s")
+_PATIENCE_S = 120.0
 
 
 def _jar() -> tuple[str, Path]:
@@ -33,36 +41,41 @@ def _jar() -> tuple[str, Path]:
         sys.path.pop(0)
 
 
-def run_sample(main_class: str, properties: dict[str, str], *, seconds: float | None = None) -> str:
-    """What a sample prints, until it ends or for so many seconds.
+def _memory_folder() -> str | None:
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
-    Raises:
-        PeerUnavailableError: no Java, no jar, or the sample failed.
+
+@contextmanager
+def _sample(
+    main_class: str, properties: dict[str, str], seconds: float
+) -> Iterator[subprocess.Popen[str]]:
+    """A running sample, which is killed at the end or after so many seconds.
+
+    Its driver lives in shared memory and its archive in the folder for temporary files, as ours.
     """
     java, jar = _jar()
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=_memory_folder()) as folder:
-        defines = {"aeron.dir": f"{folder}/aeron", "aeron.archive.dir": f"{folder}/archive"}
-        command = [java, _OPENED]
-        command += [f"-D{name}={value}" for name, value in {**defines, **properties}.items()]
-        command += ["-cp", str(jar), main_class]
+    with (
+        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=_memory_folder()) as memory,
+        tempfile.TemporaryDirectory(prefix="aerolog-bench-") as disk,
+    ):
+        places = {"aeron.dir": f"{memory}/aeron", "java.io.tmpdir": disk}
+        defines = [f"-D{name}={value}" for name, value in {**places, **properties}.items()]
         process = subprocess.Popen(
-            command,
-            cwd=folder,
+            [java, _OPENED, *defines, "-cp", str(jar), main_class],
+            cwd=disk,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+        killer = threading.Timer(seconds, process.kill)
+        killer.start()
         try:
-            out, _ = process.communicate("n\n", timeout=seconds or 300)
-        except subprocess.TimeoutExpired:
+            yield process
+        finally:
+            killer.cancel()
             process.kill()
-            out, _ = process.communicate()
-    return out
-
-
-def _memory_folder() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+            process.communicate()
 
 
 def throughput(main_class: str, properties: dict[str, str], seconds: float) -> float:
@@ -71,7 +84,8 @@ def throughput(main_class: str, properties: dict[str, str], seconds: float) -> f
     Raises:
         PeerUnavailableError: it cannot be run, or did not report long enough.
     """
-    out = run_sample(main_class, properties, seconds=seconds)
+    with _sample(main_class, properties, seconds) as process:
+        out = process.stdout.read() if process.stdout else ""
     rates = [
         int(count.replace(",", "")) * 1000 / int(milliseconds)
         for milliseconds, count in _RATE.findall(out)
@@ -89,7 +103,8 @@ def percentiles(
     Raises:
         PeerUnavailableError: it cannot be run, or printed no histogram.
     """
-    out = run_sample(main_class, properties)
+    with _sample(main_class, properties, _PATIENCE_S) as process:
+        out, _ = process.communicate("n\n")
     found = [(float(share) * 100, float(value)) for value, share in _PERCENTILE.findall(out)]
     if not found:
         raise PeerUnavailableError(f"{main_class} printed no histogram: {out[-500:]}")
@@ -97,3 +112,26 @@ def percentiles(
         percentile: next((value for share, value in found if share >= percentile), found[-1][1])
         for percentile in wanted
     }
+
+
+def bandwidths(main_class: str, properties: dict[str, str], rounds: int) -> list[float]:
+    """MB/s of each round of a sample that asks whether to go on.
+
+    Raises:
+        PeerUnavailableError: it cannot be run, or ended early.
+    """
+    found: list[float] = []
+    said: list[str] = []
+    with _sample(main_class, properties, _PATIENCE_S) as process:
+        for line in process.stdout or ():
+            said.append(line)
+            found += map(float, _BANDWIDTH.findall(line))
+            if len(found) >= rounds:
+                break
+            if "@" in line and process.stdin:
+                # One answer at a time: the sample drops what it has read ahead.
+                process.stdin.write("y\n")
+                process.stdin.flush()
+    if len(found) < rounds:
+        raise PeerUnavailableError(f"{main_class} ended early: {''.join(said)[-500:]}")
+    return found

@@ -97,15 +97,16 @@ cdef class Publisher(Loop):
     def __dealloc__(self) -> None:
         free(self._message)
 
-    def run(self) -> None:
-        """Until stop is called, or the publication ends."""
+    def run(self, limit: int = INT64_MAX) -> None:
+        """Until stop is called, the publication ends, or so many messages are sent."""
         cdef int64_t number = 0
+        cdef int64_t most = limit
         cdef int64_t refused = 0
         cdef int64_t result
         cdef Appender appender = self._appender
         cdef IdleStrategy idle = self._idle_strategy
         with nogil:
-            while load_acquire_i32(&self._stop) == 0:
+            while load_acquire_i32(&self._stop) == 0 and number < most:
                 put_i64(self._message, number)
                 result = appender.append(self._message, self._length, NULL)
                 if result >= 0:

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks import ipc_processes, ipc_threads
+from benchmarks import archive, ipc_processes, ipc_threads
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "ipc-32-offer": ipc_processes.ipc_offer,
     "ipc-32-batch": ipc_processes.ipc_batch,
     "ipc-rtt": ipc_threads.ipc_rtt,
+    "record-1024": archive.record,
+    "replay-1024": archive.replay,
 }
 
 
