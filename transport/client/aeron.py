@@ -40,7 +40,7 @@ class Aeron:
     there is no thread: call ``do_work`` at least once a second.
 
     Args:
-        aeron_dir: the driver's directory; ``AERON_DIR``, or the default of this user, when None.
+        dir: the driver's directory; ``AERON_DIR``, or the default of this user, when None.
         driver_timeout: seconds (or a timedelta, or text as ``"10s"``) to wait for a driver and for
             its answers, and the age at which its heartbeat means that it is gone.
         name: shown beside this client's heartbeat; at most 100 characters.
@@ -60,7 +60,7 @@ class Aeron:
 
     def __init__(
         self,
-        aeron_dir: str | os.PathLike[str] | None = None,
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
         *,
         driver_timeout: float | timedelta | str | None = None,
         name: str | None = None,
@@ -69,7 +69,7 @@ class Aeron:
     ) -> None:
         self._conductor: ClientConductor | None = None
         self.options = ClientOptions.of(
-            None if aeron_dir is None else os.fspath(aeron_dir),
+            None if dir is None else os.fspath(dir),
             driver_timeout=driver_timeout,
             name=name,
             on_error=on_error,
@@ -86,9 +86,13 @@ class Aeron:
         _open_clients.add(self)
 
     @classmethod
-    def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, **options: Any) -> Self:
+    def connect(
+        cls,
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
+        **options: Any,
+    ) -> Self:
         """The same as calling the class."""
-        return cls(aeron_dir, **options)
+        return cls(dir, **options)
 
     @property
     def conductor(self) -> ClientConductor:

@@ -258,9 +258,13 @@ class AsyncAeron:
         self.aeron = aeron
 
     @classmethod
-    async def connect(cls, aeron_dir: str | os.PathLike[str] | None = None, **options: Any) -> Self:
+    async def connect(
+        cls,
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
+        **options: Any,
+    ) -> Self:
         """Connect; arguments and errors as of ``Aeron``."""
-        return cls(await asyncio.to_thread(Aeron, aeron_dir, **options))
+        return cls(await asyncio.to_thread(Aeron, dir, **options))
 
     async def _done(self, future: RegistrationFuture[Any], timeout: float | None) -> Any:
         limit = self.aeron.options.driver_timeout if timeout is None else timeout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -147,15 +148,16 @@ class CountersReader(Counters):
     """The counters of a driver, alive or not, without being its client.
 
     Args:
-        aeron_dir: the driver's directory; the default one of this user when None.
+        dir: the driver's directory; the default one of this user when None.
 
     Raises:
         FileNotFoundError: there is no driver directory.
         FileFormatError: its cnc.dat is damaged or of another version.
     """
 
-    def __init__(self, aeron_dir: str | None = None) -> None:
-        self.cnc = CncFile.open(RealFileSystem(), aeron_dir or default_aeron_dir())
+    def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
+        folder = default_aeron_dir() if dir is None else os.fspath(dir)
+        self.cnc = CncFile.open(RealFileSystem(), folder)
         super().__init__(self.cnc.counters)
 
 

@@ -36,24 +36,27 @@ def _folder(aeron_dir: str | os.PathLike[str] | None) -> str:
 
 
 def driver_is_active(
-    aeron_dir: str | os.PathLike[str] | None = None, *, timeout: float = 10.0
+    dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
+    *,
+    timeout: float = 10.0,
 ) -> bool:
     """Whether a live driver owns a directory.
 
     Args:
-        aeron_dir: the directory; the default one of this user when None.
+        dir: the directory; the default one of this user when None.
         timeout: seconds, the age of a heartbeat at which its driver counts as dead.
     """
-    return AeronDirectory(_folder(aeron_dir), timeout_ms=int(timeout * 1000)).is_driver_active()
+    return AeronDirectory(_folder(dir), timeout_ms=int(timeout * 1000)).is_driver_active()
 
 
 def request_termination(
-    aeron_dir: str | os.PathLike[str] | None = None, token: bytes = b""
+    dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
+    token: bytes = b"",
 ) -> None:
     """Ask a driver to stop; it does so when its termination validator takes the token.
 
     Args:
-        aeron_dir: the driver's directory; the default one of this user when None.
+        dir: the driver's directory; the default one of this user when None.
         token: for the validator.
 
     Raises:
@@ -61,7 +64,7 @@ def request_termination(
         FileFormatError: its cnc.dat is damaged or of another version.
         AerologError: the driver's command buffer is full.
     """
-    cnc = CncFile.open(RealFileSystem(), _folder(aeron_dir), writable=True)
+    cnc = CncFile.open(RealFileSystem(), _folder(dir), writable=True)
     command = commands.TerminateDriver(
         _NO_CLIENT, cnc.to_driver.next_correlation_id(), bytes(token)
     )
@@ -73,15 +76,15 @@ class ErrorLog:
     """The distinct errors of a driver, alive or not; each iteration reads anew.
 
     Args:
-        aeron_dir: the driver's directory; the default one of this user when None.
+        dir: the driver's directory; the default one of this user when None.
 
     Raises:
         FileNotFoundError: there is no driver directory.
         FileFormatError: its cnc.dat is damaged or of another version.
     """
 
-    def __init__(self, aeron_dir: str | os.PathLike[str] | None = None) -> None:
-        self._cnc = CncFile.open(RealFileSystem(), _folder(aeron_dir))
+    def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
+        self._cnc = CncFile.open(RealFileSystem(), _folder(dir))
 
     def since(self, epoch_ms: int) -> list[ErrorObservation]:
         """Errors that were seen at or after a time, in milliseconds since the epoch."""
@@ -95,14 +98,14 @@ class LossReport:
     """What a driver's receivers have lost, per stream; each iteration reads anew.
 
     Args:
-        aeron_dir: the driver's directory; the default one of this user when None.
+        dir: the driver's directory; the default one of this user when None.
 
     Raises:
         FileNotFoundError: there is no loss report.
     """
 
-    def __init__(self, aeron_dir: str | os.PathLike[str] | None = None) -> None:
-        path = str(Path(_folder(aeron_dir)) / LOSS_REPORT_NAME)
+    def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
+        path = str(Path(_folder(dir)) / LOSS_REPORT_NAME)
         self._mapped = RealFileSystem().open_mapped(path, writable=False)
 
     def __iter__(self) -> Iterator[LossEntry]:

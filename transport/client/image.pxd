@@ -36,7 +36,9 @@ cdef class Image:
     cdef Header _header
     cdef MessageView _term_view
     cdef MessageView _assembled_view
+    cdef int _log_fd                      # of the log's file, opened by the first raw poll
     cdef int _enter(self) except -1
+    cdef int _descriptor(self) except -1
     cdef object _call(self, object handler, const fragment_t* message)
     cdef int32_t poll_handler(
         self, object handler, int32_t limit, int64_t limit_position, bint assemble

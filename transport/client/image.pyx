@@ -5,10 +5,13 @@ calls of a handler over memoryviews, copies, or blocks. A handler's error leaves
 position just behind the message it was raised for; what follows it is not read yet.
 """
 
+import os
 import weakref
 
 from cpython.memoryview cimport PyMemoryView_FromObject
 from cpython.ref cimport Py_REFCNT
+from posix.unistd cimport close
+
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.liveness cimport fork_generation
@@ -63,6 +66,13 @@ cdef class Image:
     A closed image delivers nothing; its position and end are the last ones.
     """
 
+    def __cinit__(self, *_):
+        self._log_fd = -1
+
+    def __dealloc__(self):
+        if self._log_fd >= 0:
+            close(self._log_fd)
+
     def __init__(
         self, subscription, available, LogBuffers logs not None, CountersReader counters not None
     ):
@@ -97,6 +107,12 @@ cdef class Image:
             )
         self._busy = 1
         return 0
+
+    cdef int _descriptor(self) except -1:
+        """Of the log's file, which is there as long as it is not drained."""
+        if self._log_fd < 0:
+            self._log_fd = os.open(self.reader.logs.file.path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._log_fd
 
     cdef object _call(self, object handler, const fragment_t* message):
         """Hand a message to a handler; the view is released when the handler has returned."""
@@ -268,8 +284,7 @@ cdef class Image:
         try:
             if raw:
                 handler(
-                    self.reader.logs.file.path, block.file_offset, view, block.session_id,
-                    block.term_id,
+                    self._descriptor(), block.file_offset, view, block.session_id, block.term_id
                 )
             else:
                 handler(view, block.session_id, block.term_id)
@@ -404,11 +419,12 @@ cdef class Image:
             self._busy = 0
 
     def poll_raw(self, handler, length):
-        """As ``poll_block``, for those who read the log's file themselves.
+        """As ``poll_block``, for those who move the log's file itself (``os.sendfile``).
 
         Args:
-            handler: called with the path of the log file, the offset of the block in it, a
-                read-only memoryview of the frames, the session id and the term id.
+            handler: called with a descriptor of the log file, the offset of the block in it, a
+                read-only memoryview of the frames, the session id and the term id. The descriptor
+                belongs to the image: do not close it, and do not use it after the image is gone.
             length: as of ``poll_block``.
         """
         self._enter()

@@ -52,7 +52,7 @@ class ReconnectingAeron:
     """Keeps a client and what was declared with it; safe for any thread.
 
     Args:
-        aeron_dir: as of ``Aeron``.
+        dir: as of ``Aeron``.
         on_reconnect: called with each new client after the first, all declared streams added.
         options: as of ``Aeron``.
 
@@ -62,19 +62,19 @@ class ReconnectingAeron:
 
     def __init__(
         self,
-        aeron_dir: str | os.PathLike[str] | None = None,
+        dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
         *,
         on_reconnect: Callable[[Aeron], object] | None = None,
         **options: Any,
     ) -> None:
-        self._aeron_dir = aeron_dir
+        self._dir = dir
         self._options = options
         self._on_reconnect = on_reconnect
         self._lock = threading.RLock()
         self._declared: list[Declared[Any]] = []
         self._closed = False
         self.reconnect_count = 0
-        self._aeron = Aeron(aeron_dir, **options)
+        self._aeron = Aeron(dir, **options)
 
     def publication(self, channel: str, stream_id: int) -> Declared[Publication]:
         """Declare a shared publication, which is added at once."""
@@ -109,7 +109,7 @@ class ReconnectingAeron:
             if not self._aeron.closed:
                 return self._aeron
             self._aeron.close()
-            aeron = Aeron(self._aeron_dir, **self._options)
+            aeron = Aeron(self._dir, **self._options)
             try:
                 for declared in self._declared:
                     declared.renew(aeron)

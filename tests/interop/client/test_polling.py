@@ -3,7 +3,6 @@
 import os
 import pickle
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -181,9 +180,8 @@ def test_a_raw_poll_names_the_place_in_the_log_file(stream):
     stream.publication.offer(b"in the file")
     found = []
 
-    def handler(path, offset, frames, session_id, _):
-        with Path(path).open("rb") as file:
-            found.append((os.pread(file.fileno(), len(frames), offset), bytes(frames), session_id))
+    def handler(descriptor, offset, frames, session_id, _):
+        found.append((os.pread(descriptor, len(frames), offset), bytes(frames), session_id))
 
     assert stream.subscription.poll_raw(handler, 65536) == 64
     raw, frames, session_id = found[0]

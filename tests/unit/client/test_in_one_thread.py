@@ -1,0 +1,72 @@
+"""A driver and a client in one thread: nothing runs but what the test turns."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from aerolog.transport.client import Aeron, ReconnectingAeron
+from aerolog.transport.driver import MediaDriver
+from aerolog.transport.errors import ResourceClosedError
+
+
+@pytest.fixture
+def media_driver() -> Iterator[MediaDriver]:
+    with MediaDriver.embedded(
+        threading_mode="INVOKER", counters_buffer_length="1m", ipc_term_buffer_length="64k"
+    ) as driver:
+        yield driver
+
+
+@pytest.fixture
+def client(media_driver: MediaDriver) -> Iterator[Aeron]:
+    with Aeron(
+        media_driver.aeron_dir, invoker=True, driver_invoker=media_driver.do_work
+    ) as connected:
+        yield connected
+
+
+def test_messages_go_through_without_any_other_thread(client):
+    threads = threading.active_count()
+    subscription = client.add_subscription("aeron:ipc", 1)
+    publication = client.add_publication("aeron:ipc", 1)
+    publication.wait_connected(5, writable=True)
+    sent = 0
+    got = []
+    while len(got) < 500:
+        if sent < 500 and publication.offer(b"%d" % sent * 100) > 0:
+            sent += 1
+        got += [message.data for message in subscription.poll_messages(5)]
+        client.conductor.turn_without_thread()
+    assert got == [b"%d" % number * 100 for number in range(500)]
+    assert threading.active_count() == threads
+
+
+def test_a_blocking_send_turns_driver_and_client_meanwhile(client):
+    publication = client.add_publication("aeron:ipc", 1)
+    later = client.add_subscription_async("aeron:ipc", 1)
+    assert publication.send(b"x", timeout=5) == 64
+    assert [m.data for m in later.result(5).poll_messages()] == [b"x"]
+
+
+def test_a_future_is_done_when_the_turned_driver_has_answered(client):
+    future = client.add_exclusive_publication_async("aeron:ipc", 1)
+    turns = 0
+    while not future.done():
+        client.conductor.turn_without_thread()
+        turns += 1
+        assert turns < 10_000
+    assert future.result().offer(b"nobody") < 0
+    assert future.exception() is None
+
+
+def test_a_reconnecting_client_stays_closed_once_the_program_closed_it(media_driver):
+    client = ReconnectingAeron(
+        media_driver.aeron_dir, invoker=True, driver_invoker=media_driver.do_work
+    )
+    stream = client.publication("aeron:ipc", 1)
+    assert stream.get() is stream.get()
+    assert client.reconnect_count == 0
+    client.close()
+    with pytest.raises(ResourceClosedError, match="closed"):
+        client.ensure()
