@@ -26,11 +26,11 @@ demo: build $(STAMPS)/demo-data ## publish, record, replay, export and query 336
 	@scripts/prerequisites java
 	$(BIN)/python -m examples.flights $(ARGS)
 
-test: build ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
+test: build $(STAMPS)/demo-data ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
 	@scripts/prerequisites java maven
 	$(BIN)/python scripts/suites.py $(ARGS)
 
-test-long: build ## what is too long for CI: slow tests, more seeds, more crash rounds
+test-long: build $(STAMPS)/demo-data ## what is too long for CI: slow tests, more seeds, more crash rounds
 	@scripts/prerequisites java maven
 	AEROLOG_LONG=1 $(BIN)/pytest tests -m slow $(ARGS)
 
