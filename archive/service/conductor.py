@@ -1,4 +1,4 @@
-"""The archive's conductor: requests in, sessions turned, clients answered (spec archive-protocol 18).
+"""The conductor: requests in, sessions turned, clients answered (spec archive-protocol 18).
 
 Everything here runs on one thread. Recorder and replayer may be on others: they are reached through
 their session tables, and ring the doorbell.
@@ -346,7 +346,7 @@ class ArchiveConductor(WatchAgent):
     # -- the end ----------------------------------------------------------------------------------
 
     def _give_up(self) -> None:
-        """The driver or the client is lost: nothing more can be told, the catalog stays as it is."""
+        """The driver or the client is lost: nobody can be told, the catalog stays as it is."""
         self._ended = True
         reason = self._context.aeron.close_reason or ResourceClosedError(
             "the archive's Aeron client is closed"

@@ -1,4 +1,4 @@
-"""Listings: descriptors sent one by one, as the client takes them (spec archive-protocol 13.2, 13.3).
+"""Listings: descriptors sent one by one, as the client takes them (archive-protocol 13.2, 13.3).
 
 A control session has one listing at a time. Each is a generator of messages to send; a message that
 did not go out is sent again in the next turn.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.catalog_file import CatalogFile
     from aerolog.archive.service.control_session import ControlSession
-    from aerolog.archive.service.recordings import RecordingSubscription
+    from aerolog.archive.service.recording_session import RecordingSubscription
 
 SCAN_LIMIT: Final = 64
 _PREFIX = struct.Struct("<HHHHqq")

@@ -6,11 +6,8 @@ recording of its own. The bytes are the recorder's business.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.archive.files.layout import NULL_POSITION
@@ -18,8 +15,14 @@ from aerolog.archive.protocol import RecordingSignal, SourceLocation
 from aerolog.archive.service import properties as p
 from aerolog.archive.service import recording
 from aerolog.archive.service.recording import RecordingWriter
+from aerolog.archive.service.recording_session import (
+    RecordingSession,
+    RecordingSubscription,
+    check_continues,
+    failure_of,
+)
 from aerolog.archive.service.refusals import java_text
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, StorageSpaceError
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -28,59 +31,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.session_table import SessionTable
-    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.image import Image
-    from aerolog.transport.client.subscription import Subscription
-
-_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-
-
-@dataclass(slots=True, eq=False)
-class RecordingSubscription:
-    """A subscription through which the archive records.
-
-    Attributes:
-        key: stream id and what of the channel tells recorded streams apart.
-        original_channel: as the client sent it.
-        stripped_channel: without what says how, as the catalog keeps it.
-        extends: the recording that images continue, None where each gets a new one.
-        references: one for being listed, one for each session.
-        sessions: of the images that are being recorded.
-    """
-
-    key: str
-    stream_id: int
-    original_channel: str
-    stripped_channel: str
-    auto_stop: bool
-    extends: int | None
-    control: ControlSession
-    correlation_id: int
-    subscription: Subscription | None = None
-    references: int = 1
-    sessions: list[RecordingSession] = field(default_factory=list)
-
-    @property
-    def subscription_id(self) -> int:
-        """Registration id of the subscription."""
-        assert self.subscription is not None
-        return self.subscription.registration_id
-
-    @property
-    def channel(self) -> str:
-        """Channel of the subscription, with its spy prefix where it has one."""
-        assert self.subscription is not None
-        return self.subscription.channel
-
-
-@dataclass(slots=True, eq=False)
-class RecordingSession:
-    """An image that is being recorded."""
-
-    recording_id: int
-    source: RecordingSubscription
-    counter: Counter
-    writer: RecordingWriter
 
 
 class Recordings:
@@ -377,21 +328,7 @@ class Recordings:
                 f"cannot extend recording {recording_id} due to an outstanding delete operation:"
                 f" streamId={source.stream_id} channel={source.original_channel}",
             )
-        for image_name, image_value, name, value in (
-            ("joinPosition", image.join_position, "stopPosition", descriptor.stop_position),
-            ("initialTermId", image.initial_term_id, "initialTermId", descriptor.initial_term_id),
-            (
-                "termBufferLength", image.term_length,
-                "termBufferLength", descriptor.term_buffer_length,
-            ),
-            ("mtuLength", image.mtu, "mtuLength", descriptor.mtu_length),
-        ):  # fmt: skip
-            if image_value != value:
-                raise ArchiveError(
-                    ArchiveErrorCode.INVALID_EXTENSION,
-                    f"cannot extend recording {recording_id}"
-                    f" image.{image_name}={image_value} != rec.{name}={value}",
-                )
+        check_continues(descriptor, image)
 
     def _begin(
         self, source: RecordingSubscription, image: Image, recording_id: int, *, extended: bool
@@ -443,7 +380,7 @@ class Recordings:
         context.catalog.recording_stopped(session.recording_id, position, context.now_ms())
         del self.sessions[session.recording_id]
         source.sessions.remove(session)
-        error = self._failure_of(writer)
+        error = failure_of(self._context, writer)
         if error is not None:
             source.control.send_error(source.correlation_id, error.code_value, error.message)
         source.control.send_signal(
@@ -462,27 +399,6 @@ class Recordings:
             self._close_subscription(source)
         session.counter.close()
         context.counters.recording_sessions.add(-1)
-
-    def _failure_of(self, writer: RecordingWriter) -> ArchiveError | None:
-        """What a recording failed of, as the client is told; reported here."""
-        if writer.failed_errno:
-            os_error = OSError(writer.failed_errno, os.strerror(writer.failed_errno))
-            self._context.reporter.error(os_error)
-            usable = self._context.files.usable_space(self._context.config.archive_dir)
-            is_full = writer.failed_errno in _NO_SPACE or usable < writer.failed_length
-            return ArchiveError(
-                ArchiveErrorCode.STORAGE_SPACE if is_full else ArchiveErrorCode.GENERIC,
-                f"java.io.IOException - {os_error.strerror}",
-            )
-        failure = writer.failure
-        if failure is None:
-            return None
-        if isinstance(failure, StorageSpaceError) or (
-            isinstance(failure, OSError) and failure.errno in _NO_SPACE
-        ):
-            text = os.strerror(failure.errno or errno.ENOSPC)
-            return ArchiveError(ArchiveErrorCode.STORAGE_SPACE, f"java.io.IOException - {text}")
-        return ArchiveError(ArchiveErrorCode.GENERIC, java_text(failure))
 
     def position(self, recording_id: int) -> int:
         """Position up to which an active recording is written, -1 when it is not active."""

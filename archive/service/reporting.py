@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("aerolog.archive")
 
 
-class ArchiveEvent(AerologError):
+class ArchiveEvent(AerologError):  # noqa: N818 - it is none
     """Something that an operator may want to know, and that is no fault of the archive."""
 
 

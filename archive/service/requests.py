@@ -92,10 +92,10 @@ class RequestHandlers:
 
     # -- the session ------------------------------------------------------------------------------
 
-    def _keep_alive(self, control: ControlSession, request: ap.KeepAliveRequest) -> None:
+    def _keep_alive(self, _control: ControlSession, _request: ap.KeepAliveRequest) -> None:
         """There is no answer."""
 
-    def _archive_id(self, control: ControlSession, request: ap.ArchiveIdRequest) -> int:
+    def _archive_id(self, _control: ControlSession, _request: ap.ArchiveIdRequest) -> int:
         return self._context.archive_id
 
     # -- recordings -------------------------------------------------------------------------------
@@ -129,18 +129,18 @@ class RequestHandlers:
             auto_stop=_auto_stop(request),
         )
 
-    def _stop_recording(self, control: ControlSession, request: ap.StopRecordingRequest) -> int:
+    def _stop_recording(self, _control: ControlSession, request: ap.StopRecordingRequest) -> int:
         self._recordings.stop_by_channel(request.stream_id, request.channel)
         return 0
 
     def _stop_subscription(
-        self, control: ControlSession, request: ap.StopRecordingSubscriptionRequest
+        self, _control: ControlSession, request: ap.StopRecordingSubscriptionRequest
     ) -> int:
         self._recordings.stop_by_subscription(request.subscription_id)
         return 0
 
     def _stop_by_identity(
-        self, control: ControlSession, request: ap.StopRecordingByIdentityRequest
+        self, _control: ControlSession, request: ap.StopRecordingByIdentityRequest
     ) -> int:
         return int(self._recordings.stop_by_identity(request.recording_id))
 
@@ -164,11 +164,11 @@ class RequestHandlers:
             ),
         )
 
-    def _stop_replay(self, control: ControlSession, request: ap.StopReplayRequest) -> int:
+    def _stop_replay(self, _control: ControlSession, request: ap.StopReplayRequest) -> int:
         self._replays.stop(request.replay_session_id)
         return 0
 
-    def _stop_all_replays(self, control: ControlSession, request: ap.StopAllReplaysRequest) -> int:
+    def _stop_all_replays(self, _control: ControlSession, request: ap.StopAllReplaysRequest) -> int:
         self._replays.stop_all(request.recording_id)
         return 0
 
@@ -254,7 +254,7 @@ class RequestHandlers:
     # -- positions --------------------------------------------------------------------------------
 
     def _find_last(
-        self, control: ControlSession, request: ap.FindLastMatchingRecordingRequest
+        self, _control: ControlSession, request: ap.FindLastMatchingRecordingRequest
     ) -> int:
         if request.min_recording_id < 0:
             raise ArchiveError(
@@ -268,19 +268,21 @@ class RequestHandlers:
             request.channel.encode("ascii", "replace"),
         )
 
-    def _start_position(self, control: ControlSession, request: ap.StartPositionRequest) -> int:
+    def _start_position(self, _control: ControlSession, request: ap.StartPositionRequest) -> int:
         return self._context.catalog.descriptor(request.recording_id).start_position
 
-    def _stop_position(self, control: ControlSession, request: ap.StopPositionRequest) -> int:
+    def _stop_position(self, _control: ControlSession, request: ap.StopPositionRequest) -> int:
         return self._context.catalog.descriptor(request.recording_id).stop_position
 
     def _recording_position(
-        self, control: ControlSession, request: ap.RecordingPositionRequest
+        self, _control: ControlSession, request: ap.RecordingPositionRequest
     ) -> int:
         self._context.catalog.descriptor(request.recording_id)
         return self._recordings.position(request.recording_id)
 
-    def _max_position(self, control: ControlSession, request: ap.MaxRecordedPositionRequest) -> int:
+    def _max_position(
+        self, _control: ControlSession, request: ap.MaxRecordedPositionRequest
+    ) -> int:
         stop = self._context.catalog.descriptor(request.recording_id).stop_position
         live = self._recordings.position(request.recording_id)
         return stop if live == NULL_POSITION else live

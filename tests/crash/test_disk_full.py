@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +18,7 @@ from aerolog.transport.errors import ArchiveErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 CHANNEL = "aeron:ipc?term-length=64k"
 EARLIER, IDLE, GREEDY = 2001, 2002, 2003
@@ -114,13 +114,13 @@ def check_answers(archive, errors, stop: int, streams) -> None:
     """The client hears the reference's error, then the signal."""
     signals = []
     streams.wait(
-        lambda: signals.extend(archive.poll_signals())
-        or any(s.signal == RecordingSignal.STOP and s.recording_id == 2 for s in signals),
+        lambda: (
+            signals.extend(archive.poll_signals())
+            or any(s.signal == RecordingSignal.STOP and s.recording_id == 2 for s in signals)
+        ),
         "the signal",
     )
-    (stopped,) = [
-        s for s in signals if s.signal == RecordingSignal.STOP and s.recording_id == 2
-    ]
+    (stopped,) = [s for s in signals if s.signal == RecordingSignal.STOP and s.recording_id == 2]
     assert stopped.position == stop
     (error,) = errors
     assert error.code == ArchiveErrorCode.STORAGE_SPACE
@@ -131,8 +131,10 @@ def replay_of(archive, recording_id: int, count: int, streams) -> list[bytes]:
     payloads: list[bytes] = []
     with archive.replay(recording_id, channel="aeron:ipc", stream_id=99) as subscription:
         streams.wait(
-            lambda: payloads.extend(m.data for m in subscription.poll_messages(100))
-            or len(payloads) >= count,
+            lambda: (
+                payloads.extend(m.data for m in subscription.poll_messages(100))
+                or len(payloads) >= count
+            ),
             f"{count} replayed messages",
         )
     return payloads

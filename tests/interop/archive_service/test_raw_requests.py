@@ -104,9 +104,7 @@ def truncated() -> bytes:
 
 
 def hostile_length() -> bytes:
-    head = ap.ConnectRequest(
-        correlation_id=1, response_stream_id=5, response_channel=""
-    ).encode()
+    head = ap.ConnectRequest(correlation_id=1, response_stream_id=5, response_channel="").encode()
     return head[:-4] + struct.pack("<I", 0x7FFFFFFF) + b"aeron:ipc"
 
 

@@ -150,14 +150,14 @@ def test_an_empty_recording_is_replayed_to_its_end(bench) -> None:
 
 REFUSED = [
     (99999, 0, 1, 5, "unknown recording id: 99999"),
-    (None, 7, 1, 0, "requested replay start position=7 is not a multiple of FRAME_ALIGNMENT (32)"
-     " for recording {id}"),
-    (None, -32, 1, 16, "requested replay start position=-32 is less than recording start"
-     " position=0 for recording {id}"),
-    (None, 1 << 30, 1, 16, "requested replay start position=1073741824 must be less than the limit"
-     " position={stop} for recording {id}"),
-    (None, 0, -5, 0, "replay length must be positive: replayLength=-5, length=-5,"
-     " stopPosition={stop}, replayPosition=0 for recording {id}"),
+    (None, 7, 1, 0, ("requested replay start position=7 is not a multiple of FRAME_ALIGNMENT (32)"
+     " for recording {id}")),
+    (None, -32, 1, 16, ("requested replay start position=-32 is less than recording start"
+     " position=0 for recording {id}")),
+    (None, 1 << 30, 1, 16, ("requested replay start position=1073741824 must be less than the limit"
+     " position={stop} for recording {id}")),
+    (None, 0, -5, 0, ("replay length must be positive: replayLength=-5, length=-5,"
+     " stopPosition={stop}, replayPosition=0 for recording {id}")),
 ]  # fmt: skip
 
 

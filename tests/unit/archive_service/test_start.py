@@ -7,6 +7,7 @@ import shutil
 from hashlib import sha256
 from json import loads
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -49,7 +50,7 @@ class Real:
             self.both.close()
             raise
 
-    def __enter__(self) -> Real:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
