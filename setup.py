@@ -79,5 +79,5 @@ setup(
             "embedsignature.format": "python",
             "linetrace": TRACE,
         },
-    )
+    ),
 )
