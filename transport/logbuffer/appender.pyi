@@ -1,9 +1,4 @@
-from aerolog.transport.logbuffer.descriptor import LogBuffers
-
-class Appender:
-    """A producer of one log; native, see appender.pxd. For Python there is ``direct``."""
-
-    logs: LogBuffers
+from aerolog.transport.logbuffer.base_appender import Appender as Appender
 
 class ConcurrentAppender(Appender): ...
 class ExclusiveAppender(Appender): ...

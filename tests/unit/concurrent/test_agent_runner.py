@@ -340,7 +340,6 @@ def test_a_python_idle_strategy_is_called_and_its_errors_are_reported(until):
         calls.append(work_count)
         if len(calls) == 3:
             raise KeyError("idle broken")
-        time.sleep(0.001)
 
     with AgentRunner(Recorder(work=4), idle_strategy(idle), error_handler=errors.append):
         until(lambda: len(calls) > 5)

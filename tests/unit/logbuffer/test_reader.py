@@ -262,7 +262,9 @@ def test_an_absurd_position_reads_nothing(filled, position):
 def test_a_position_anywhere_in_the_range_of_int64_stays_in_the_log(filled):
     for position in (2**63 - 32, 2**62, 3 * TERM, 140_737_488_355_328):
         filled.position = position
-        filled.subscription().poll()
+        subscription = filled.subscription()
+        found = subscription.poll()
+        assert subscription.position - position == 64 * len(found)
 
 
 def test_fragments_come_together_to_messages(world):
