@@ -89,7 +89,7 @@ class Clients:
                 self._context.tell(ClientTimeout(client.client_id))
             self._context.tell(UnavailableCounter(client.client_id, client.heartbeat_counter_id))
             self._clockwork.forget_client(client.heartbeat_counter_id)
-            counters.free(client.heartbeat_counter_id)
+            self._context.free_counter(client.heartbeat_counter_id)
             remove_at(self._clients, index)
 
     def _find(self, client_id: int) -> AeronClient | None:

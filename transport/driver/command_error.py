@@ -8,6 +8,7 @@ from aerolog.transport.errors import (
     ChannelUriError,
     ConfigurationError,
     ControlProtocolError,
+    CountersFullError,
     ErrorCode,
     StorageSpaceError,
 )
@@ -50,6 +51,8 @@ def answer_to(error: BaseException) -> tuple[ErrorCode, str]:
         return ErrorCode.INVALID_CHANNEL, f"{error.reference_type}: {error.reference_message}"
     if isinstance(error, ConfigurationError):
         return ErrorCode.GENERIC_ERROR, f"{error.reference_type} : {error.reference_message}"
+    if isinstance(error, CountersFullError):
+        return ErrorCode.GENERIC_ERROR, f"{ILLEGAL_STATE} : {error}"
     if isinstance(error, StorageSpaceError):
         return ErrorCode.STORAGE_SPACE, f"ERROR - {error}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:

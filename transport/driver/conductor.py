@@ -94,6 +94,7 @@ class Conductor:
             self._context.logs.free(publication.log)
         self._context.logs.free_all()
         self._context.cnc.mark_closed()
+        self._context.on_ended()
 
     def _on_timer(self) -> None:
         """A timer event that clients have to be told about, in the reference's order."""

@@ -41,6 +41,7 @@ class DriverContext:
         random: for session ids and initial term ids.
         may_terminate: decides on a terminate command by its token.
         on_terminate: called when one is obeyed.
+        on_ended: called when the conductor has ended, for whatever reason.
     """
 
     directory: str
@@ -55,6 +56,14 @@ class DriverContext:
     random: Random
     may_terminate: Callable[[str, bytes], bool]
     on_terminate: Callable[[], None]
+    on_ended: Callable[[], None]
+
+    def free_counter(self, counter_id: int) -> None:
+        """Free a counter; one that a client has scribbled over is noted and never used again."""
+        try:
+            self.counters.free(counter_id)
+        except ValueError as error:
+            self.errors.record(error)
 
     def tell(self, response: Response) -> None:
         """Send a message to all clients."""

@@ -105,4 +105,4 @@ class CounterLinks:
 
     def _free(self, link: CounterLink) -> None:
         self._context.tell(UnavailableCounter(link.registration_id, link.counter_id))
-        self._context.counters.free(link.counter_id)
+        self._context.free_counter(link.counter_id)

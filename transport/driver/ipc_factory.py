@@ -75,7 +75,7 @@ def make_publication(
         )  # fmt: skip
     except BaseException:
         for counter_id in counter_ids:
-            context.counters.free(counter_id)
+            context.free_counter(counter_id)
         context.logs.discard(log)
         raise
 
@@ -88,8 +88,8 @@ def discard_publication(context: DriverContext, publication: IpcPublication) -> 
 
 def free_counters(context: DriverContext, publication: IpcPublication) -> None:
     """Free the counters of the publisher's side."""
-    context.counters.free(publication.pub_pos_id)
-    context.counters.free(publication.pub_lmt_id)
+    context.free_counter(publication.pub_pos_id)
+    context.free_counter(publication.pub_lmt_id)
 
 
 def _allocate(

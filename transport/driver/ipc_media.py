@@ -243,7 +243,7 @@ class IpcMedia:
         counter_id = subscription.images[publication]
         if counter_id != NULL_COUNTER_ID:
             publication.stream.remove_subscriber(counter_id)
-            self._context.counters.free(counter_id)
+            self._context.free_counter(counter_id)
             subscription.images[publication] = NULL_COUNTER_ID
 
     def tell_available(

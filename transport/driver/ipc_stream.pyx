@@ -131,7 +131,8 @@ cdef class IpcStream:
             limit = slowest + self._window
             if limit < self._trip_limit:
                 return 0
-            clean_log(self._log, &self._clean_position, slowest)
+            # Only where there is room on disk, whatever a client has made of the log's tail.
+            clean_log(self._log, &self._clean_position, min(slowest, self._allocated_limit))
             granted = self._granted(limit)
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
@@ -142,7 +143,11 @@ cdef class IpcStream:
         if load_plain_i64(self._pub_lmt) > self._consumer_position:
             self._trip_limit = self._consumer_position
             store_release_i64(self._pub_lmt, self._consumer_position)
-            clean_log(self._log, &self._clean_position, self._consumer_position)
+            clean_log(
+                self._log,
+                &self._clean_position,
+                min(self._consumer_position, self._allocated_limit),
+            )
             return 1
         return 0
 

@@ -33,7 +33,12 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         0 after an orderly stop, 1 when the driver could not start, 2 for unusable arguments.
     """
-    stop = threading.Event()
+    stop, ended = threading.Event(), threading.Event()
+
+    def on_ended() -> None:
+        ended.set()
+        stop.set()
+
     try:
         properties = Properties.from_command_line(argv)
         if p.driver_settings(properties)[p.THREADING_MODE] == ThreadingMode.INVOKER.value:
@@ -44,11 +49,14 @@ def main(argv: Sequence[str]) -> int:
         return _fail(error, EXIT_USAGE)
     previous = {number: signal.signal(number, lambda *_: stop.set()) for number in _SIGNALS}
     try:
-        with MediaDriver(properties=properties, termination_hook=stop.set) as driver:
+        with MediaDriver(
+            properties=properties, termination_hook=stop.set, ended_hook=on_ended
+        ) as driver:
             mode = driver.settings[p.THREADING_MODE]
             sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
             sys.stdout.flush()
             stop.wait()
+            failed = ended.is_set()
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
     except (AerologError, OSError) as error:
@@ -56,6 +64,8 @@ def main(argv: Sequence[str]) -> int:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+    if failed:
+        return _fail(RuntimeError("the conductor has ended by itself"), EXIT_FAILED)
     return EXIT_OK
 
 

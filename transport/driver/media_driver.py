@@ -59,6 +59,7 @@ class MediaDriver:
         termination_validator: decides on a client's terminate command, given directory and token;
             by default as configured, which is to deny.
         termination_hook: called, on the conductor's thread, when such a command is obeyed.
+        ended_hook: called when the conductor has ended, closed or not.
         random_source: for session ids and initial term ids.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.``, durations in seconds or text, sizes in bytes or text.
@@ -79,6 +80,7 @@ class MediaDriver:
         properties: Properties | None = None,
         termination_validator: Callable[[str, bytes], bool] | None = None,
         termination_hook: Callable[[], None] | None = None,
+        ended_hook: Callable[[], None] | None = None,
         random_source: random.Random | None = None,
         **options: object,
     ) -> None:
@@ -86,6 +88,7 @@ class MediaDriver:
         settings = p.driver_settings(properties, {"dir": dir, "threading_mode": mode, **options})
         validate(settings)
         self._closed = False
+        self._pid = os.getpid()
         self._settings = settings
         self._files: FileSystem = file_system or RealFileSystem()
         self._clock = clock or SystemClock()
@@ -97,6 +100,7 @@ class MediaDriver:
             self._context = self._create(
                 termination_validator or _configured_validator(settings),
                 termination_hook or _nothing,
+                ended_hook or _nothing,
                 random_source or random.SystemRandom(),
             )
             if settings[p.PRINT_CONFIGURATION]:
@@ -165,8 +169,8 @@ class MediaDriver:
 
     def close(self) -> None:
         """Stop the agents and leave the directory as clients and operators expect it."""
-        if self._closed:
-            return
+        if self._closed or os.getpid() != self._pid:
+            return  # a forked child leaves the driver to its parent
         self._closed = True
         for runner in reversed(self._runners):
             runner.close()
@@ -203,6 +207,7 @@ class MediaDriver:
         self,
         may_terminate: Callable[[str, bytes], bool],
         on_terminate: Callable[[], None],
+        on_ended: Callable[[], None],
         random_source: random.Random,
     ) -> DriverContext:
         settings = self._settings
@@ -247,6 +252,7 @@ class MediaDriver:
             random=random_source,
             may_terminate=may_terminate,
             on_terminate=on_terminate,
+            on_ended=on_ended,
         )
 
     def _delete_directory_if_configured(self) -> None:

@@ -119,3 +119,20 @@ def test_counter_ids_rest_before_they_are_used_again(start):
     assert add().counter_id == first.counter_id + 1
     bench.pass_time(2 * S)
     assert add().counter_id == first.counter_id
+
+
+def test_a_counter_that_a_client_has_scribbled_over_disturbs_nobody_else(bench):
+    other = bench.cnc.to_driver.next_correlation_id()
+    bench.alive.append(other)
+    bench.subscription(stream_id=1, client_id=other)
+    ready = bench.publication()
+    bench.subscription()
+    metadata_begin = 128 + bench.cnc.header.lengths.to_driver + bench.cnc.header.lengths.to_clients
+    for counter_id in (ready.limit_counter_id, *bench.counters(11)):
+        bench.cnc.mapped.store_i32(metadata_begin + 512 * counter_id, 0)
+    bench.alive.clear()
+    assert names(bench.pass_time(12 * S)).count("ClientTimeout") == 2
+    bench.pass_time(2 * S)
+    assert not bench.files.exists(ready.log_file)
+    assert any("counter not allocated" in text for text in bench.errors())
+    assert bench.publication().registration_id

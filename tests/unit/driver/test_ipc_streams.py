@@ -342,7 +342,12 @@ def test_a_full_counters_buffer_refuses_a_publication_and_leaves_nothing_behind(
     bench.turn()
     bench.heard()
     said = bench.do(lambda i, n: c.AddPublication(i, n, 7, "aeron:ipc"))
-    assert [(m.code, "unable to allocate counter" in m.message) for m in said] == [(11, True)]
+    (error,) = said
+    assert error.code == 11
+    assert error.message == (
+        "java.lang.IllegalStateException : unable to allocate counter, buffer is full: "
+        f"maxCounterId={bench.cnc.counters.max_counter_id}"
+    )
     assert bench.value(SystemCounter.BYTES_CURRENTLY_MAPPED) == mapped
     assert bench.files.list_dir(f"{bench.driver.aeron_dir}/publications") == []
     assert bench.counters(12) == []
