@@ -4,6 +4,7 @@ from aerolog.transport.memory.mapped_file import MappedFile
 PARTITION_COUNT: int
 LOG_META_LENGTH: int
 
+def check_geometry(term_length: int, page_size: int, mtu_length: int) -> None: ...
 def log_file_length(term_length: int, page_size: int = 4096) -> int: ...
 
 class LogBuffers:

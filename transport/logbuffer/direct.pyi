@@ -18,7 +18,7 @@ class Fragment(NamedTuple):
     term_offset: int
     reserved_value: int
 
-ReservedValue: TypeAlias = int | Callable[[memoryview], int] | None
+_ReservedValue: TypeAlias = int | Callable[[memoryview], int] | None
 
 class DirectPublication:
     """Offers straight into a log; results are positions, or the negative codes of section 12."""
@@ -27,8 +27,8 @@ class DirectPublication:
     def __init__(
         self, logs: LogBuffers, counters: MappedFile, limit_offset: int, *, exclusive: bool
     ) -> None: ...
-    def offer(self, data: Buffer, reserved_value: ReservedValue = None) -> int: ...
-    def offer_parts(self, parts: Sequence[Buffer], reserved_value: ReservedValue = None) -> int: ...
+    def offer(self, data: Buffer, reserved_value: _ReservedValue = None) -> int: ...
+    def offer_parts(self, parts: Sequence[Buffer], reserved_value: _ReservedValue = None) -> int: ...
     def offer_records(
         self, records: Buffer, record_length: int, first: int = 0, reserved_value: int | None = None
     ) -> tuple[int, int]: ...
