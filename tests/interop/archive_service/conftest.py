@@ -172,3 +172,9 @@ def bench(
     """An archive, a client, a stream."""
     client = java_client(archive_server.aeron_dir)
     return Bench(archive_server, client, client.archive(), stream_id)
+
+
+@pytest.fixture
+def bench_of() -> Callable[[Server, peer.JavaAeron], Bench]:
+    """Makes a bench of a server and a client."""
+    return lambda server, client: Bench(server, client, client.archive(), 1001)
