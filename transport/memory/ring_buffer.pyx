@@ -13,7 +13,7 @@ lengths are checked against the space that is left before they are used.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from aerolog.transport.concurrent.atomic cimport (
@@ -263,8 +263,11 @@ cdef class ManyToOneRingBuffer:
         cdef int32_t length = load_acquire_i32(self._data + consumer)
         cdef int64_t limit, index, back
         if length < 0:
+            # A length without an opposite was claimed by nobody: the reader will drop it.
             store_plain_i32(self._data + consumer + TYPE_AT, PADDING_TYPE)
-            store_release_i32(self._data + consumer, -length)
+            store_release_i32(
+                self._data + consumer, INT32_MAX if length == INT32_MIN else -length
+            )
             return True
         if length > 0:
             return False

@@ -1,7 +1,7 @@
 """Ring, broadcast, counters, error log and loss report full of anything at all."""
 
 import memory_damage as damage
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aerolog.transport.memory.broadcast import BroadcastReceiver, BroadcastTransmitter
@@ -49,6 +49,7 @@ def test_a_ring_of_anything_is_used_within_its_bounds(content, positions, patche
 
 
 @given(st.lists(st.binary(max_size=CAPACITY // 8), max_size=8), damage.PATCHES)
+@example([b""], [(0, damage.word(-(2**31)))])
 def test_a_damaged_ring_delivers_again_after_it_was_drained(messages, patches):
     mapped = guarded(CAPACITY + 768, b"")
     ring = ManyToOneRingBuffer(mapped, len(GUARD), CAPACITY + 768)
