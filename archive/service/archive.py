@@ -183,7 +183,8 @@ class Archive:
         self._counters = counters
         if counters.errors is not None:
             errors = counters.errors
-            reporter.count_with(lambda: errors.add(1))
+            # A client that was ended by its driver has no counters any more.
+            reporter.count_with(lambda: None if errors.closed else errors.add(1))
         elif count_error is not None:
             reporter.count_with(count_error)
         catalog = self._open_catalog(reporter)

@@ -119,7 +119,7 @@ class ArchiveConductor(WatchAgent):
         self.take_bell()
         context = self._context
         now_ns, now_ms = context.now_ns(), context.now_ms()
-        work = context.aeron.do_work()
+        work = self._turn_client()
         if context.aeron.closed:
             self._give_up()
             return 1
@@ -134,6 +134,15 @@ class ArchiveConductor(WatchAgent):
         work += self._turn_sessions(now_ns, now_ms)
         self._plan(now_ns, work)
         return work
+
+    def _turn_client(self) -> int:
+        """Turn the Aeron client, or end it for what its clockwork found."""
+        client = self._context.aeron.conductor
+        if self.fatal_code < 0:
+            with client.lock:
+                client.end_for(self.fatal_code)
+            return 1
+        return client.do_work()
 
     def _plan(self, now_ns: int, work: int) -> None:
         """Say when to be called again if nothing happens before."""

@@ -11,6 +11,7 @@ cdef class WatchAgent(Agent):
     cdef readonly Doorbell doorbell
     cdef readonly Liveness liveness
     cdef readonly int64_t deadline_ns
+    cdef readonly int32_t fatal_code
     cdef tuple _images
     cdef void** _readers
     cdef int32_t _reader_count

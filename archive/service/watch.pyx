@@ -91,10 +91,15 @@ cdef class WatchAgent(Agent):
         return False
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int code
         if now_ns >= self._next_check_ns:
             self._next_check_ns = now_ns + CHECK_INTERVAL_NS
-            if self.liveness.check(now_ns) != LIVENESS_QUIET:
+            code = self.liveness.check(now_ns)
+            if code != LIVENESS_QUIET:
                 self.control_due = True
+            if code < 0:
+                # The clockwork says it once; the client is ended by control().
+                self.fatal_code = code
         if now_ns >= self.deadline_ns or self.doorbell.is_rung() or self._has_request():
             self.control_due = True
         return 0
