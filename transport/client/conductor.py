@@ -75,6 +75,7 @@ class ClientConductor:
         self._dropped: deque[Callable[[], None]] = deque()
         self._unsent: deque[commands.Command] = deque()
         self._callback_thread = 0
+        self._serving_thread = 0
         self._terminating = False
         self._fork_generation = liveness.current_fork_generation()
         self._client: weakref.ref[object] | None = None
@@ -159,7 +160,8 @@ class ClientConductor:
         with self.lock:
             self.ensure_usable()
             future: RegistrationFuture[_T]
-            future = RegistrationFuture(self.connection.ring.next_correlation_id(), self)
+            number = self.connection.ring.next_correlation_id()
+            future = RegistrationFuture(number, self, self.client())
             pending = Pending(kind, future, complete)
             self.pending[future.registration_id] = pending
             try:
@@ -301,11 +303,14 @@ class ClientConductor:
 
     def service(self) -> int:
         """Act on every message there is; call with the lock held."""
-        if self.closed or self._callback_thread == threading.get_ident():
+        thread = threading.get_ident()
+        if self.closed or thread in {self._serving_thread, self._callback_thread}:
             return 0
-        work = self._drain_dropped()
+        self._serving_thread = thread
         receiver = self.connection.receiver
+        work = 0
         try:
+            work += self._drain_dropped()
             while (message := receiver.receive_next()) is not None:
                 work += 1
                 self._inbox.take(*message)
@@ -313,6 +318,8 @@ class ClientConductor:
                     break
         except BroadcastLappedError:
             self.terminate(BroadcastLappedError("unable to keep up with broadcast"))
+        finally:
+            self._serving_thread = 0
         return work
 
     def _drain_dropped(self) -> int:
@@ -368,18 +375,18 @@ class ClientConductor:
             self.closed = True
             return
         with self.lock:
-            if self.closed:
+            # An error handler may close a client that is ending already.
+            if self.closed or self._terminating:
                 return
-            if self._callback_thread == threading.get_ident():
-                self.ensure_usable()
+            self.ensure_usable()
             self._terminating = True
             self._shut()
             close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
             self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
 
     def close_dropped(self, close: Callable[[], None]) -> None:
-        """Close a client that was garbage collected, maybe by a handler that runs in here."""
-        if self._callback_thread == threading.get_ident():
+        """Close a client that was garbage collected, maybe in here: then a moment later."""
+        if threading.get_ident() in {self._serving_thread, self._callback_thread}:
             self._release_later(close)
         else:
             close()

@@ -12,12 +12,13 @@ from another thread is safe at any time.
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.client.message cimport Header
+from aerolog.transport.client.polling cimport BatchSource
 from aerolog.transport.client.views cimport MessageView
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.reader cimport LogReader
 
 
-cdef class Image:
+cdef class Image(BatchSource):
     cdef object __weakref__
     cdef LogReader reader
     cdef object _subscription             # weak reference

@@ -2,12 +2,13 @@ from collections.abc import Callable
 
 from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.message import Action, Header, Message
+from aerolog.transport.client.polling import BatchSource
 from aerolog.transport.client.subscription import Subscription
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.protocol.responses import AvailableImage
 
-class Image:
+class Image(BatchSource):
     """One publication as one subscription sees it; polled by one thread at a time."""
 
     def __init__(

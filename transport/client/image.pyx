@@ -16,6 +16,7 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.message cimport Header, copy_message
+from aerolog.transport.client.polling cimport BatchSource
 from aerolog.transport.client.views cimport MessageView, detach_from, view_of
 from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.assembler cimport ASSEMBLE_NO_MEMORY, ASSEMBLE_NOTHING
@@ -60,7 +61,7 @@ cdef int32_t _limit(object limit) except -1:
     return <int32_t> min(value, <int64_t> INT32_MAX)
 
 
-cdef class Image:
+cdef class Image(BatchSource):
     """One publication as one subscription sees it; polled by one thread at a time.
 
     A closed image delivers nothing; its position and end are the last ones.
@@ -106,6 +107,14 @@ cdef class Image:
                 f"{self!r} is being polled by another thread, or by the handler that polls it"
             )
         self._busy = 1
+        return 0
+
+    cdef list begin_batch(self):
+        self._enter()
+        return [self.reader]
+
+    cdef int end_batch(self) except -1:
+        self._busy = 0
         return 0
 
     cdef int _descriptor(self) except -1:

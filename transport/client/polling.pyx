@@ -19,6 +19,84 @@ from aerolog.transport.client.arrow cimport ArrowBatch
 from aerolog.transport.logbuffer.reader cimport LogReader, columns_t
 
 
+cdef class BatchSource:
+    """What batches are taken from: an image, or all images of a subscription."""
+
+    cdef list begin_batch(self):
+        """Take possession; the readers in the order in which they are to be read."""
+        return []
+
+    cdef int end_batch(self) except -1:
+        """Give possession back."""
+        return 0
+
+    def poll_into(
+        self, buffer, offsets, *, positions=None, session_ids=None, stream_ids=None,
+        reserved_values=None, limit=None,
+    ):
+        """Copy whole messages one behind the other into memory of the caller, without the GIL.
+
+        Args:
+            buffer: writable and contiguous; the payloads.
+            offsets: writable int32 or int64 items, one more than messages: message ``i`` is
+                ``buffer[offsets[i]:offsets[i + 1]]``.
+            positions: int64 items for the position after each message, if wanted.
+            session_ids: int32 items, if wanted.
+            stream_ids: int32 items, if wanted.
+            reserved_values: int64 items, if wanted.
+            limit: at most so many messages; by default what the shortest of these holds.
+
+        Returns:
+            How many messages were taken.
+
+        Raises:
+            ValueError: the next message does not fit into an empty buffer.
+        """
+        readers = self.begin_batch()
+        try:
+            return read_into(
+                readers, buffer, offsets, positions, session_ids, stream_ids, reserved_values,
+                limit,
+            )
+        finally:
+            self.end_batch()
+
+    def poll_array(self, dtype=None, out=None, *, limit=4096):
+        """Take messages of one size as rows of a NumPy array, without the GIL.
+
+        Args:
+            dtype: of a row, as long as a message; not needed with ``out``.
+            out: an array to fill instead of a new one.
+            limit: at most so many messages.
+
+        Returns:
+            The rows that were filled. It ends before the first message of another size.
+
+        Raises:
+            ValueError: the very next message has another size.
+        """
+        readers = self.begin_batch()
+        try:
+            return read_array(readers, dtype, out, limit)
+        finally:
+            self.end_batch()
+
+    def poll_arrow(self, limit=4096):
+        """Take messages as an Arrow record batch, without the GIL and without an Arrow library.
+
+        Args:
+            limit: at most so many messages.
+
+        Returns:
+            An ArrowBatch: data, position, session_id, reserved_value.
+        """
+        readers = self.begin_batch()
+        try:
+            return read_arrow(readers, limit)
+        finally:
+            self.end_batch()
+
+
 cdef class _Out:
     """Writable contiguous memory of the caller, with items of a known size; may be absent."""
 
@@ -117,6 +195,8 @@ cdef object read_array(list readers, object dtype, object out, object limit):
     cdef uint8_t* memory
     cdef Py_buffer buffer
     cdef LogReader reader
+    if out is None and dtype is None:
+        raise TypeError("poll_array needs a dtype, or an array to fill")
     if out is None:
         out = importlib.import_module("numpy").empty(limit, dtype)
     elif dtype is not None and getattr(out, "dtype", dtype) != dtype:

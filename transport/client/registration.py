@@ -39,10 +39,13 @@ class RegistrationFuture(Future[T], Generic[T]):
         registration_id: of the resource, which is the correlation id of the command.
     """
 
-    def __init__(self, registration_id: int, conductor: ClientConductor) -> None:
+    def __init__(
+        self, registration_id: int, conductor: ClientConductor, client: object = None
+    ) -> None:
         super().__init__()
         self.registration_id = registration_id
         self._conductor = conductor
+        self._client = client  # stays open while its answer is wanted
 
     def done(self) -> bool:
         """Whether the answer is there."""

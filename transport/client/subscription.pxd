@@ -3,7 +3,10 @@
 from libc.stdint cimport int32_t, int64_t
 
 
-cdef class Subscription:
+from aerolog.transport.client.polling cimport BatchSource
+
+
+cdef class Subscription(BatchSource):
     cdef object __weakref__
     cdef readonly object conductor
     cdef object _client                   # keeps the client open while this is referred to
@@ -21,6 +24,4 @@ cdef class Subscription:
     cdef readonly object on_image_gone
     cdef list _batch_images
     cdef int _enter(self) except -1
-    cdef list _begin_batch(self)
-    cdef int _end_batch(self) except -1
     cdef int32_t _first(self, tuple images) noexcept

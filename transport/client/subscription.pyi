@@ -1,15 +1,15 @@
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from aerolog.transport.client.arrow import ArrowBatch
 from aerolog.transport.client.conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
+from aerolog.transport.client.polling import BatchSource
 from aerolog.transport.client.status import ChannelStatus
 
-class Subscription:
+class Subscription(BatchSource):
     """A stream's images, polled round robin; used by one thread at a time."""
 
     conductor: ClientConductor
@@ -69,19 +69,6 @@ class Subscription:
         assemble: bool = True,
     ) -> int: ...
     def poll_messages(self, limit: int = 10, *, assemble: bool = True) -> list[Message]: ...
-    def poll_into(
-        self,
-        buffer: Any,
-        offsets: Any,
-        *,
-        positions: Any = None,
-        session_ids: Any = None,
-        stream_ids: Any = None,
-        reserved_values: Any = None,
-        limit: int | None = None,
-    ) -> int: ...
-    def poll_array(self, dtype: Any = None, out: Any = None, *, limit: int = 4096) -> Any: ...
-    def poll_arrow(self, limit: int = 4096) -> ArrowBatch: ...
     def poll_block(self, handler: Callable[[memoryview, int, int], object], length: int) -> int: ...
     def poll_raw(
         self, handler: Callable[[int, int, memoryview, int, int], object], length: int

@@ -6,7 +6,7 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport fork_generation
-from aerolog.transport.client.polling cimport read_array, read_arrow, read_into
+from aerolog.transport.client.polling cimport BatchSource
 
 from aerolog.transport.client.channels import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
@@ -21,7 +21,7 @@ cdef int32_t _limit(object limit) except -1:
     return <int32_t> min(value, <int64_t> INT32_MAX)
 
 
-cdef class Subscription:
+cdef class Subscription(BatchSource):
     """A stream's images, polled in turns; used by one thread at a time. Made by ``Aeron``.
 
     Attributes:
@@ -229,7 +229,7 @@ cdef class Subscription:
             self._busy = 0
         return total
 
-    cdef list _begin_batch(self):
+    cdef list begin_batch(self):
         """Take possession of all images; their readers, beginning with another each time."""
         cdef tuple images
         cdef Image image
@@ -249,83 +249,17 @@ cdef class Subscription:
                 self._batch_images.append(image)
                 readers.append(image.reader)
         except BaseException:
-            self._end_batch()
+            self.end_batch()
             raise
         return readers
 
-    cdef int _end_batch(self) except -1:
+    cdef int end_batch(self) except -1:
         cdef Image image
         for image in self._batch_images:
             image._busy = 0
         self._batch_images = None
         self._busy = 0
         return 0
-
-    def poll_into(
-        self, buffer, offsets, *, positions=None, session_ids=None, stream_ids=None,
-        reserved_values=None, limit=None,
-    ):
-        """Copy whole messages one behind the other into memory of the caller, without the GIL.
-
-        Args:
-            buffer: writable and contiguous; the payloads.
-            offsets: writable int32 or int64 items, one more than messages: message ``i`` is
-                ``buffer[offsets[i]:offsets[i + 1]]``.
-            positions: int64 items for the position after each message, if wanted.
-            session_ids: int32 items, if wanted.
-            stream_ids: int32 items, if wanted.
-            reserved_values: int64 items, if wanted.
-            limit: at most so many messages; by default what the shortest of these holds.
-
-        Returns:
-            How many messages were taken.
-
-        Raises:
-            ValueError: the next message does not fit into an empty buffer.
-        """
-        readers = self._begin_batch()
-        try:
-            return read_into(
-                readers, buffer, offsets, positions, session_ids, stream_ids, reserved_values,
-                limit,
-            )
-        finally:
-            self._end_batch()
-
-    def poll_array(self, dtype=None, out=None, *, limit=4096):
-        """Take messages of one size as rows of a NumPy array, without the GIL.
-
-        Args:
-            dtype: of a row, as long as a message; not needed with ``out``.
-            out: an array to fill instead of a new one.
-            limit: at most so many messages.
-
-        Returns:
-            The rows that were filled. It ends before the first message of another size.
-
-        Raises:
-            ValueError: the very next message has another size.
-        """
-        readers = self._begin_batch()
-        try:
-            return read_array(readers, dtype, out, limit)
-        finally:
-            self._end_batch()
-
-    def poll_arrow(self, limit=4096):
-        """Take messages as an Arrow record batch, without the GIL and without an Arrow library.
-
-        Args:
-            limit: at most so many messages.
-
-        Returns:
-            An ArrowBatch: data, position, session_id, reserved_value.
-        """
-        readers = self._begin_batch()
-        try:
-            return read_arrow(readers, limit)
-        finally:
-            self._end_batch()
 
     def messages(self, timeout=None, *, idle=None, until_eos=False, limit=64):
         """Iterate over messages, assembled and copied, waiting for each.

@@ -1,6 +1,9 @@
 """Every way to publish, on both drivers."""
 
 import array
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -197,6 +200,8 @@ def test_rows_of_arrays_are_messages(stream):
     got = stream.take(13)
     assert numpy.frombuffer(b"".join(got[:5]), records.dtype).tolist() == records.tolist()
     assert got[5:8] == [records[i].tobytes() for i in (0, 2, 4)]
+    assert stream.publication.offer_array(records[::-2]) == 3
+    assert stream.take(3) == [records[i].tobytes() for i in (4, 2, 0)]
     assert got[8:] == [b"\0\0\1\0", b"\2\0\3\0", b"\4\0\5\0", b"\0\1", b"\2\3"]
     with pytest.raises(ValueError, match="contiguous"):
         stream.publication.offer_array(numpy.zeros((4, 4), "u1")[:, ::2])
@@ -304,6 +309,48 @@ def test_threads_share_a_publication_without_losing_or_mixing_messages(stream):
         mine = [m for m in got if m.startswith(b"%d:" % number)]
         assert [int(m.split(b":")[1]) for m in mine] == list(range(300))
         assert all(len(m.split(b":", 2)[2]) == i * 7 % 3000 for i, m in enumerate(mine))
+
+
+def test_large_messages_are_copied_without_the_interpreter(aeron, stream_id):
+    subscription = aeron.add_subscription("aeron:ipc", stream_id)
+    publication = aeron.add_publication("aeron:ipc?term-length=4m", stream_id)
+    publication.wait_connected(10, writable=True)
+    for data in (os.urandom(100_000), bytearray(os.urandom(524_288))):
+        publication.send(data, timeout=10)
+        message = next(subscription.messages(timeout=10))
+        assert message.data == data
+
+
+PUBLISHER = """
+import sys
+from aerolog.transport.client import Aeron
+with Aeron(sys.argv[1]) as client:
+    publication = client.add_publication("aeron:ipc?term-length=64k", int(sys.argv[2]))
+    for i in range(2000):
+        publication.send(b"%s:%d:" % (sys.argv[3].encode(), i) + b"x" * (i % 2500), timeout=30)
+    deadline = client.conductor.monotonic() + 30
+    while publication.is_connected and client.conductor.monotonic() < deadline:
+        client.conductor.await_work(1_000_000)
+"""
+
+
+def test_processes_share_a_publication_without_losing_or_mixing_messages(aeron, stream_id):
+    subscription = aeron.add_subscription("aeron:ipc", stream_id)
+    command = [sys.executable, "-c", PUBLISHER, aeron.aeron_dir, str(stream_id)]
+    publishers = [subprocess.Popen([*command, name]) for name in "ab"]
+    got = {b"a": [], b"b": []}
+    sessions = set()
+    for message in subscription.messages(timeout=30):
+        name, number, rest = message.data.split(b":", 2)
+        assert rest == b"x" * (int(number) % 2500)
+        got[name].append(int(number))
+        sessions.add(message.session_id)
+        if sum(map(len, got.values())) == 4000:
+            break
+    subscription.close()
+    assert [publisher.wait(30) for publisher in publishers] == [0, 0]
+    assert got == {b"a": list(range(2000)), b"b": list(range(2000))}
+    assert len(sessions) == 1
 
 
 def test_properties_tell_the_stream_as_it_was_added(aeron, stream_id):

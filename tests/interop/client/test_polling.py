@@ -275,6 +275,11 @@ def test_an_arrow_batch_holds_what_the_messages_held(stream):
     del batch, table
     assert data.to_pylist() == messages[:50]
     assert len(stream.subscription.poll_arrow()) == 0
+    stream.publication.offer_many([b"by", b"image"])
+    assert len(stream.image.poll_arrow(1)) == 1
+    assert bytes(stream.image.poll_array("S5")[0]) == b"image"
+    with pytest.raises(TypeError, match="dtype"):
+        stream.image.poll_array()
     assert stream.publication.offer_arrow(stream.subscription.poll_arrow()) == 0
 
 
