@@ -1,12 +1,17 @@
 """What holds for every test: nothing that a run started or made outlives it."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 SHARED_MEMORY = Path("/dev/shm")
+
+# Run from a script in the background, a process has the interrupt signal ignored, and so has every
+# child: none of those that the tests interrupt would notice. A handler is not inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children() -> dict[int, str]:
