@@ -19,8 +19,8 @@ from aerolog.catalog.extras import require
 from aerolog.catalog.schema import arrow_schema, recording_metadata
 from aerolog.tools.following import Idle
 from aerolog.tools.recordings_view import known_recording
-from aerolog.tools.replayer import Range, range_in_archive
-from aerolog.transport.errors import AeronTimeoutError
+from aerolog.tools.replayer import Range, check_complete, range_in_archive
+from aerolog.tools.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +34,7 @@ _ROWS_MAX: Final = 10_000
 _BYTES_MAX: Final = 1 << 20
 _BEGIN: Final = 0x80
 _END: Final = 0x40
-_STALL_TIMEOUT_S: Final = 10.0
+_POLL_LIMIT: Final = 256
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ def export_from_archive(
     Raises:
         MissingExtraError: Arrow is not installed.
         ArchiveError: an unknown recording, before anything is written.
-        AeronTimeoutError: a replay stalled.
+        AerologError: a replay ended early, or the driver or archive is gone.
     """
     require("pyarrow.parquet", "exporting recordings to Parquet")
     descriptors = [known_recording(archive, recording_id) for recording_id in dict.fromkeys(ids)]
@@ -143,7 +143,8 @@ def _export(
         if part.length == 0:
             return
         with archive.replay(recording_id, part.start, part.length) as subscription:
-            for rows in _rows(subscription, totals, part, raw_fragments):
+            fragments = _fragments(subscription, totals, part, Watch(archive.aeron, archive))
+            for rows in _rows(fragments, totals, raw_fragments):
                 yield _record_batch(recording_id, rows)
                 progress(
                     ExportProgress(
@@ -171,18 +172,12 @@ def _export(
     )
 
 
-def _rows(
-    subscription: Subscription, totals: ScanTotals, part: Range, raw_fragments: bool
-) -> Iterator[list[Row]]:
-    """Rows in batches of bounded size.
-
-    Raises:
-        AeronTimeoutError: the replay stalled or ended early.
-    """
+def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:
+    """Rows in batches of bounded size."""
     assembler = Assembler()
     rows: list[Row] = []
     size = 0
-    for fragment in _fragments(subscription, totals, part):
+    for fragment in fragments:
         row = fragment if raw_fragments else assembler.add(fragment)
         totals.skipped_fragments = assembler.skipped_fragments
         if row is None:
@@ -200,18 +195,23 @@ def _rows(
         yield rows
 
 
-def _fragments(subscription: Subscription, totals: ScanTotals, part: Range) -> Iterator[Row]:
+def _fragments(
+    subscription: Subscription, totals: ScanTotals, part: Range, watch: Watch
+) -> Iterator[Row]:
+    """The fragments of a replay.
+
+    Raises:
+        AerologError: the replay ended early, or the driver or archive is gone.
+    """
     # A replay has a session and a stream of its own: rows have the recording's.
     session_id, stream_id = part.descriptor.session_id, part.descriptor.stream_id
-    end = part.end or 0
     idle = Idle()
-    deadline = time.monotonic() + _STALL_TIMEOUT_S
     seen = False
-    while True:
+    while totals.position < (part.end or 0):
         images = subscription.images
         seen = seen or bool(images)
         ended = seen and all(image.is_end_of_stream or image.closed for image in images)
-        batch = subscription.poll_messages(256, assemble=False)
+        batch = subscription.poll_messages(_POLL_LIMIT, assemble=False)
         for message in batch:
             totals.frames += 1
             yield Row(
@@ -224,18 +224,12 @@ def _fragments(subscription: Subscription, totals: ScanTotals, part: Range) -> I
                 message.reserved_value,
                 message.data,
             )
-        if images:
-            totals.position = max(image.position for image in images)
-        if totals.position >= end or (ended and not batch):
+        totals.position = max([totals.position, *(image.position for image in images)])
+        watch()
+        if ended and not batch:
             break
-        now = time.monotonic()
-        if batch:
-            deadline = now + _STALL_TIMEOUT_S
-        elif now > deadline:
-            raise AeronTimeoutError(f"the replay stalled at position {totals.position} of {end}")
         idle(len(batch))
-    if totals.position < end:
-        raise AeronTimeoutError(f"the replay ended at position {totals.position} of {end}")
+    check_complete(part, totals.position)
 
 
 def _record_batch(recording_id: int, rows: list[Row]) -> Any:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.tools.console import remark
+from aerolog.transport.errors import AeronTimeoutError
+
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
     from aerolog.tools.options import ArchiveOptions, DriverOptions
     from aerolog.transport.client import Aeron
 
 CLIENT_NAME = "aerolog"
+
+
+def _note(error: BaseException) -> None:
+    # The death of the driver ends the command with an error that says so: not twice.
+    if not isinstance(error, AeronTimeoutError):
+        remark(f"aerolog: {error}")
 
 
 def connect_driver(options: DriverOptions) -> Aeron:
@@ -20,7 +29,12 @@ def connect_driver(options: DriverOptions) -> Aeron:
     """
     from aerolog.transport.client import Aeron
 
-    return Aeron(options.aeron_dir, driver_timeout=options.driver_timeout, name=CLIENT_NAME)
+    return Aeron(
+        options.aeron_dir,
+        driver_timeout=options.driver_timeout,
+        name=CLIENT_NAME,
+        on_error=_note,
+    )
 
 
 def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:

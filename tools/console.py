@@ -135,7 +135,12 @@ def _plain(text: str) -> Any:
 def _out() -> Any:
     from rich.console import Console
 
-    return Console(
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1: leave it to the command's own handling.
+            raise BrokenPipeError
+
+    return PipeConsole(
         file=sys.stdout,
         highlight=False,
         soft_wrap=False,

@@ -42,19 +42,25 @@ def follow(
     until_position: int | None = None,
     until_end: bool = False,
     on_batch: Callable[[], object] | None = None,
-) -> None:
+    watch: Callable[[], None],
+) -> int:
     """Prints messages as they come.
 
     Args:
         subscription: where they come from.
         writer: prints them; its totals tell how many.
         count: return after so many.
-        until_position: return when a message ends at this position, or an image is past it.
+        until_position: return when an image has reached this position.
         until_end: return when every publisher that was there has ended its stream.
         on_batch: called after every poll.
+        watch: raises when there is nothing to wait for any more.
+
+    Returns:
+        The position up to which the stream was read, 0 without an image.
     """
     idle = Idle()
     seen_image = False
+    reached = 0
     while count is None or writer.written.messages < count:
         limit = _BATCH if count is None else min(_BATCH, count - writer.written.messages)
         # Looked at before the poll: an image that has ended now has nothing more to come.
@@ -65,12 +71,11 @@ def follow(
         writer.write(batch, payload_of)
         if on_batch is not None:
             on_batch()
-        if until_position is not None and _is_past(images, until_position):
-            return
+        reached = max([reached, *(image.position for image in images)])
+        if until_position is not None and images and reached >= until_position:
+            return reached
+        watch()
         if until_end and ended and not batch:
-            return
+            return reached
         idle(len(batch))
-
-
-def _is_past(images: tuple[Any, ...], position: int) -> bool:
-    return bool(images) and all(image.position >= position for image in images)
+    return reached

@@ -46,6 +46,7 @@ class Publisher:
         rate: float | None = None,
         reconnect_timeout: float = 10.0,
         on_progress: Callable[[Published], object] | None = None,
+        watch: Callable[[], None],
     ) -> None:
         """Makes a publisher.
 
@@ -54,12 +55,14 @@ class Publisher:
             rate: messages a second, None for as fast as the stream takes them.
             reconnect_timeout: seconds without a subscriber after which it gives up.
             on_progress: called now and then.
+            watch: raises when the driver is gone.
         """
         self.published = Published()
         self._publication = publication
         self._rate = rate
         self._reconnect_timeout = reconnect_timeout
         self._on_progress = on_progress
+        self._watch = watch
 
     def send(self, batches: Iterator[list[bytes]]) -> None:
         """Sends everything.
@@ -98,7 +101,9 @@ class Publisher:
                 self._count(messages[sent : sent + accepted])
                 sent += accepted
                 given_up_at = None
-            elif not self._publication.is_connected:
+                continue
+            self._watch()
+            if not self._publication.is_connected:
                 now = time.monotonic()
                 given_up_at = given_up_at or now + self._reconnect_timeout
                 if now >= given_up_at:
@@ -107,7 +112,7 @@ class Publisher:
                         f"{self._publication.stream_id} for {self._reconnect_timeout:g} s, "
                         f"after {self.published.messages} messages"
                     )
-            idle(accepted)
+            idle(0)
 
     def _check_lengths(self, messages: list[bytes]) -> None:
         longest = self._publication.max_message_length

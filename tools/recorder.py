@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.client import RecordingSignal, SourceLocation
 from aerolog.tools.following import Idle
 from aerolog.tools.recordings_wait import wait_recorded, wait_stopped
+from aerolog.tools.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +72,7 @@ class Recorder:
         """
         self.recordings: dict[int, Recorded] = {}
         self._archive = archive
+        self._watch = Watch(aeron, archive)
         self._on_event = on_event
         self._counting: Subscription | None = None
         if count_messages:
@@ -97,6 +99,9 @@ class Recorder:
             messages: return when so many are recorded.
             until_end: return when every recording that began has ended.
             on_turn: called every time around.
+
+        Raises:
+            AerologError: the driver or the archive is gone.
         """
         idle = Idle()
         while until is None or time.monotonic() < until:
@@ -109,12 +114,15 @@ class Recorder:
             if until_end and self.recordings and not self._active():
                 return
             on_turn()
+            self._watch()
             idle(work)
 
     def stop(self) -> None:
-        """Stops what still goes on and waits for the stop positions."""
+        """Stops what still goes on and waits for the stop positions, if there is an archive."""
         if self._counting is not None:
             self._counting.close()
+        if self._archive.is_disconnected or self._archive.aeron.closed:
+            return
         self._archive.try_stop_recording_subscription(self._subscription_id)
         self._take_signals()
         for recorded in self._active():

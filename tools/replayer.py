@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.following import Idle, follow
 from aerolog.tools.recordings_view import known_recording
-from aerolog.transport.errors import ConfigurationError
+from aerolog.tools.watching import Watch
+from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,11 +36,13 @@ class Range:
         descriptor: of the recording.
         start: position of the first frame.
         end: position after the last one, None to follow a live recording.
+        ends_with_recording: whether that is the end of what is recorded.
     """
 
     descriptor: RecordingDescriptor
     start: int
     end: int | None
+    ends_with_recording: bool = False
 
     @property
     def length(self) -> int | None:
@@ -69,9 +72,9 @@ def range_of(
     wanted = None if length is None else start + length
     if follow_live:
         return Range(descriptor, start, wanted)
-    return Range(
-        descriptor, start, recorded_position if wanted is None else min(wanted, recorded_position)
-    )
+    if wanted is None or wanted >= recorded_position:
+        return Range(descriptor, start, recorded_position, ends_with_recording=True)
+    return Range(descriptor, start, wanted)
 
 
 def range_in_archive(
@@ -106,19 +109,48 @@ def print_replay(
     writer: MessageWriter,
     on_position: Callable[[int], object],
 ) -> None:
-    """Prints a range of a recording that the archive replays."""
+    """Prints a range of a recording that the archive replays.
+
+    Raises:
+        AerologError: the replay ended before the range did, or the driver or archive is gone.
+    """
     if part.length == 0:
         return
+    watch = Watch(archive.aeron, archive)
     with archive.replay(
         part.descriptor.recording_id, part.start, part.length, follow=part.end is None
     ) as subscription:
-        follow(
+        reached = follow(
             subscription,
             writer,
             until_position=part.end,
             until_end=True,
             on_batch=lambda: on_position(writer.written.position or part.start),
+            watch=watch,
         )
+    watch()
+    if part.end is None:
+        _check_followed(archive, part.descriptor.recording_id, reached)
+    check_complete(part, reached)
+
+
+def _check_followed(archive: AeronArchive, recording_id: int, reached: int) -> None:
+    """Raises when a live recording goes on without the replay that followed it."""
+    stopped_at = archive.stop_position(recording_id)
+    if stopped_at is None or reached < stopped_at:
+        raise AeronTimeoutError(f"the replay ended at position {reached}, before its recording")
+
+
+def check_complete(part: Range, reached: int) -> None:
+    """Raises when a replay ended early.
+
+    A length of one's own may end within a frame: then the last whole frame before it is the end.
+
+    Raises:
+        AeronTimeoutError: the replay ended too early.
+    """
+    if part.end is not None and reached < part.end and part.ends_with_recording:
+        raise AeronTimeoutError(f"the replay ended at position {reached}, before {part.end}")
 
 
 def print_folder(
@@ -144,18 +176,23 @@ def print_folder(
 
 
 def wait_replayed(
-    aeron: Aeron, session_id: int, stream_id: int, on_position: Callable[[int], object]
+    archive: AeronArchive, session_id: int, stream_id: int, on_position: Callable[[int], object]
 ) -> bool:
     """Waits for the publication of a replay to come and to go.
 
     Returns:
         False when it never showed: the archive has another driver, or the replay is over.
+
+    Raises:
+        AerologError: the driver or the archive is gone.
     """
+    watch = Watch(archive.aeron, archive)
     idle = Idle()
     appeared = False
     deadline = time.monotonic() + _APPEAR_TIMEOUT_S
     while True:
-        position = _publisher_position(aeron, session_id, stream_id)
+        watch()
+        position = _publisher_position(archive.aeron, session_id, stream_id)
         if position is None:
             if appeared:
                 return True

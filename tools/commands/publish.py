@@ -58,6 +58,7 @@ def publish(
     from aerolog.tools.connecting import connect_driver
     from aerolog.tools.console import progress
     from aerolog.tools.publishing import Publisher
+    from aerolog.tools.watching import Watch
 
     if size is not None and (file is not None or frame_size is not None):
         raise typer.BadParameter("--size generates messages: not with --file or --frame-size")
@@ -77,6 +78,7 @@ def publish(
             rate=rate,
             reconnect_timeout=wait,
             on_progress=lambda done: bar.update(done.messages),
+            watch=Watch(aeron),
         )
         try:
             publisher.send(batches)

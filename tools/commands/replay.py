@@ -132,7 +132,7 @@ def _onto_channel(
         else:
             say(f"replaying recording {wanted.recording_id}, session {session_id}")
         with position_progress("replaying", part.start, part.length) as on_position:
-            seen = wait_replayed(aeron, session_id, target[1], on_position)
+            seen = wait_replayed(client, session_id, target[1], on_position)
         if not seen:
             remark("the replay's publication was not seen on this driver: it is over, or elsewhere")
 

@@ -38,10 +38,11 @@ def subscribe(
     """
     from aerolog.tools.connecting import connect_driver
     from aerolog.tools.following import follow
+    from aerolog.tools.watching import Watch
 
     writer = MessageWriter(MessageFormat.JSON if as_json else form)
     with (
         connect_driver(driver) as aeron,
         aeron.add_subscription(channel, stream) as subscription,
     ):
-        follow(subscription, writer, count=count, until_end=until_end)
+        follow(subscription, writer, count=count, until_end=until_end, watch=Watch(aeron))

@@ -45,13 +45,17 @@ def writer() -> MessageWriter:
     return MessageWriter(MessageFormat.RAW, out=io.BytesIO())
 
 
+def nothing() -> None:
+    """All is well."""
+
+
 A, B, C = (FakeMessage(data, position) for data, position in ((b"a", 64), (b"b", 128), (b"c", 192)))
 
 
 def test_a_count_is_never_exceeded(writer: MessageWriter) -> None:
     subscription = FakeSubscription([([], []), ([FakeImage()], [A, B]), ([FakeImage()], [C])])
 
-    follow(subscription, writer, count=3)  # type: ignore[arg-type]
+    follow(subscription, writer, count=3, watch=nothing)  # type: ignore[arg-type]
 
     assert writer.written.messages == 3
     assert subscription.limits == [3, 3, 1]
@@ -60,7 +64,7 @@ def test_a_count_is_never_exceeded(writer: MessageWriter) -> None:
 def test_a_position_ends_it_when_every_image_is_there(writer: MessageWriter) -> None:
     subscription = FakeSubscription([([FakeImage(64)], [A]), ([FakeImage(128)], [B])])
 
-    follow(subscription, writer, until_position=128)  # type: ignore[arg-type]
+    follow(subscription, writer, until_position=128, watch=nothing)  # type: ignore[arg-type]
 
     assert writer.written.position == 128
 
@@ -73,7 +77,7 @@ def test_the_end_is_when_images_had_ended_before_a_poll_found_nothing(
         [([], []), ([live], [A]), ([ended], [B]), ([ended], [C]), ([ended], [])]
     )
 
-    follow(subscription, writer, until_end=True)  # type: ignore[arg-type]
+    follow(subscription, writer, until_end=True, watch=nothing)  # type: ignore[arg-type]
 
     assert writer.written.messages == 3
 
@@ -81,7 +85,7 @@ def test_the_end_is_when_images_had_ended_before_a_poll_found_nothing(
 def test_images_that_are_gone_are_an_end_too(writer: MessageWriter) -> None:
     subscription = FakeSubscription([([], []), ([FakeImage()], [A]), ([], [])])
 
-    follow(subscription, writer, until_end=True)  # type: ignore[arg-type]
+    follow(subscription, writer, until_end=True, watch=nothing)  # type: ignore[arg-type]
 
     assert writer.written.messages == 1
 
@@ -94,6 +98,7 @@ def test_each_poll_is_told(writer: MessageWriter) -> None:
         subscription,  # type: ignore[arg-type]
         writer,
         count=2,
+        watch=nothing,
         on_batch=lambda: told.append(writer.written.messages),
     )
 
