@@ -216,17 +216,23 @@ cdef class AgentInvoker:
                 tracker.update(now_ns)
             try:
                 agent.on_start()
-            except BaseException as error:
+            except Exception as error:
                 self._report(error)
                 return False
         return True
 
     def _close_agents(self) -> None:
+        """Call every on_close; an interrupt among them comes out when all are closed."""
+        interrupt = None
         for agent in reversed(self.agents):
             try:
                 agent.on_close()
-            except BaseException as error:
+            except Exception as error:
                 self._report(error)
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     @property
     def role_name(self) -> str:
@@ -249,7 +255,12 @@ cdef class AgentInvoker:
         """Call on_start of the agents; when one fails, the invoker is closed."""
         if self._state == NEW:
             store_release_i32(&self._state, RUNNING)
-            if not self._start_agents():
+            try:
+                started = self._start_agents()
+            except BaseException:
+                self.close()
+                raise
+            if not started:
                 self.close()
 
     def invoke(self) -> int:
@@ -368,9 +379,11 @@ cdef class AgentRunner(AgentInvoker):
                             with nogil:
                                 self.idle_strategy.idle(work_count)
         finally:
-            self._close_agents()
-            _RUNNING.discard(self)
-            store_release_i32(&self._state, STOPPED)
+            try:
+                self._close_agents()
+            finally:
+                _RUNNING.discard(self)
+                store_release_i32(&self._state, STOPPED)
 
     def _report_idle_error(self) -> None:
         error = self.idle_strategy.take_error()

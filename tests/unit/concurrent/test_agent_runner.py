@@ -169,6 +169,20 @@ def test_an_interrupt_comes_out_of_invoke_and_the_invoker_can_be_closed():
     assert agent.journal[-1] == "failing close"
 
 
+def test_an_interrupt_at_the_start_closes_the_agents_and_comes_out():
+    agent = Failing("on_start", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        AgentInvoker(agent).start()
+    assert agent.journal == ["failing start", "failing close"]
+
+
+def test_an_interrupt_at_the_end_comes_out_when_all_are_closed():
+    first, last = Recorder(), Failing("on_close", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        AgentInvoker([first, last]).close()
+    assert first.journal == ["recorder close"]
+
+
 @pytest.mark.parametrize("agents", [[], [object()], None])
 def test_a_runner_without_agents_is_refused(agents):
     with pytest.raises((ConfigurationError, TypeError)):
