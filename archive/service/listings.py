@@ -16,7 +16,6 @@ from aerolog.archive.protocol import (
     RecordingDescriptor,
     RecordingSubscriptionDescriptor,
 )
-from aerolog.transport.errors import ArchiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,41 +107,36 @@ def list_recordings(
         stream_id: only this stream, None for any.
         fragment: part of the original channel.
     """
-    sent = scanned = 0
-    last_id = from_recording_id
+    sent = 0
+    behind = from_recording_id
     wanted = fragment.encode("ascii", "replace")
-    next_id: int | None = from_recording_id
     while sent < count:
-        next_id = _next_id(catalog, last_id)
-        if next_id is None:
-            # The last id looked at plus one, or the id asked for when there was none.
-            control.send_recording_unknown(correlation_id, last_id)
-            return
-        last_id = next_id + 1
-        if _matches(catalog, next_id, stream_id, wanted):
+        # The index as it is in this turn; recordings may come and go until the next.
+        ids = catalog.ids()
+        start = bisect_left(ids, behind)
+        for recording_id in ids[start : start + SCAN_LIMIT]:
+            behind = recording_id + 1
+            if not _matches(catalog, recording_id, stream_id, wanted):
+                continue
             sent += 1
-            yield descriptor_message(catalog, next_id, control.session_id, correlation_id)
-        scanned += 1
-        if scanned % SCAN_LIMIT == 0:
-            yield None
-
-
-def _next_id(catalog: CatalogFile, at_least: int) -> int | None:
-    """The lowest recording id from a number on."""
-    ids = catalog.ids()
-    index = bisect_left(ids, at_least)
-    return ids[index] if index < len(ids) else None
+            yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
+            if sent == count:
+                return
+        if start + SCAN_LIMIT >= len(ids):
+            # The last id looked at plus one, or the id asked for when there was none.
+            control.send_recording_unknown(correlation_id, behind)
+            return
+        yield None
 
 
 def _matches(
     catalog: CatalogFile, recording_id: int, stream_id: int | None, fragment: bytes
 ) -> bool:
+    if recording_id not in catalog:
+        return False
     if stream_id is None:
         return True
-    try:
-        descriptor = catalog.descriptor(recording_id)
-    except ArchiveError:
-        return False
+    descriptor = catalog.descriptor(recording_id)
     return descriptor.stream_id == stream_id and fragment in descriptor.original_channel.encode(
         "ascii", "replace"
     )
