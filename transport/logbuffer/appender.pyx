@@ -115,7 +115,7 @@ cdef class ConcurrentAppender(Appender):
         place.term_id = tail_term_id(raw)
         place.term_offset = tail_offset(raw, log.term_length)
         resulting = place.term_offset + needed
-        if resulting > log.term_length:
+        if resulting > log.term_length or place.term_offset % FRAME_ALIGNMENT:
             return self._end_of_term(raw, resulting)
         place.frame = log.terms[index] + place.term_offset
         return compute_position(log, place.term_id, resulting)
@@ -125,8 +125,9 @@ cdef class ConcurrentAppender(Appender):
         cdef int32_t term_id = tail_term_id(raw_tail)
         cdef int32_t offset = tail_offset(raw_tail, log.term_length)
         cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)
-        # One publisher alone got an offset inside the term; room below a header is not Aeron's.
-        if log.term_length - offset >= DATA_HEADER_LENGTH:
+        # One publisher alone got an offset inside the term. An offset off the frame grid is nobody's
+        # publisher's: nothing is written there, and the rest of that term is given up.
+        if offset < log.term_length and offset % FRAME_ALIGNMENT == 0:
             write_padding(
                 log,
                 log.terms[index_by_term_count(count)] + offset,

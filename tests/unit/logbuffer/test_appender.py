@@ -347,9 +347,11 @@ def test_a_publisher_whose_peer_died_in_a_rotation_finishes_it(new_world):
     assert publication.offer(b"x") == TERM + 64
 
 
-def test_a_tail_off_the_frame_grid_never_writes_beyond_the_term(world):
+@pytest.mark.parametrize("offset", [TERM - 5, 5, 33])
+def test_a_tail_off_the_frame_grid_writes_nothing_and_moves_to_the_next_term(world, offset):
     start = len(world.logs.file) - 4096
-    world.logs.file.store_i64(start, (801263729 << 32) | (TERM - 5))
-    before = bytes(world.logs.term(1))
-    assert world.publication(exclusive=False).offer(b"xxxx") == ADMIN_ACTION
-    assert bytes(world.logs.term(1)) == before
+    world.logs.file.store_i64(start, (801263729 << 32) | offset)
+    publication = world.publication(exclusive=False)
+    assert publication.offer(b"xxxx") == ADMIN_ACTION
+    assert bytes(world.logs.term(0)) + bytes(world.logs.term(1)) == bytes(2 * TERM)
+    assert publication.offer(b"xxxx") == TERM + 64
