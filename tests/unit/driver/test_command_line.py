@@ -92,16 +92,15 @@ def test_it_starts_with_an_empty_environment_and_by_absolute_path(run, tmp_path)
     assert process.stop()[0] == 0
 
 
-def test_it_is_ready_within_half_a_second(directory):
-    times = []
-    for attempt in range(3):
-        begun = time.monotonic()
-        process = Process(f"{directory}-{attempt}")
-        process.ready()
-        times.append(time.monotonic() - begun)
-        process.stop()
-    # The best of three: this machine may be busy with something else.
-    assert min(times) < 0.5
+def test_starting_and_stopping_takes_half_a_second_of_processor_time_at_most(run):
+    # What a machine with nothing else to do needs to be ready; this one may be busy.
+    process = run()
+    process.ready()
+    process.popen.terminate()
+    _, status, used = os.wait4(process.popen.pid, 0)
+    process.popen.returncode = os.waitstatus_to_exitcode(status)
+    assert process.popen.returncode == 0
+    assert used.ru_utime + used.ru_stime < 0.5
 
 
 def test_it_has_no_sockets_and_no_children_and_few_threads(run):
