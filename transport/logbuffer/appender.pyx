@@ -125,8 +125,8 @@ cdef class ConcurrentAppender(Appender):
         cdef int32_t term_id = tail_term_id(raw_tail)
         cdef int32_t offset = tail_offset(raw_tail, log.term_length)
         cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)
-        # One publisher alone got an offset inside the term. An offset off the frame grid is nobody's
-        # publisher's: nothing is written there, and the rest of that term is given up.
+        # One publisher alone got an offset inside the term. One off the frame grid is no
+        # publisher's: nothing is written there, the rest of that term is given up.
         if offset < log.term_length and offset % FRAME_ALIGNMENT == 0:
             write_padding(
                 log,
