@@ -19,30 +19,49 @@
 _Static_assert(__atomic_always_lock_free(sizeof(int32_t), 0), "32-bit atomics must be lock free");
 _Static_assert(__atomic_always_lock_free(sizeof(int64_t), 0), "64-bit atomics must be lock free");
 
-static inline int32_t aerolog_load_plain_i32(const void *p) { return __atomic_load_n((const int32_t *)p, __ATOMIC_RELAXED); }
-static inline int64_t aerolog_load_plain_i64(const void *p) { return __atomic_load_n((const int64_t *)p, __ATOMIC_RELAXED); }
-static inline int32_t aerolog_load_acquire_i32(const void *p) { return __atomic_load_n((const int32_t *)p, __ATOMIC_ACQUIRE); }
-static inline int64_t aerolog_load_acquire_i64(const void *p) { return __atomic_load_n((const int64_t *)p, __ATOMIC_ACQUIRE); }
-static inline uint8_t aerolog_load_acquire_u8(const void *p) { return __atomic_load_n((const uint8_t *)p, __ATOMIC_ACQUIRE); }
+/* Each macro makes one function, for example aerolog_load_acquire_i32. */
+#define AEROLOG_LOAD(name, type, order) \
+    static inline type aerolog_load_##name(const void *p) \
+    { \
+        return __atomic_load_n((const type *)p, order); \
+    }
 
-static inline void aerolog_store_plain_i32(void *p, int32_t v) { __atomic_store_n((int32_t *)p, v, __ATOMIC_RELAXED); }
-static inline void aerolog_store_plain_i64(void *p, int64_t v) { __atomic_store_n((int64_t *)p, v, __ATOMIC_RELAXED); }
-static inline void aerolog_store_release_i32(void *p, int32_t v) { __atomic_store_n((int32_t *)p, v, __ATOMIC_RELEASE); }
-static inline void aerolog_store_release_i64(void *p, int64_t v) { __atomic_store_n((int64_t *)p, v, __ATOMIC_RELEASE); }
-static inline void aerolog_store_release_u8(void *p, uint8_t v) { __atomic_store_n((uint8_t *)p, v, __ATOMIC_RELEASE); }
+#define AEROLOG_STORE(name, type, order) \
+    static inline void aerolog_store_##name(void *p, type v) \
+    { \
+        __atomic_store_n((type *)p, v, order); \
+    }
 
-static inline int32_t aerolog_get_and_add_i32(void *p, int32_t d) { return __atomic_fetch_add((int32_t *)p, d, __ATOMIC_SEQ_CST); }
-static inline int64_t aerolog_get_and_add_i64(void *p, int64_t d) { return __atomic_fetch_add((int64_t *)p, d, __ATOMIC_SEQ_CST); }
+#define AEROLOG_GET_AND_ADD(name, type) \
+    static inline type aerolog_get_and_add_##name(void *p, type d) \
+    { \
+        return __atomic_fetch_add((type *)p, d, __ATOMIC_SEQ_CST); \
+    }
 
-static inline bool aerolog_cas_i32(void *p, int32_t expected, int32_t desired)
-{
-    return __atomic_compare_exchange_n((int32_t *)p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
+#define AEROLOG_CAS(name, type) \
+    static inline bool aerolog_cas_##name(void *p, type expected, type desired) \
+    { \
+        return __atomic_compare_exchange_n( \
+            (type *)p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    }
 
-static inline bool aerolog_cas_i64(void *p, int64_t expected, int64_t desired)
-{
-    return __atomic_compare_exchange_n((int64_t *)p, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
+AEROLOG_LOAD(plain_i32, int32_t, __ATOMIC_RELAXED)
+AEROLOG_LOAD(plain_i64, int64_t, __ATOMIC_RELAXED)
+AEROLOG_LOAD(acquire_i32, int32_t, __ATOMIC_ACQUIRE)
+AEROLOG_LOAD(acquire_i64, int64_t, __ATOMIC_ACQUIRE)
+AEROLOG_LOAD(acquire_u8, uint8_t, __ATOMIC_ACQUIRE)
+
+AEROLOG_STORE(plain_i32, int32_t, __ATOMIC_RELAXED)
+AEROLOG_STORE(plain_i64, int64_t, __ATOMIC_RELAXED)
+AEROLOG_STORE(release_i32, int32_t, __ATOMIC_RELEASE)
+AEROLOG_STORE(release_i64, int64_t, __ATOMIC_RELEASE)
+AEROLOG_STORE(release_u8, uint8_t, __ATOMIC_RELEASE)
+
+AEROLOG_GET_AND_ADD(i32, int32_t)
+AEROLOG_GET_AND_ADD(i64, int64_t)
+
+AEROLOG_CAS(i32, int32_t)
+AEROLOG_CAS(i64, int64_t)
 
 static inline void aerolog_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 static inline void aerolog_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
@@ -57,11 +76,20 @@ static inline void aerolog_pause(void)
 }
 
 /* Fields that a layout does not align to their size: never a pointer cast, always a copy. */
-static inline int32_t aerolog_get_i32(const void *p) { int32_t v; memcpy(&v, p, sizeof v); return v; }
-static inline int64_t aerolog_get_i64(const void *p) { int64_t v; memcpy(&v, p, sizeof v); return v; }
-static inline uint16_t aerolog_get_u16(const void *p) { uint16_t v; memcpy(&v, p, sizeof v); return v; }
-static inline void aerolog_put_i32(void *p, int32_t v) { memcpy(p, &v, sizeof v); }
-static inline void aerolog_put_i64(void *p, int64_t v) { memcpy(p, &v, sizeof v); }
-static inline void aerolog_put_u16(void *p, uint16_t v) { memcpy(p, &v, sizeof v); }
+#define AEROLOG_COPIED(name, type) \
+    static inline type aerolog_get_##name(const void *p) \
+    { \
+        type v; \
+        memcpy(&v, p, sizeof v); \
+        return v; \
+    } \
+    static inline void aerolog_put_##name(void *p, type v) \
+    { \
+        memcpy(p, &v, sizeof v); \
+    }
+
+AEROLOG_COPIED(i32, int32_t)
+AEROLOG_COPIED(i64, int64_t)
+AEROLOG_COPIED(u16, uint16_t)
 
 #endif

@@ -50,6 +50,7 @@ def test_a_target_is_filled(file):
 def test_every_sync_level_works(file, level):
     file.write_at(b"abc", 0)
     file.flush(level)
+    assert file.read_at(3, 0) == b"abc"
 
 
 def test_the_length_can_be_set(file):
