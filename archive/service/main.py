@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
+from aerolog.transport.concurrent.stop_signal import StopSignal
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import AerologError, ConfigurationError
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main_archive(argv: Sequence[str]) -> int:
@@ -55,7 +53,7 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
 
     def run(properties: Properties, stop: _Stop) -> None:
         with ArchivingMediaDriver(
-            properties=properties, on_fatal=stop.fail, termination_hook=stop.set
+            properties=properties, on_fatal=stop.fail, termination_hook=stop.stop
         ) as both:
             _say_ready(
                 f"aerolog archiving driver ready: {both.driver.aeron_dir},"
@@ -66,33 +64,29 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
     return _run(argv, run)
 
 
-class _Stop(threading.Event):
-    """Set by a signal, by a terminate command, or by a failure that ends the process."""
+class _Stop(StopSignal):
+    """The end by a signal, by a terminate command, or by a failure that ends the process."""
 
     failure: BaseException | None = None
 
     def fail(self, reason: BaseException) -> None:
         self.failure = reason
-        self.set()
+        self.stop()
 
 
 def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
-    stop = _Stop()
     try:
         properties = Properties.from_command_line(argv)
         p.ArchiveConfig(properties)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
-    previous = {number: signal.signal(number, lambda *_: stop.set()) for number in _SIGNALS}
     try:
-        run(properties, stop)
+        with _Stop() as stop:
+            run(properties, stop)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
     except (AerologError, OSError) as error:
         return _fail(error, EXIT_FAILED)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
     return EXIT_OK if stop.failure is None else _fail(stop.failure, EXIT_FAILED)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -34,14 +35,19 @@ class StopSignal:
         os.set_blocking(self._write, False)
         self._handlers: dict[signal.Signals, Callable[..., Any] | int | None] = {}
         self._wakeup = -1
+        self._lock = threading.Lock()  # never taken by the signal handler
+        self._closed = False
         self.received: signal.Signals | None = None
 
     def stop(self) -> None:
         """End the wait, from any thread; more than once is no error."""
-        try:
-            os.write(self._write, b"\0")
-        except BlockingIOError:
-            return  # full of reasons to stop already
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                os.write(self._write, b"\0")
+            except BlockingIOError:
+                return  # full of reasons to stop already
 
     def wait(self) -> None:
         """Wait for a stop signal or ``stop``."""
@@ -61,8 +67,10 @@ class StopSignal:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)
-        os.close(self._read)
-        os.close(self._write)
+        with self._lock:
+            self._closed = True
+            os.close(self._read)
+            os.close(self._write)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         del frame

@@ -46,3 +46,10 @@ def test_more_signals_than_the_pipe_holds_are_no_error(capfd):
         os.kill(os.getpid(), signal.SIGTERM)
         stop.wait()
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_word_that_comes_too_late_is_no_error():
+    with StopSignal() as stop:
+        stop.stop()
+        stop.wait()
+    stop.stop()
