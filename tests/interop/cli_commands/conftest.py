@@ -109,8 +109,10 @@ def aerolog() -> Iterator[Start]:
     """
     started: list[Command] = []
 
-    def start(*arguments: object, on: Any = None, stdin: bytes | None = None) -> Command:
-        environ = {
+    def start(
+        *arguments: object, on: Any = None, stdin: bytes | None = None, **variables: str
+    ) -> Command:
+        environ = variables | {
             key: value
             for key, value in os.environ.items()
             if not key.startswith("AERON_") and key != "FORCE_COLOR"

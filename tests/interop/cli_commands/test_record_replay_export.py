@@ -174,6 +174,8 @@ def test_recording_goes_on_until_interrupted(
         lambda: aerolog(*listing, on=any_archive).json()["position"] == 64, "the message recorded"
     )
     active = aerolog(*listing, on=any_archive).json()
+    read = aerolog(*listing, *folder(any_archive)).json()
+    tail = aerolog("replay", started["recording_id"], *folder(any_archive)).succeed()
 
     recorder.signal(signal.SIGINT)
 
@@ -182,6 +184,8 @@ def test_recording_goes_on_until_interrupted(
     assert (started["event"], stopped["event"]) == ("started", "stopped")
     assert (stopped["recording_id"], stopped["stop_position"]) == (started["recording_id"], 64)
     assert (active["active"], active["stop_position"]) == (True, None)
+    assert read == active
+    assert tail == "one\n"
     assert aerolog(*listing, on=any_archive).json()["stop_position"] == 64
     publisher.signal(signal.SIGINT)
     publisher.wait()
