@@ -52,10 +52,19 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel for this interpreter, built as pip builds it: isolated."""
+def sdist(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution."""
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "build", "-q", "--sdist", "--no-isolation", "-o", folder, source)
+    (found,) = folder.glob("*.tar.gz")
+    return found
+
+
+@pytest.fixture(scope="session")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel for this interpreter, built from the source distribution as pip does: isolated."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source)
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, sdist)
     (found,) = folder.glob("*.whl")
     return found
 
