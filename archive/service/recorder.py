@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -101,9 +102,13 @@ class Recorder(RecorderAgent):
             self._close_file(writer)
             writer.roll_over(self._create(writer))
         else:
-            self._close_file(writer)
-            self._stopped(writer)
-            self._release(index, writer)
+            self._finish(index, writer)
+
+    def _finish(self, index: int, writer: RecordingWriter) -> None:
+        """Let go of a writer, whatever happens on the way."""
+        self._reporter.run(partial(self._close_file, writer))
+        self._reporter.run(partial(self._stopped, writer))
+        self._release(index, writer)
 
     def _release(self, index: int, writer: RecordingWriter) -> None:
         # The slot first: once the writer says released, the conductor may drop it.
@@ -185,9 +190,7 @@ class Recorder(RecorderAgent):
         """End every recording at once; on the recorder's thread, or when that has ended."""
         for index, found in self.table.sessions():
             assert isinstance(found, RecordingWriter)
-            self._reporter.run(lambda writer=found: self._close_file(writer))  # type: ignore[misc]
-            self._reporter.run(lambda writer=found: self._stopped(writer))  # type: ignore[misc]
-            self._release(index, found)
+            self._finish(index, found)
 
     def on_close(self) -> None:
         """The recorder ends, and every recording with it."""

@@ -7,6 +7,7 @@ recording of its own. The bytes are the recorder's business.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.image import Image
 
 
@@ -263,7 +265,7 @@ class Recordings:
             self._waiting.popleft()
         ended = [s for s in self.sessions.values() if s.writer.state == recording.RELEASED]
         for session in sorted(ended, key=lambda s: s.recording_id, reverse=True):
-            self._context.reporter.run(lambda session=session: self._ended(session))  # type: ignore[misc]
+            self._context.reporter.run(partial(self._ended, session))
             work += 1
         return work
 
@@ -334,23 +336,15 @@ class Recordings:
         self, source: RecordingSubscription, image: Image, recording_id: int, *, extended: bool
     ) -> None:
         context = self._context
-        descriptor = context.catalog.descriptor(recording_id)
-        counter = context.counters.recording_position(
-            recording_id, image.session_id, source.stream_id, source.stripped_channel,
-            image.source_identity,
-        )  # fmt: skip
-        counter.value = image.join_position
-        writer = RecordingWriter(
-            recording_id,
-            image,
-            segment_base=descriptor.segment_base(image.join_position),
-            segment_length=descriptor.segment_file_length,
-            block_limit=min(descriptor.term_buffer_length, context.config[p.FILE_IO_LENGTH]),
-            sync_level=context.config[p.FILE_SYNC_LEVEL],
-            checksum=context.config.record_checksum,
-            counters=context.aeron.conductor.counters,
-            counter_id=counter.counter_id,
-        )
+        try:
+            counter, writer = self._make_writer(source, image, recording_id)
+        except BaseException:
+            if not extended:
+                # The entry stays, as that of a recording of nothing.
+                context.catalog.recording_stopped(
+                    recording_id, image.join_position, context.now_ms()
+                )
+            raise
         if extended:
             context.catalog.extend_recording(
                 recording_id, source.control.session_id, source.correlation_id, image.session_id
@@ -371,14 +365,52 @@ class Recordings:
         while self._waiting and self._table.add(self._waiting[0]):
             self._waiting.popleft()
 
+    def _make_writer(
+        self, source: RecordingSubscription, image: Image, recording_id: int
+    ) -> tuple[Counter, RecordingWriter]:
+        """Position counter and writer of a recording that begins or goes on."""
+        context = self._context
+        descriptor = context.catalog.descriptor(recording_id)
+        counter = context.counters.recording_position(
+            recording_id,
+            image.session_id,
+            source.stream_id,
+            source.stripped_channel,
+            image.source_identity,
+        )
+        counter.value = image.join_position
+        try:
+            writer = RecordingWriter(
+                recording_id,
+                image,
+                segment_base=descriptor.segment_base(image.join_position),
+                segment_length=descriptor.segment_file_length,
+                block_limit=min(descriptor.term_buffer_length, context.config[p.FILE_IO_LENGTH]),
+                sync_level=context.config[p.FILE_SYNC_LEVEL],
+                checksum=context.config.record_checksum,
+                counters=context.aeron.conductor.counters,
+                counter_id=counter.counter_id,
+            )
+        except BaseException:
+            counter.close()
+            raise
+        return counter, writer
+
     # -- the end ----------------------------------------------------------------------------------
 
     def _ended(self, session: RecordingSession) -> None:
         """Make the catalog final, tell the client, let go (spec 10, in this order)."""
         context, source, writer = self._context, session.source, session.writer
         position = writer.recorded_position
-        context.catalog.recording_stopped(session.recording_id, position, context.now_ms())
         del self.sessions[session.recording_id]
+        context.reporter.run(
+            partial(
+                context.catalog.recording_stopped,
+                session.recording_id,
+                position,
+                context.now_ms(),
+            )
+        )
         source.sessions.remove(session)
         error = failure_of(self._context, writer)
         if error is not None:
@@ -414,5 +446,5 @@ class Recordings:
         """End what the recorder has ended, whatever the clients hear of it."""
         self.do_work()
         for source in list(self.by_key.values()):
-            self._context.reporter.run(lambda source=source: self._close_subscription(source))  # type: ignore[misc]
+            self._context.reporter.run(partial(self._close_subscription, source))
         self.by_key.clear()

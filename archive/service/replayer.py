@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -143,8 +144,12 @@ class Replayer(ReplayerAgent):
                 raise ArchiveError(ArchiveErrorCode.GENERIC, "recording segment not found")
             reader.next_segment(self._files.open_data_file(path))
         else:
-            self._close_file(reader)
-            self._release(index, reader)
+            self._finish(index, reader)
+
+    def _finish(self, index: int, reader: ReplayReader) -> None:
+        """Let go of a reader, whatever happens on the way."""
+        self._reporter.run(partial(self._close_file, reader))
+        self._release(index, reader)
 
     def _open_first(self, reader: ReplayReader) -> None:
         now_ns = self.clock.now_ns()
@@ -207,8 +212,7 @@ class Replayer(ReplayerAgent):
         for index, found in self.table.sessions():
             assert isinstance(found, ReplayReader)
             found.end()
-            self._reporter.run(lambda reader=found: self._close_file(reader))  # type: ignore[misc]
-            self._release(index, found)
+            self._finish(index, found)
 
     def on_close(self) -> None:
         """The replayer ends, and every replay with it."""

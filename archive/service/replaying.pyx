@@ -62,6 +62,8 @@ cdef enum:
     TYPE_PAD = 0
     TYPE_DATA = 1
     BUFFER_ALIGNMENT = 4096
+    # A read that stays in the cache until it is copied on is worth more than a long one.
+    READ_LENGTH_MAX = 128 * 1024
 
 
 cdef class ReplayReader:
@@ -114,7 +116,7 @@ cdef class ReplayReader:
         self.term_length = term_length
         self.term_offset = <int32_t> (start_position & (term_length - 1))
         self.deadline_ns = deadline_ns
-        self._read_length = read_length
+        self._read_length = min(read_length, READ_LENGTH_MAX)
         self._checksum = checksum
         self._counters = counters
         self._limit_id = limit_counter_id

@@ -10,7 +10,7 @@ import pytest
 from aerolog.archive import protocol as ap
 from aerolog.archive.files.catalog_file import CatalogReader
 from aerolog.archive.service import Archive
-from aerolog.transport.errors import ActiveArchiveError, ConfigurationError
+from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, RegistrationError
 
 CHANNEL = "aeron:ipc?term-length=64k"
 LOCAL = ap.SourceLocation.LOCAL
@@ -183,3 +183,36 @@ def test_a_second_archive_of_the_same_id_is_refused(tmp_path, make_rig) -> None:
         pytest.raises(ConfigurationError, match="found existing archive for archiveId=9"),
     ):
         Archive("/second", "/aeron", **options)
+
+
+def test_a_recording_that_gets_no_counter_is_told_and_left_empty(rig, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise RegistrationError(1, 11, "CountersFull")
+
+    monkeypatch.setattr(rig.archive._context.counters, "recording_position", full)
+    rig.start(1)
+    publication = rig.aeron.add_exclusive_publication(CHANNEL, 1)
+    error = rig.wait(
+        lambda: [m for m in rig.poll() if getattr(m, "code", 0) == ap.ControlResponseCode.ERROR],
+        "the error",
+    )[0]
+    assert error.relevant_id == 0
+    assert "CountersFull" in error.error_message
+    assert stop_position(rig, 0) == rig.ask(ap.StartPositionRequest, recording_id=0)
+    monkeypatch.undo()
+    # The subscription is there for the next image.
+    rig.publish(1, b"recorded")
+    assert 1 in rig.archive._conductor.recordings.sessions
+    publication.close()
+
+
+def test_an_events_stream_that_has_ended_stops_no_recording_from_ending(make_rig) -> None:
+    rig = make_rig(recording_events_enabled=True, recording_events_channel="aeron:ipc")
+    rig.connect()
+    rig.start(1)
+    publication = rig.publish(1, b"one")
+    rig.archive._recorder.events.close()
+    position = publication.position
+    publication.close()
+    assert stopped(rig, 0) == position
+    assert any("recording events stream has ended" in text for text in rig.errors())
