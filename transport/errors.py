@@ -104,7 +104,7 @@ class ErrorCode(IntEnum):
     PUBLICATION_REVOKED = 14
 
     @classmethod
-    def _missing_(cls, value: object) -> ErrorCode:
+    def _missing_(cls, value: object) -> ErrorCode:  # noqa: ARG003 - the hook has it
         return cls.UNKNOWN_CODE_VALUE
 
 
@@ -211,7 +211,7 @@ class ArchiveErrorCode(IntEnum):
     INVALID_POSITION = 16
 
     @classmethod
-    def _missing_(cls, value: object) -> ArchiveErrorCode:
+    def _missing_(cls, value: object) -> ArchiveErrorCode:  # noqa: ARG003 - the hook has it
         return cls.UNKNOWN_CODE_VALUE
 
 
