@@ -104,6 +104,15 @@ DurationOption = Annotated[
         parser=_option(_seconds, "--duration"),
     ),
 ]
+WaitOption = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="TIME",
+        help="How long to wait for a subscriber, at the start and when there is none any more.",
+        parser=_option(_seconds, "--wait"),
+    ),
+]
 SizeOption = Annotated[
     int | None,
     typer.Option(

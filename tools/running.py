@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -37,6 +38,9 @@ class Terminated(BaseException):
 
 def run(arguments: list[str]) -> int:
     """Runs one command; returns its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path or channel that the terminal's encoding lacks is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     previous = _terminate_like_interrupt()
     try:
         root = application()

@@ -15,6 +15,7 @@ from aerolog.tools.options import (
     JsonOption,
     SizeOption,
     StreamArgument,
+    WaitOption,
     grouped,
 )
 
@@ -43,10 +44,7 @@ def publish(
         float | None,
         typer.Option("--rate", metavar="N", help="Send N messages a second.", min=0.001),
     ] = None,
-    wait: Annotated[
-        float,
-        typer.Option("--wait", metavar="SECONDS", help="How long to wait for a subscriber.", min=0),
-    ] = 10.0,
+    wait: WaitOption = 10.0,
     as_json: JsonOption = False,
     driver: DriverOptions,
 ) -> None:

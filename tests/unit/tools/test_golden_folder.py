@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,23 @@ def test_an_export_has_as_many_rows_and_bytes_as_there_are_messages(
             content["payloadBytes"],
         )
         assert parquet.read_table(result["path"]).num_rows == content["messages"]
+
+
+@pytest.mark.parametrize("name", ["parqu\u00e9t", os.fsdecode(b"not-utf-8-\xff")])
+def test_a_folder_that_the_terminal_cannot_show_is_written_all_the_same(
+    tmp_path: Path, name: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "aerolog.tools.main", "export", "0", "--to", tmp_path / name,
+         "--archive-dir", FOLDER],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (tmp_path / name / "recording-0.parquet").exists()
 
 
 def test_reading_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
