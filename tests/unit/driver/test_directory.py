@@ -150,3 +150,24 @@ def test_settings_that_cannot_be_used_are_named(tmp_path, options, message):
     files = FakeFileSystem()
     with pytest.raises(ConfigurationError, match=message):
         MediaDriver(str(tmp_path), file_system=files, **{"threading_mode": "INVOKER", **options})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        bytes(100),
+        bytes(128),
+        bytes(range(256)) * 40,
+        struct.pack("<6i", 512, 2**31 - 1, -1, 0, 7, 1) + bytes(200),
+        struct.pack("<i", 1 << 16) + bytes(5000),
+    ],
+    ids=["empty", "short", "zeros", "noise", "lengths", "version"],
+)
+def test_a_damaged_control_file_that_nobody_uses_is_replaced(start, tmp_path, content):
+    files = FakeFileSystem()
+    files.make_dirs(str(tmp_path / "aeron-0"))
+    files.write_bytes(str(tmp_path / "aeron-0" / "cnc.dat"), content)
+    bench = start(file_system=files)
+    assert bench.cnc.version == 512
+    assert bench.publication().registration_id
