@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from aerolog.archive.client import calls
 from aerolog.archive.client.base import PAGE, ArchiveClientBase, replay_length
 from aerolog.archive.client.options import REPLAY_STREAM_ID
-from aerolog.archive.client.replaying import ReplayChannel
+from aerolog.archive.client.replaying import ReplayChannel, ReplayOverResponse
 from aerolog.archive.protocol import SourceLocation
 
 if TYPE_CHECKING:
@@ -206,7 +206,24 @@ class AsyncAeronArchive(ArchiveClientBase):
         on_image_gone: ImageHandler | None = None,
         **more: Any,
     ) -> Subscription:
-        """Replay and subscribe to it; over response channels only the blocking client can."""
+        """Replay and subscribe to it, over a response channel when it is one."""
+        replay = ReplayChannel(channel)
+        if replay.is_response_mode:
+            subscription = self.aeron.add_subscription(
+                str(replay), stream_id, on_image=on_image, on_image_gone=on_image_gone
+            )
+            try:
+                await self._replay_to(
+                    subscription,
+                    recording_id,
+                    position,
+                    replay_length(length, follow=follow),
+                    more,
+                )
+            except BaseException:
+                subscription.close()
+                raise
+            return subscription
         replay_session_id = await self.start_replay(
             recording_id,
             channel,
@@ -217,11 +234,34 @@ class AsyncAeronArchive(ArchiveClientBase):
             **more,
         )
         return self.aeron.add_subscription(
-            ReplayChannel(channel).for_session(replay_session_id),
+            replay.for_session(replay_session_id),
             stream_id,
             on_image=on_image,
             on_image_gone=on_image_gone,
         )
+
+    async def _replay_to(
+        self,
+        subscription: Subscription,
+        recording_id: int,
+        position: int | None,
+        length: int,
+        more: dict[str, Any],
+    ) -> None:
+        """Ask for a replay over the response channel that a subscription has opened."""
+        call = calls.start_replay(
+            recording_id,
+            subscription.channel,
+            subscription.stream_id,
+            position,
+            length,
+            replay_token=await self._call(calls.replay_token(recording_id)),
+            **more,
+        )
+        with ReplayOverResponse(self.aeron, self._usable(), subscription, call) as request:
+            while not request.poll():
+                self._turn()
+                await asyncio.sleep(LONGEST_SLEEP)
 
     async def read(
         self,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from aerolog.archive.client import calls
 from aerolog.archive.client.base import PAGE, ArchiveClientBase, replay_length
 from aerolog.archive.client.options import REPLAY_STREAM_ID
-from aerolog.archive.client.replaying import ReplayChannel, request_publication_channel
+from aerolog.archive.client.replaying import ReplayChannel, ReplayOverResponse
 from aerolog.archive.protocol import SourceLocation
 from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 
@@ -276,34 +276,25 @@ class AeronArchive(ArchiveClientBase):
         more: dict[str, Any],
     ) -> None:
         """Ask for a replay over the response channel that a subscription has opened."""
-        call = calls.start_replay(
-            recording_id,
-            subscription.channel,
-            subscription.stream_id,
-            position,
-            length,
-            replay_token=self._call(calls.replay_token(recording_id)),
-            **more,
-        )
-        channel = request_publication_channel(self.options, subscription.registration_id)
-        with self.aeron.add_exclusive_publication(
-            channel, self.options.request_stream_id
-        ) as publication:
-            publication.wait_connected(self.options.message_timeout, writable=True)
-            self._call_over(publication, call)
-
-    def _call_over(self, publication: ExclusivePublication, call: Call[T]) -> T:
+        token = self._call(calls.replay_token(recording_id))
         with self._lock:
-            session = self._usable()
-            pending = session.begin(call, self.aeron.next_correlation_id())
-            pending.sent = True
-            try:
-                publication.send(pending.request, timeout=self.options.message_timeout)
-                while not pending.done:
-                    self._wait(session.pump())
-            finally:
-                session.forget(pending)
-            return pending.result()
+            request = ReplayOverResponse(
+                self.aeron,
+                self._usable(),
+                subscription,
+                calls.start_replay(
+                    recording_id,
+                    subscription.channel,
+                    subscription.stream_id,
+                    position,
+                    length,
+                    replay_token=token,
+                    **more,
+                ),
+            )
+            with request:
+                while not request.poll():
+                    self._wait(0)
 
     def read(
         self,

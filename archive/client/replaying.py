@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from aerolog.archive.client.calls import Call
     from aerolog.archive.client.options import ArchiveClientOptions
+    from aerolog.archive.client.session import ControlSession
+    from aerolog.transport.client import Aeron, ExclusivePublication, Subscription
 
 REQUEST_TERM_LENGTH: Final = "65536"
 NOT_FOR_A_REPLAY_REQUEST: Final = ("session-id", "init-term-id", "term-id", "term-offset")
@@ -49,3 +54,58 @@ def request_publication_channel(options: ArchiveClientOptions, subscription_id: 
     for key, value in changes.items():
         channel = channel.put(key, value)
     return str(channel)
+
+
+class ReplayOverResponse:
+    """Asks for a replay on a publication of its own, to which the archive answers with the replay.
+
+    `poll` never waits. The publication is closed at the end; the replay does not need it.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        session: ControlSession,
+        subscription: Subscription,
+        call: Call[int],
+    ) -> None:
+        self._session = session
+        self._pending = session.begin(call, aeron.next_correlation_id())
+        self._pending.sent = True  # by us, not on the session's own publication
+        self._sent = False
+        channel = request_publication_channel(session.options, subscription.registration_id)
+        self._adding = aeron.add_exclusive_publication_async(
+            channel, session.options.request_stream_id
+        )
+        self._publication: ExclusivePublication | None = None
+
+    def poll(self) -> bool:
+        """Do what can be done now; True when the archive has agreed.
+
+        Raises:
+            ArchiveError: the archive refused.
+            AeronTimeoutError: no answer within the message timeout.
+        """
+        if self._publication is None and self._adding.done():
+            self._publication = self._adding.result(0)
+        if not self._sent and self._publication is not None:
+            ready = self._publication.is_connected and self._publication.available_window > 0
+            self._sent = ready and self._publication.offer(self._pending.request) > 0
+        self._session.pump()
+        if self._pending.done:
+            self._pending.result()
+        return self._pending.done
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._session.forget(self._pending)
+        self._adding.cancel()
+        if self._publication is not None:
+            self._publication.close()

@@ -35,6 +35,21 @@ async def test_a_recording_is_made_listed_and_read(any_archive, our_client, stre
         assert await archive.try_stop_recording(CHANNEL, stream_id) is True
 
 
+async def test_a_replay_comes_over_a_response_channel(java_archive, our_client, stream_id):
+    aeron = our_client(java_archive.aeron_dir)
+    async with await AsyncAeronArchive.connect(aeron) as archive:
+        recording_id = await record(archive, stream_id, 20)
+        replay = await archive.replay(
+            recording_id,
+            follow=False,
+            channel="aeron:ipc?control-mode=response",
+            stream_id=stream_id + 50_000,
+        )
+        with replay:
+            got = [one.data for one in replay.messages(timeout=10.0, until_eos=True)]
+    assert got == [b"message %d" % index for index in range(20)]
+
+
 async def test_requests_of_several_tasks_find_their_own_answers(any_archive, our_client, stream_id):
     aeron = our_client(any_archive.aeron_dir)
     async with await AsyncAeronArchive.connect(aeron) as archive:
