@@ -75,8 +75,8 @@ class Publisher:
         for batch in batches:
             for part in self._paced(batch):
                 self._send_all(part)
-            if self._on_progress is not None:
-                self._on_progress(self.published)
+                if self._on_progress is not None:
+                    self._on_progress(self.published)
 
     def _paced(self, batch: list[bytes]) -> Iterator[list[bytes]]:
         if self._rate is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 from aerolog.transport.config.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
@@ -200,10 +200,6 @@ class Declare:
         added: Property[Any] = self._add(name, Kind.PORT_RANGE, None, meaning, names)
         return added
 
-    def share(self, *properties: Property[Any]) -> None:
-        """Takes properties of another component into this table."""
-        self._properties.extend(properties)
-
     def _add(
         self, name: str, kind: Kind, default: T, meaning: str, names: Mapping[str, str],
         **limits: Any,
@@ -221,6 +217,3 @@ class Declare:
         )
         self._properties.append(added)
         return added
-
-
-NamingSource = Literal["default", "environment", "property", "keyword"]

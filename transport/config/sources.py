@@ -16,7 +16,7 @@ from aerolog.transport.config.properties_file import parse_properties
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _ENVIRONMENT_PREFIX: Final = "AERON_"
 _MAX_FILE_LENGTH: Final = 1 << 20
@@ -114,11 +114,6 @@ class Properties:
             if key in wanted:
                 return self._values[key][1]
         return None
-
-    def update(self, pairs: Iterable[tuple[str, str]], source: str) -> None:
-        """Adds several values."""
-        for name, text in pairs:
-            self.set(name, text, source)
 
     def __iter__(self) -> Iterator[tuple[str, RawValue]]:
         return iter(self._values.values())
