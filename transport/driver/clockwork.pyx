@@ -18,6 +18,7 @@ from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
+cdef int64_t _PARK = 4  # of the controllable idle strategy
 
 
 cdef class ConductorClockwork(Agent):
@@ -232,6 +233,7 @@ def cycle_tracker(
 
 
 def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None:
-    """Give a controllable idle strategy its counter; others need none."""
+    """Give a controllable idle strategy its counter, set to park; others need none."""
     if isinstance(strategy, ControllableIdleStrategy):
+        counters.set_value(mode_id, _PARK)
         (<ControllableIdleStrategy> strategy).bind(counters.value_address(mode_id), counters)

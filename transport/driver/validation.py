@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.channel_params import check_mtu_length, check_term_length
 from aerolog.transport.driver.command_error import CommandError
@@ -40,6 +41,7 @@ def validate(settings: Settings) -> None:
     _check_windows(settings)
     _check_timeouts(settings)
     cnc_lengths(settings)
+    _check_idle_strategies(settings)
     loss_report = p.LOSS_REPORT_BUFFER_LENGTH
     if loss_report_length(settings) < _MIN_LOSS_REPORT_LENGTH:
         raise ConfigurationError(
@@ -73,6 +75,20 @@ def _check(settings: Settings, prop: Property[int], checker: Callable[[int], Non
     except CommandError as error:
         reason = error.message.rpartition(" : ")[2].removeprefix("ERROR - ")
         raise ConfigurationError(f"{prop.name}: {reason}") from None
+
+
+def _check_idle_strategies(settings: Settings) -> None:
+    for name, arguments in (
+        (p.CONDUCTOR_IDLE_STRATEGY, p.CONDUCTOR_IDLE_STRATEGY_INIT_ARGS),
+        (p.SENDER_IDLE_STRATEGY, p.SENDER_IDLE_STRATEGY_INIT_ARGS),
+        (p.RECEIVER_IDLE_STRATEGY, p.RECEIVER_IDLE_STRATEGY_INIT_ARGS),
+        (p.SHAREDNETWORK_IDLE_STRATEGY, p.SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS),
+        (p.SHARED_IDLE_STRATEGY, p.SHARED_IDLE_STRATEGY_INIT_ARGS),
+    ):
+        try:
+            idle_strategy(settings[name], settings[arguments])
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{arguments.name}: {error}") from None
 
 
 def _check_page_size(settings: Settings) -> None:

@@ -142,6 +142,7 @@ def test_a_killed_drivers_directory_is_taken_over_at_once(tmp_path):
         ({"counters_buffer_length": "1k"}, "aeron.counters.buffer.length"),
         ({"publication_reserved_session_id_low": 2000}, "aeron.publication.reserved.session.id"),
         ({"shared_idle_strategy": "nap"}, "aeron.shared.idle.strategy"),
+        ({"shared_idle_strategy_init_args": "1,2"}, "aeron.shared.idle.strategy.init.args"),
         ({"threading_mode": "shared"}, "aeron.threading.mode"),
         ({"termination_validator_": "x"}, "termination_validator_"),
     ],

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from aerolog.transport.driver import MediaDriver, ThreadingMode
+from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -87,6 +88,21 @@ def test_closing_ends_every_thread(media_driver_factory, mode):
     assert set(threading.enumerate()) == before
     assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
     assert driver.is_closed
+
+
+def test_a_controllable_idle_strategy_parks_until_an_operator_says_otherwise(media_driver_factory):
+    driver = media_driver_factory(
+        shared_idle_strategy="org.agrona.concurrent.ControllableIdleStrategy", timer_interval=0.01
+    )
+    cnc = CncFile.connect(driver.aeron_dir)
+    assert cnc.counters.counter_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY) == 4
+    for mode in (1, 2, 3, 4, 0, -77):
+        cnc.counters.set_value(SystemCounter.CONTROLLABLE_IDLE_STRATEGY, mode)
+        before = cnc.heartbeat_ms
+        deadline = time.monotonic() + DEADLINE_S
+        while cnc.heartbeat_ms == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
 
 
 def test_a_driver_with_threads_is_not_turned_by_hand(media_driver):
