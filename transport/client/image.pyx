@@ -226,7 +226,7 @@ cdef class Image(BatchSource):
                         position = before
                         done -= 1
                         break
-                    elif action == ACTION_BREAK or self.reader.is_closed():
+                    if action == ACTION_BREAK or self.reader.is_closed():
                         action = ACTION_BREAK
                         break
                 else:
