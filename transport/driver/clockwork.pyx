@@ -25,7 +25,7 @@ cdef class ConductorClockwork(Agent):
     """Turns the conductor.
 
     Args:
-        conductor: its ``control``, ``on_start`` and ``on_close`` are called on the agent's thread.
+        conductor: its ``control`` and ``on_close`` are called on the agent's thread.
         clock: the driver's clock.
         commands: the to-driver ring buffer.
         counters: holds the counters.
@@ -140,10 +140,6 @@ cdef class ConductorClockwork(Agent):
         room_refused = self._room_refused
         self._timer_due = self._room_refused = False
         return self._conductor.control(timer_due, room_refused)
-
-    def on_start(self) -> None:
-        """Called on the agent's thread before its first cycle."""
-        self._conductor.on_start()
 
     def on_close(self) -> None:
         """Called on the agent's thread after its last cycle."""

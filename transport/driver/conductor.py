@@ -85,9 +85,6 @@ class Conductor:
         self.clockwork.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
         return work_count
 
-    def on_start(self) -> None:
-        """Called on the conductor's thread before its first cycle."""
-
     def on_close(self) -> None:
         """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
         for publication in self._ipc.publications:
