@@ -11,6 +11,7 @@ cdef class BufferClaim:
     cdef bint _open
     cdef Py_ssize_t _exports
     cdef object _buffer
+    cdef bytearray _staged        # what commit copies in, for arrays
     cdef int _require_open(self) except -1
     cdef int _finish(self) except -1
 

@@ -3,7 +3,9 @@
 import importlib
 
 from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport get_i64, put_i64
 from aerolog.transport.logbuffer.appender cimport (
@@ -79,8 +81,14 @@ cdef class BufferClaim:
         self._claim.frame[FLAGS_OFFSET] = flags
 
     def as_array(self, dtype):
-        """The claimed bytes as a NumPy array; drop it before the claim is finished."""
-        return importlib.import_module("numpy").frombuffer(self.buffer, dtype)
+        """A NumPy array of the claimed length, whose content is copied in by ``commit``.
+
+        It is memory of its own, so it may outlive the claim; use it or ``buffer``, not both.
+        """
+        self._require_open()
+        if self._staged is None:
+            self._staged = bytearray(self._claim.length)
+        return importlib.import_module("numpy").frombuffer(self._staged, dtype)
 
     cdef int _finish(self) except -1:
         """Take the buffer away from whoever still holds it."""
@@ -90,8 +98,8 @@ cdef class BufferClaim:
             self._buffer = None
         if self._exports:
             raise BufferError(
-                "the claimed buffer is still referred to, by a slice or an array: release it "
-                "before the claim is finished"
+                "a slice of the claimed buffer is still there: release it before the claim is "
+                "finished"
             )
         self._open = False
         return 0
@@ -100,9 +108,12 @@ cdef class BufferClaim:
         """Publish the message.
 
         Raises:
-            BufferError: a slice or array of the buffer is still there; nothing was done.
+            BufferError: a slice of the buffer is still there; nothing was done.
         """
         self._finish()
+        if self._staged is not None:
+            memcpy(self._claim.payload, PyByteArray_AS_STRING(self._staged), self._claim.length)
+            self._staged = None
         commit_claim(&self._claim)
 
     def abort(self):

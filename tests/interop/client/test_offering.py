@@ -145,6 +145,25 @@ def test_a_claim_is_filled_in_place_and_committed_at_the_end_of_its_block(stream
         view[0] = 1
 
 
+def test_a_claim_is_filled_as_an_array_that_may_be_kept(stream):
+    numpy = pytest.importorskip("numpy")
+    with stream.publication.try_claim(16) as claim:
+        array_ = claim.as_array("<f8")
+        array_[:] = [1.5, -2.0]
+    array_[0] = 9.0
+    assert numpy.frombuffer(stream.take(1)[0], "<f8").tolist() == [1.5, -2.0]
+    claim = stream.publication.try_claim(4)
+    part = claim.buffer[1:3]
+    with pytest.raises(BufferError, match="a slice of the claimed buffer"):
+        claim.commit()
+    part[:] = b"ok"
+    part.release()
+    claim.commit()
+    with pytest.raises(ValueError, match="already"):
+        claim.commit()
+    assert stream.take(1) == [b"\0ok\0"]
+
+
 def test_a_claim_whose_block_raises_is_skipped_by_subscribers(stream):
     def fail():
         with stream.publication.try_claim(6) as claim:
