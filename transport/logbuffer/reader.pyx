@@ -47,6 +47,9 @@ from aerolog.transport.protocol.frames cimport (
     TYPE_PADDING,
 )
 
+# Terms that one batch reads: a log that a hostile writer has filled with padding has no end.
+cdef int32_t _MAX_TERMS = 3
+
 
 cdef int32_t scan_fragments(
     const log_buffer_t* log,
@@ -322,10 +325,10 @@ cdef class LogReader:
         cdef cursor_t cursor
         cdef fragment_t fragment, message
         cdef int64_t count = 0
-        cdef int64_t before
         other_length[0] = -1
-        while count < limit and self._open(INT64_MAX, &cursor):
-            before = cursor_position(&cursor)
+        for _ in range(_MAX_TERMS):
+            if count >= limit or not self._open(INT64_MAX, &cursor):
+                break
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
                 if message.length - DATA_HEADER_LENGTH != record_length:
                     other_length[0] = message.length - DATA_HEADER_LENGTH
@@ -338,7 +341,7 @@ cdef class LogReader:
                 out += record_length
                 count += 1
             self.advance(cursor_position(&cursor))
-            if cursor.offset < cursor.term_length or cursor_position(&cursor) == before:
+            if cursor.offset < cursor.term_length:
                 break
         return count
 
@@ -357,10 +360,11 @@ cdef class LogReader:
         cdef fragment_t fragment, message
         cdef int64_t count = 0
         cdef int64_t end = data_start
-        cdef int64_t length, before
+        cdef int64_t length
         needed[0] = -1
-        while count < limit and self._open(INT64_MAX, &cursor):
-            before = cursor_position(&cursor)
+        for _ in range(_MAX_TERMS):
+            if count >= limit or not self._open(INT64_MAX, &cursor):
+                break
             while count < limit and self._next_message(&cursor, &fragment, &message) == 1:
                 length = message.length - DATA_HEADER_LENGTH
                 if length > data_capacity - end:
@@ -378,7 +382,7 @@ cdef class LogReader:
                 else:
                     offsets_i64[count] = end
             self.advance(cursor_position(&cursor))
-            if cursor.offset < cursor.term_length or cursor_position(&cursor) == before:
+            if cursor.offset < cursor.term_length:
                 break
         return count
 

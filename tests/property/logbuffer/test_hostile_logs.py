@@ -34,7 +34,7 @@ def new_log():
     return LogBuffers.create(file, metadata), MappedFile.anonymous(4096)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     frames=st.lists(
         st.tuples(

@@ -202,3 +202,13 @@ def test_a_message_half_written_is_delivered_when_its_end_is_there(world):
     world.write(2816, hidden)
     assert subscription.read_values(out, ends) == (1, -1)
     assert out[:3000] == b"x" * 3000
+
+
+def test_a_log_full_of_padding_ends_a_batch(world):
+    for index in range(3):
+        world.write(index * TERM, struct.pack("<iBBH", TERM, 0, 0xC0, 0))
+    subscription = world.subscription()
+    assert subscription.read_records(bytearray(80), 8) == (0, -1)
+    assert subscription.position == 3 * TERM
+    assert subscription.read_values(bytearray(80), bytearray(40)) == (0, -1)
+    assert subscription.position == 6 * TERM
