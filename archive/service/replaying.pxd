@@ -73,9 +73,15 @@ cdef class ReplayReader:
         self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
         read_totals_t* totals) noexcept nogil
     cdef bint _extend_limit(self) noexcept nogil
+    cdef int64_t _read(
+        self, uint8_t* target, int64_t length, int64_t ahead, Clock clock,
+        read_totals_t* totals) noexcept nogil
+    cdef int32_t _replay_in_place(
+        self, int64_t length, Clock clock, read_totals_t* totals) noexcept nogil
     cdef int64_t _collect(
-        self, uint8_t* buffer, int64_t available, int64_t* padding) noexcept nogil
-    cdef int32_t _send(self, uint8_t* buffer, int64_t batch, int64_t padding) noexcept nogil
+        self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
+    ) noexcept nogil
+    cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil
     cdef int32_t _refused(self, int64_t result) noexcept nogil
     cdef int32_t _end(self, int32_t ending) noexcept nogil
     cdef int32_t _fault(self, int32_t fault, int64_t position, int64_t detail) noexcept nogil

@@ -1,13 +1,15 @@
 """The data path of replay (spec archive-files 11, archive-protocol 12): segment files to a log.
 
-A reader takes as much of a segment as the publication's window may take, replaces the session and
-stream id of each data frame, and appends the frames as one block; padding is appended as padding.
-What stands in a file is hostile until checked: no length is believed beyond the bytes read. What
-needs Python is a state in which the reader waits for the agent's control().
+A reader reads whole frames of a segment straight to where they go in the log, hidden behind a first
+frame without a length; replaces the session and stream id of each data frame; and lets the block
+appear with the first frame's length. Padding is appended as padding. What stands in a file is
+hostile until checked: no length is believed beyond the bytes read. What needs Python is a state in
+which the reader waits for the agent's control().
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 from posix.stdlib cimport posix_memalign
 
 from aerolog.archive.files.checksum cimport Checksum
@@ -16,10 +18,12 @@ from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     get_i32,
+    get_i64,
     get_u16,
     load_acquire_i32,
     load_acquire_i64,
     put_i32,
+    store_plain_i64,
     store_release_i32,
     store_release_i64,
 )
@@ -27,10 +31,17 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport (
     ADMIN_ACTION,
     BACK_PRESSURED,
+    BAD_BLOCK,
     CLOSED,
     NOT_CONNECTED,
 )
-from aerolog.transport.logbuffer.descriptor cimport align_frame, log_is_connected
+from aerolog.transport.logbuffer.descriptor cimport (
+    align_frame,
+    log_buffer_t,
+    log_is_connected,
+    pack_tail,
+    tail_address,
+)
 from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -57,12 +68,15 @@ globals().update(_FAULTS)
 cdef enum:
     HEADER_LENGTH = 32
     TYPE_OFFSET = 6
+    TERM_OFFSET_OFFSET = 8
     SESSION_ID_OFFSET = 12
     STREAM_ID_OFFSET = 16
+    TERM_ID_OFFSET = 20
+    RESERVED_VALUE_OFFSET = 24
     TYPE_PAD = 0
     TYPE_DATA = 1
     BUFFER_ALIGNMENT = 4096
-    # A read that stays in the cache until it is copied on is worth more than a long one.
+    # What stays in the cache until its headers are changed is worth more than a longer read.
     READ_LENGTH_MAX = 128 * 1024
 
 
@@ -151,7 +165,7 @@ cdef class ReplayReader:
         read_totals_t* totals
     ) noexcept nogil:
         """Send the next block; 0 when there was nothing to do."""
-        cdef int64_t length, available, batch, begin, took
+        cdef int64_t length, available, batch, begun
         cdef int64_t padding = 0
         if load_acquire_i32(&self._abort):
             return self._end(READER_ENDED)
@@ -179,19 +193,89 @@ cdef class ReplayReader:
         length = min(length, self._read_length, capacity)
         if length <= 0:
             return 0
-        begin = clock.nano_time()
-        available = self._file.pread(buffer, length, self.replay_position - self.segment_base)
-        took = clock.nano_time() - begin
+        if self._appender.term_offset < self.term_length:
+            return self._replay_in_place(length, clock, totals)
+        # The log has to turn to its next term first, which comes with an ordinary append.
+        available = self._read(buffer, length, 0, clock, totals)
         if available < 0:
-            return self._fault(FAULT_READ, self.replay_position, -available)
+            return 1
+        batch = self._collect(buffer, buffer, available, &padding)
+        if batch < 0:
+            return 1
+        if batch > 0:
+            begun = self._appender.append_block(buffer, batch)
+            if begun < 0:
+                return self._refused(begun)
+        return self._sent(batch, padding)
+
+    cdef int64_t _read(
+        self, uint8_t* target, int64_t length, int64_t ahead, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """Bytes of the segment from `ahead` behind the replay position; -1 after a failure."""
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t available = self._file.pread(
+            target, length, self.replay_position - self.segment_base + ahead)
+        cdef int64_t took = clock.nano_time() - begin
+        if available < 0:
+            self._fault(FAULT_READ, self.replay_position + ahead, -available)
+            return -1
         totals.bytes += length
         totals.time_ns += took
         if took > totals.max_time_ns:
             totals.max_time_ns = took
-        batch = self._collect(buffer, available, &padding)
+        return available
+
+    cdef int32_t _replay_in_place(
+        self, int64_t length, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """Read frames to their place in the log, then let them appear.
+
+        Readers stop at the first frame's length, which stays 0 until everything behind it is as it
+        shall be. Room is there: the position is below the limit, so the driver has the whole term
+        ready. What was read and is not sent is zeroed again.
+        """
+        cdef const log_buffer_t* log = self._appender.log
+        cdef uint8_t header[HEADER_LENGTH]
+        cdef uint8_t* frame
+        cdef int64_t available, behind, batch, padding = 0
+        if self._appender.is_closed():
+            return self._end(READER_ENDED)
+        frame = log.terms[self._appender.active_index] + self._appender.term_offset
+        available = self._read(header, HEADER_LENGTH, 0, clock, totals)
+        if available < 0:
+            return 1
+        if available == HEADER_LENGTH and length > HEADER_LENGTH:
+            behind = self._read(
+                frame + HEADER_LENGTH, length - HEADER_LENGTH, HEADER_LENGTH, clock, totals)
+            if behind < 0:
+                memset(frame + HEADER_LENGTH, 0, length - HEADER_LENGTH)
+                return 1
+            available += behind
+        batch = self._collect(header, frame, available, &padding)
+        if batch > 0 and (
+            get_i32(header + TERM_OFFSET_OFFSET) != self._appender.term_offset
+            or get_i32(header + TERM_ID_OFFSET) != self._appender.term_id
+        ):
+            self._refused(BAD_BLOCK)
+            batch = -1
+        behind = max(batch, <int64_t> HEADER_LENGTH)
+        if available > behind:
+            memset(frame + behind, 0, available - behind)
         if batch < 0:
             return 1
-        return self._send(buffer, batch, padding)
+        if batch > 0:
+            store_release_i64(
+                tail_address(log, self._appender.active_index),
+                pack_tail(self._appender.term_id, self._appender.term_offset + <int32_t> batch),
+            )
+            store_plain_i64(
+                frame + RESERVED_VALUE_OFFSET, get_i64(header + RESERVED_VALUE_OFFSET))
+            store_plain_i64(frame + STREAM_ID_OFFSET, get_i64(header + STREAM_ID_OFFSET))
+            store_plain_i64(frame + TERM_OFFSET_OFFSET, get_i64(header + TERM_OFFSET_OFFSET))
+            # Pairs with the acquire load of readers: with it the whole block is there.
+            store_release_i64(frame, get_i64(header))
+            self._appender.term_offset += <int32_t> batch
+        return self._sent(batch, padding)
 
     cdef bint _extend_limit(self) noexcept nogil:
         """Read the limit counter again; True when there is more to send."""
@@ -216,11 +300,12 @@ cdef class ReplayReader:
         return self.stop_position > old_stop
 
     cdef int64_t _collect(
-        self, uint8_t* buffer, int64_t available, int64_t* padding
+        self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
     ) noexcept nogil:
         """Make the whole frames at the start of a read ready to send.
 
-        Their length is returned, that of a padding frame behind them goes to *padding, -1 is
+        The first frame's header may stand elsewhere than in front of its body. The frames' length
+        is returned, that of a padding frame behind them goes to *padding, -1 is
         returned when the recording cannot go on.
         """
         cdef int64_t offset = 0
@@ -228,55 +313,53 @@ cdef class ReplayReader:
         cdef int64_t aligned
         cdef int32_t frame_length, computed, recorded
         cdef int frame_type
+        cdef uint8_t* header
         while offset < available and offset < wanted:
             if available - offset < HEADER_LENGTH:
                 break
-            frame_length = get_i32(buffer + offset)
+            header = first if offset == 0 else buffer + offset
+            frame_length = get_i32(header)
             aligned = align_frame(frame_length)
             if frame_length < HEADER_LENGTH or aligned > (
                 self.term_length - self.term_offset - offset
             ):
                 self._fault(FAULT_UNEXPECTED_END, self.replay_position + offset, frame_length)
                 return -1
-            frame_type = get_u16(buffer + offset + TYPE_OFFSET)
+            frame_type = get_u16(header + TYPE_OFFSET)
             if frame_type == TYPE_PAD:
                 padding[0] = frame_length
                 break
             if frame_type != TYPE_DATA or aligned > available - offset:
                 break
             if self._checksum is not None:
-                recorded = get_i32(buffer + offset + SESSION_ID_OFFSET)
+                recorded = get_i32(header + SESSION_ID_OFFSET)
                 computed = self._checksum.compute_native(
                     buffer + offset + HEADER_LENGTH, aligned - HEADER_LENGTH)
                 if recorded != computed:
                     self.fault_computed = computed
                     self._fault(FAULT_CHECKSUM, self.replay_position + offset, recorded)
                     return -1
-            put_i32(buffer + offset + SESSION_ID_OFFSET, self._appender.log.session_id)
-            put_i32(buffer + offset + STREAM_ID_OFFSET, self._appender.log.stream_id)
+            put_i32(header + SESSION_ID_OFFSET, self._appender.log.session_id)
+            put_i32(header + STREAM_ID_OFFSET, self._appender.log.stream_id)
             offset += aligned
         return offset
 
-    cdef int32_t _send(self, uint8_t* buffer, int64_t batch, int64_t padding) noexcept nogil:
+    cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil:
+        """Go on behind a block that was appended, and append the padding that follows it."""
         cdef int64_t result
-        cdef int32_t work = 0
-        if batch > 0:
-            result = self._appender.append_block(buffer, batch)
-            if result < 0:
-                return self._refused(result)
-            self.replay_position += batch
-            self.term_offset += <int32_t> batch
-            work = 1
+        self.replay_position += batch
+        self.term_offset += <int32_t> batch
         if padding > 0:
             result = self._appender.append_padding(padding - HEADER_LENGTH)
             if result < 0:
-                return work + self._refused(result)
+                return (batch > 0) + self._refused(result)
             self.replay_position += align_frame(padding)
             self.term_offset += <int32_t> align_frame(padding)
-            work = 1
-        if work > 0 and self.replay_position >= self.replay_limit:
+        if batch == 0 and padding == 0:
+            return 0
+        if self.replay_position >= self.replay_limit:
             self._end(READER_COMPLETE)
-        return work
+        return 1
 
     cdef int32_t _refused(self, int64_t result) noexcept nogil:
         if result == BACK_PRESSURED or result == ADMIN_ACTION:
