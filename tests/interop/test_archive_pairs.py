@@ -1,5 +1,7 @@
 """The reference's archive client and tools on our archive, and the same on the reference's own."""
 
+import time
+
 import peer
 import pytest
 
@@ -10,11 +12,11 @@ LENGTH = 64
 FRAME = 96  # header and payload; the first 682 of a term stand one after the other
 
 
-def recorded(archive, client, stream_id):
+def recorded(archive, client, stream_id, count=COUNT):
     """A stopped recording made through the reference's archive client: id and stop position."""
     archive.startRecording(CHANNEL, stream_id, "LOCAL")
     with client.add_publication(CHANNEL, stream_id) as publication:
-        end = publication.offer_numbered(COUNT, LENGTH)["position"]
+        end = publication.offer_numbered(count, LENGTH)["position"]
         (recording,) = archive.recordings(channel="aeron:ipc", stream=stream_id)
         counters = [c for c in client.counters() if c["typeId"] == 100]
         assert recording["sessionId"] == publication.sessionId()
@@ -75,9 +77,12 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
     client = java_client(any_archive.aeron_dir)
     archive = client.archive()
     subscription = client.add_subscription("aeron:ipc", 30)
-    recording_id, end = recorded(archive, client, stream_id)
+    # Few messages: nobody reads while they are recorded, and events that find no room are lost.
+    recording_id, end = recorded(archive, client, stream_id, count=50)
     events = []
+    deadline = time.monotonic() + 20
     while not events or events[-1]["event"] != "stop":
+        assert time.monotonic() < deadline, events
         events += [
             event
             for event in archive.recording_events(subscription, 1)
