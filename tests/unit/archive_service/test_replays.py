@@ -183,3 +183,47 @@ def test_every_byte_is_replayed_through_small_reads(rig) -> None:
     )
     assert [m.data for m in received] == [bytes([i]) * 1000 for i in range(200)]
     subscription.close()
+
+
+def test_what_is_read_and_not_sent_leaves_clean_memory_behind(rig) -> None:
+    """Reads end inside frames here; only zeros may follow what was sent."""
+    recorded(rig, 50)
+    subscription = rig.aeron.add_subscription("aeron:ipc", 50)
+    replay(rig, file_io_max_length=1408)
+    received = []
+    checked = set()
+    for _ in range(400):
+        rig.turn()
+        rig.aeron.do_work()
+        received += subscription.poll_messages(1)
+        for session in rig.archive._conductor.replays.sessions.values():
+            publication = session.publication
+            path = f"/aeron/publications/{publication.registration_id}.logbuffer"
+            term = rig.disk.read_bytes(path)[:65536]
+            assert not any(term[publication.position :]), publication.position
+            checked.add(publication.position)
+        if len(received) == 50:
+            break
+    assert [m.data for m in received] == [bytes([i]) * 1000 for i in range(50)]
+    assert len(checked) > 40
+    subscription.close()
+
+
+def test_two_replays_of_a_recording_do_not_disturb_each_other(rig) -> None:
+    recorded(rig, 120)
+    subscriptions = [rig.aeron.add_subscription("aeron:ipc", stream) for stream in (50, 51)]
+    replay(rig, stream_id=50)
+    replay(rig, stream_id=51, position=FRAME * 10)
+    received: list[list[bytes]] = [[], []]
+    rig.wait(
+        lambda: (
+            [
+                messages.extend(m.data for m in subscription.poll_messages(7))
+                for messages, subscription in zip(received, subscriptions, strict=True)
+            ]
+            and (len(received[0]), len(received[1])) == (120, 110)
+        ),
+        "both replays",
+    )
+    everything = [bytes([i]) * 1000 for i in range(120)]
+    assert received == [everything, everything[10:]]
