@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.destination import Destination
     from aerolog.transport.client.events import Event
     from aerolog.transport.client.message import Message
     from aerolog.transport.client.publication import ExclusivePublication, Publication
@@ -59,6 +60,14 @@ class _AsyncBackoff:
             return
         await asyncio.sleep(self._sleep)
         self._sleep = min(2 * self._sleep, _LONGEST_SLEEP)
+
+
+async def _add_destination(
+    stream: Publication | ExclusivePublication | Subscription, channel: str | ChannelUri
+) -> Destination:
+    destination = stream.add_destination(str(channel), wait=False)
+    await asyncio.wrap_future(destination.future)
+    return destination
 
 
 async def _until(
@@ -113,6 +122,10 @@ class AsyncPublication:
                 raise_timeout(publication, result, timeout)
             await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
         return result
+
+    async def add_destination(self, channel: str | ChannelUri) -> Destination:
+        """Send the stream to one more receiver; as ``Publication.add_destination``."""
+        return await _add_destination(self.publication, channel)
 
     def close(self) -> None:
         """Close; does not wait."""
@@ -179,6 +192,10 @@ class AsyncSubscription:
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
+
+    async def add_destination(self, channel: str | ChannelUri) -> Destination:
+        """Receive from one more place; as ``Subscription.add_destination``."""
+        return await _add_destination(self.subscription, channel)
 
     def close(self) -> None:
         """Close; does not wait."""
@@ -308,6 +325,26 @@ class AsyncAeron:
         future = self.aeron.add_counter_async(type_id, label, key)
         counter: Counter = await self._done(future, timeout)
         return counter
+
+    async def add_static_counter(
+        self,
+        type_id: int,
+        label: str,
+        key: bytes = b"",
+        *,
+        registration_id: int,
+        timeout: float | None = None,
+    ) -> Counter:
+        """Add, or find, a counter that outlives its clients."""
+        future = self.aeron.add_static_counter_async(
+            type_id, label, key, registration_id=registration_id
+        )
+        counter: Counter = await self._done(future, timeout)
+        return counter
+
+    async def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
+        """A session id that no publication of the stream has."""
+        return await asyncio.to_thread(self.aeron.next_session_id, stream_id, timeout=timeout)
 
     async def events(self) -> AsyncIterator[Event]:
         """What happens from now on; ends after ClientClosed."""

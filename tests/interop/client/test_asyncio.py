@@ -142,6 +142,27 @@ async def test_events_are_iterated_over(client, stream_id):
     assert seen[-1] is ClientClosed
 
 
+async def test_destinations_counters_and_session_ids_are_awaited(java_driver, stream_id):
+    async with await AsyncAeron.connect(java_driver.aeron_dir) as client:
+        subscription = await client.add_subscription("aeron:udp?control-mode=manual", stream_id)
+        await subscription.add_destination("aeron:udp?endpoint=127.0.0.1:0")
+        deadline = time.monotonic() + 10
+        while not subscription.subscription.local_addresses:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.001)
+        publication = await client.add_publication("aeron:udp?control-mode=manual", stream_id)
+        endpoint = subscription.subscription.local_addresses[0]
+        await publication.add_destination(f"aeron:udp?endpoint={endpoint}")
+        await publication.send(b"there", timeout=10)
+        assert [m.data async for m in subscription.messages(timeout=1)] == [b"there"]
+        with pytest.raises(RegistrationError):
+            await subscription.add_destination("aeron:nonsense?x=1")
+        counter = await client.add_static_counter(1600, "static", registration_id=stream_id)
+        assert counter.is_static
+        first = await client.next_session_id(stream_id)
+        assert await client.next_session_id(stream_id) != first
+
+
 async def test_a_client_without_thread_is_refused(any_driver):
     with Aeron(any_driver.aeron_dir, invoker=True) as invoked, pytest.raises(ConfigurationError):
         AsyncAeron(invoked)

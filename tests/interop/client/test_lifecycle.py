@@ -499,6 +499,37 @@ def test_closing_from_another_thread_never_hurts_those_inside(connect, any_drive
         assert sorted(ended) == [OfferStatus.CLOSED, 0]
 
 
+def test_threads_add_and_close_side_by_side(aeron, stream_id, wait_until):
+    failures = []
+
+    def work(number):
+        try:
+            for turn in range(10):
+                stream = stream_id + 1000 * number + turn
+                with (
+                    aeron.add_subscription("aeron:ipc", stream) as subscription,
+                    aeron.add_publication("aeron:ipc?term-length=64k", stream) as publication,
+                    aeron.add_counter(1001, f"{number}") as counter,
+                ):
+                    publication.wait_connected(20, writable=True)
+                    publication.send(b"%d" % stream, timeout=20)
+                    counter.value = turn
+                    data = next(subscription.messages(timeout=20)).data
+                    assert data == b"%d" % stream
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    wait_until(lambda: not aeron.has_active_commands(), "the removals")
+    assert len(aeron.conductor.logs) == 0
+    assert aeron.errors == []
+
+
 def test_an_invoked_client_works_on_the_callers_thread(connect, any_driver, stream_id):
     threads = threading.active_count()
     client = connect(any_driver, invoker=True)
