@@ -1,3 +1,7 @@
+from typing import Final
+
+DEFAULT_CAPACITY: Final[int]
+
 class SessionTable:
     """Sessions that an agent on another thread works on."""
 
