@@ -71,7 +71,7 @@ class ClientConductor:
         self.counter_handlers: list[Callable[..., object]] = []
         self.counter_gone_handlers: list[Callable[..., object]] = []
         self._inbox = Inbox(self)
-        self._event_streams: tuple[EventStream, ...] = ()
+        self._event_streams: tuple[weakref.ref[EventStream], ...] = ()
         self._dropped: deque[Callable[[], None]] = deque()
         self._unsent: deque[commands.Command] = deque()
         self._callback_thread = 0
@@ -552,14 +552,19 @@ class ClientConductor:
             stream = EventStream(timeout, self._forget_stream)
             if self.closed:
                 stream.put(ClientClosed(self.close_reason))
-            self._event_streams = (*self._event_streams, stream)
+            held = [kept for kept in self._event_streams if kept() is not None]
+            self._event_streams = (*held, weakref.ref(stream))
             return stream
 
     def _forget_stream(self, stream: EventStream) -> None:
         with self.lock:
-            self._event_streams = tuple(s for s in self._event_streams if s is not stream)
+            self._event_streams = tuple(
+                kept for kept in self._event_streams if kept() not in {None, stream}
+            )
 
     def publish(self, event: Event) -> None:
-        """Give an event to every stream."""
-        for stream in self._event_streams:
-            stream.put(event)
+        """Give an event to every stream that somebody still holds."""
+        for reference in self._event_streams:
+            stream = reference()
+            if stream is not None:
+                stream.put(event)
