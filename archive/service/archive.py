@@ -111,6 +111,7 @@ class Archive:
         if self._mark_file.saved_errors is not None:
             sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
         self._aeron: Aeron | None = None
+        self._catalog: CatalogFile | None = None
         self._runners: list[AgentInvoker] = []
         try:
             self._start(
@@ -393,9 +394,8 @@ class Archive:
             runner.close()
         if self._aeron is not None:
             self._aeron.close()
-        catalog = getattr(self, "_catalog", None)
-        if catalog is not None:
-            catalog.close()
+        if self._catalog is not None:
+            self._catalog.close()
         self._mark_file.terminated()
 
     def __enter__(self) -> Self:

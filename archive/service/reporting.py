@@ -31,6 +31,7 @@ class Reporter:
         self._error_log = error_log
         self._increment: Callable[[], object] | None = None
         self._uncounted = 0
+        self._is_full = False
         self._lock = threading.Lock()
 
     def count_with(self, increment: Callable[[], object]) -> None:
@@ -44,8 +45,9 @@ class Reporter:
     def error(self, error: BaseException) -> None:
         """An error: logged, counted, told."""
         with self._lock:
-            if not self._error_log.record_exception(error):
-                _LOG.warning("the archive's error log is full: %s", error)
+            if not self._error_log.record_exception(error) and not self._is_full:
+                self._is_full = True
+                _LOG.warning("the archive's error log is full; first left out: %s", error)
             if self._increment is None:
                 self._uncounted += 1
             else:
