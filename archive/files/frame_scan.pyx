@@ -369,6 +369,8 @@ cdef class SegmentScanner:
         if stored == self._last_session_id or stored == self._session_id:
             self._last_session_id = stored
             return stored
+        if length == 0 and stored == 0:
+            return self._session_id  # the checksum of nothing, which is no sign of either kind
         if kind == CHECKSUM_NONE:
             kind = CHECKSUM_CRC32
         if crc_of(kind, payload, length) == stored:

@@ -171,6 +171,17 @@ def test_checksums_in_place_of_session_ids_are_recognised(tmp_path: Path, name: 
     assert totals.checksum_mismatches == 0
 
 
+def test_an_empty_message_is_no_sign_of_a_checksum(tmp_path: Path) -> None:
+    builder = RecordingBuilder(session_id=1)
+    for session_id, payload in ((1, b"a"), (0, b""), (2, b"b"), (3, b"c")):
+        builder.session_id = session_id
+        builder.add(payload)
+    builder.write(tmp_path)
+    totals = ScanTotals(0)
+    assert [m.session_id for m in read(tmp_path, totals=totals)][2:] == [2, 3]
+    assert totals.checksum_mismatches == 0
+
+
 def test_a_frame_that_lost_its_checksum_is_counted(tmp_path: Path) -> None:
     write(tmp_path, [b"p" * 100] * 10, checksum=checksum_for("CRC-32"), session_id=4711)
     patch(tmp_path / "0-0.rec", 5 * 160 + 40, b"!")
