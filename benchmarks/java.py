@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import statistics
 import subprocess
@@ -31,11 +32,10 @@ def _jar() -> tuple[str, Path]:
     """The launcher and the reference's jar, as the interop tests find them."""
     sys.path.insert(0, str(CHECKOUT / "tests" / "interop"))
     try:
-        from peer.artifact import PeerUnavailable, fetch_jar, program
-
+        artifact = importlib.import_module("peer.artifact")
         try:
-            return program("java", "openjdk-17-jdk-headless"), fetch_jar()
-        except PeerUnavailable as reason:
+            return artifact.program("java", "openjdk-17-jdk-headless"), artifact.fetch_jar()
+        except artifact.PeerUnavailable as reason:
             raise PeerUnavailableError(str(reason)) from None
     finally:
         sys.path.pop(0)
