@@ -244,7 +244,7 @@ class CatalogFile(CatalogMap):
             stop = recover_stop_position(
                 self.files,
                 folder,
-                self.descriptor(recording_id),
+                self.checked_entry(recording_id).descriptor,
                 segments.get(recording_id, []),
                 checksum=self.checksum,
                 io_length=io_length,

@@ -121,6 +121,20 @@ class CatalogMap:
         """The VALID entry of that id; raises as ``descriptor`` does."""
         return self._entry_at(self._offset(recording_id))
 
+    def checked_entry(self, recording_id: int) -> CatalogEntry:
+        """As ``entry``, and what position arithmetic relies on is sound.
+
+        Raises:
+            FileFormatError: also for a length or position that no recording can have.
+        """
+        entry = self.entry(recording_id)
+        try:
+            entry.descriptor.check()
+        except FileFormatError as error:
+            where = f"{self.path} in the entry at offset {entry.offset}"
+            raise FileFormatError(f"{error}: {where}") from error
+        return entry
+
     def descriptors(self) -> Iterator[RecordingDescriptor]:
         """Descriptors of the VALID entries in file order, which is id order."""
         for recording_id in self.ids():

@@ -125,7 +125,7 @@ class ArchiveFolder:
             ArchiveError: UNKNOWN_RECORDING.
             FileFormatError: its descriptor is damaged.
         """
-        return Recording(self, self.catalog.entry(recording_id))
+        return Recording(self, self.catalog.checked_entry(recording_id))
 
     def segment_names(self, recording_id: int) -> list[str]:
         """Names of the recording's segment files that are there, in position order."""
@@ -166,7 +166,6 @@ class Recording:
         self.files = folder.files
         self.entry = entry
         self.descriptor: RecordingDescriptor = entry.descriptor
-        self.descriptor.check()
         self.start_position = self.descriptor.start_position
         self.is_live = False
         self.end_position = self._find_end()
@@ -190,7 +189,7 @@ class Recording:
     def refresh(self) -> None:
         """Look again how far the recording has come."""
         if self.descriptor.is_active:
-            self.entry = self.folder.catalog.entry(self.recording_id)
+            self.entry = self.folder.catalog.checked_entry(self.recording_id)
             self.descriptor = self.entry.descriptor
             self.end_position = self._find_end()
 

@@ -89,15 +89,14 @@ def recover_stop_position(
     Args:
         files: the file system door.
         archive_dir: folder of the segments.
-        descriptor: of the recording.
+        descriptor: of the recording, checked.
         segment_names: the recording's segment files in that folder, in any order.
         checksum: of the recording's frames, when they have one.
         io_length: bytes read at a time; the page rule depends on it (spec 6.6).
 
     Raises:
-        FileFormatError: the descriptor or a segment's name is impossible.
+        FileFormatError: a segment's name is impossible.
     """
-    descriptor.check()
     start, segment_length = descriptor.start_position, descriptor.segment_file_length
     if not segment_names:
         return StopPosition(start)
