@@ -10,6 +10,7 @@ from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver
 from aerolog.transport.concurrent.stop_signal import StopSignal
 from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver.properties import THREADING_MODE, driver_settings
 from aerolog.transport.errors import AerologError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
     """
 
     def run(properties: Properties, stop: _Stop) -> None:
+        _refuse_invoker(driver_settings(properties)[THREADING_MODE], THREADING_MODE.name)
         with ArchivingMediaDriver(
             properties=properties, on_fatal=stop.fail, termination_hook=stop.stop
         ) as both:
@@ -77,7 +79,8 @@ class _Stop(StopSignal):
 def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
     try:
         properties = Properties.from_command_line(argv)
-        p.ArchiveConfig(properties)
+        config = p.ArchiveConfig(properties)
+        _refuse_invoker(config[p.THREADING_MODE], p.THREADING_MODE.name)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
     try:
@@ -88,6 +91,11 @@ def _run(argv: Sequence[str], run: Callable[[Properties, _Stop], None]) -> int:
     except (AerologError, OSError) as error:
         return _fail(error, EXIT_FAILED)
     return EXIT_OK if stop.failure is None else _fail(stop.failure, EXIT_FAILED)
+
+
+def _refuse_invoker(mode: str, name: str) -> None:
+    if mode == "INVOKER":
+        raise ConfigurationError(f"{name}=INVOKER is for embedded archives: nobody turns this one")
 
 
 def _say_ready(line: str) -> None:
