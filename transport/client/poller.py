@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.client.waiting import waiter
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -68,13 +68,14 @@ class Poller:
     def run(
         self,
         *,
-        idle: Callable[[int], object] | None = None,
+        idle: Callable[[int], object] | str | None = None,
         until: Callable[[], bool] | None = None,
     ) -> None:
         """Poll until ``stop`` is called, ``until`` says so, or every source is closed.
 
         Args:
-            idle: called with the count of each round; without, a back-off that frees the GIL.
+            idle: an idle strategy, its name, or a function of the count of each round; None for
+                a back-off.
             until: asked after each round.
 
         Raises:
@@ -82,9 +83,7 @@ class Poller:
         """
         if not self._sources:
             raise ConfigurationError("a poller without subscriptions would run for ever")
-        wait = idle
-        if wait is None:
-            wait = Backoff(self._sources[0][0].conductor)
+        wait = waiter(self._sources[0][0].conductor, idle)
         self._running = True
         while self._running and any(not source.closed for source, _ in self._sources):
             wait(self.poll())

@@ -84,7 +84,7 @@ class BasePublication:
         *,
         timeout: float | None = None,
         on_not_connected: Literal["wait", "drop", "raise"] = "wait",
-        idle: Callable[[int], object] | None = None,
+        idle: Callable[[int], object] | str | None = None,
         reserved_value: int | Callable[[memoryview], int] | None = None,
     ) -> int | OfferStatus: ...
     def offer_parts(

@@ -214,7 +214,8 @@ cdef class BasePublication:
             timeout: seconds; None waits for ever.
             on_not_connected: without a subscriber, ``wait`` for one, ``drop`` the message and
                 return NOT_CONNECTED, or ``raise`` NotConnectedError.
-            idle: called with 0 between two tries instead of a back-off that gives the GIL away.
+            idle: an idle strategy, its name, or a function that is called with 0 between two
+                tries; None for a back-off that gives the GIL away.
             reserved_value: as of ``offer``.
 
         Raises:

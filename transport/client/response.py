@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.client.waiting import Backoff, waiter
 from aerolog.transport.errors import (
     AeronTimeoutError,
     BackPressuredError,
@@ -160,9 +160,9 @@ class ResponseServer:
         if answer is not None:
             session.send(head + bytes(answer), timeout=self._send_timeout)
 
-    def run(self, *, idle: Callable[[int], object] | None = None) -> None:
+    def run(self, *, idle: Callable[[int], object] | str | None = None) -> None:
         """Poll until ``stop`` is called or the subscription is closed."""
-        wait = Backoff(self._aeron.conductor) if idle is None else idle
+        wait = waiter(self._aeron.conductor, idle)
         self._running = True
         while self._running and not self.subscription.closed:
             wait(self.poll())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from aerolog.transport.client.status import OfferStatus
-from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.client.waiting import waiter
 from aerolog.transport.errors import (
     BackPressuredError,
     MaxPositionExceededError,
@@ -80,13 +80,13 @@ def send_waiting(
     *,
     timeout: float | None,
     on_not_connected: NotConnected,
-    idle: Callable[[int], object] | None,
+    idle: Callable[[int], object] | str | None,
     reserved_value: Any,
 ) -> int | OfferStatus:
     """Go on with a message that was refused with ``result``; as ``BasePublication.send``."""
     monotonic = publication.conductor.monotonic
     deadline = None if timeout is None else monotonic() + timeout
-    wait = Backoff(publication.conductor) if idle is None else idle
+    wait = waiter(publication.conductor, idle)
     while result <= 0:
         if not is_worth_waiting(publication, result, on_not_connected):
             return result

@@ -77,7 +77,7 @@ class Subscription(BatchSource):
         self,
         timeout: float | None = None,
         *,
-        idle: Callable[[int], object] | None = None,
+        idle: Callable[[int], object] | str | None = None,
         until_eos: bool = False,
         limit: int = 64,
     ) -> Iterator[Message]: ...

@@ -10,7 +10,7 @@ from aerolog.transport.client.polling cimport BatchSource
 
 from aerolog.transport.client.channels import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.waiting import Backoff
+from aerolog.transport.client.waiting import waiter
 from aerolog.transport.errors import AeronTimeoutError, ConcurrentUseError, ResourceClosedError
 
 
@@ -266,14 +266,15 @@ cdef class Subscription(BatchSource):
 
         Args:
             timeout: end when so many seconds pass without a message; None waits on.
-            idle: called with the number of messages of each poll instead of a back-off.
+            idle: an idle strategy, its name, or a function of the number of messages of each
+                poll; None for a back-off.
             until_eos: end when there was an image and all are at their end or gone.
             limit: messages taken from the log at a time.
 
         Yields:
             Messages, until the subscription is closed.
         """
-        wait = Backoff(self.conductor) if idle is None else idle
+        wait = waiter(self.conductor, idle)
         seen_image = False
         last = self.conductor.monotonic()
         while not self._closed:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from aerolog.transport.concurrent.idle import idle_strategy
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.transport.client.conductor import ClientConductor
 
 _YIELDS = 100
@@ -41,3 +45,29 @@ class Backoff:
             return
         time.sleep(self._sleep)
         self._sleep = min(2 * self._sleep, _LONGEST_SLEEP)
+
+
+def waiter(
+    conductor: ClientConductor, idle: Callable[[int], object] | str | None
+) -> Callable[[int], object]:
+    """What a blocking call does between two tries.
+
+    Args:
+        conductor: of the client that waits; one without a thread is turned meanwhile.
+        idle: an idle strategy, its name, or anything that takes a work count; None for a back-off
+            that gives the GIL away.
+
+    Raises:
+        ConfigurationError: an unknown name.
+    """
+    if idle is None:
+        return Backoff(conductor)
+    strategy = idle_strategy(idle) if isinstance(idle, str) else idle
+    if not conductor.options.invoker:
+        return strategy
+
+    def turn_and_idle(work_count: int) -> None:
+        conductor.turn_without_thread()
+        strategy(work_count)
+
+    return turn_and_idle

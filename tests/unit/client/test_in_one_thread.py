@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from aerolog.transport.client import Aeron, ReconnectingAeron
+from aerolog.transport.client import Aeron, Poller, ReconnectingAeron
+from aerolog.transport.concurrent.idle import YieldingIdleStrategy
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.errors import ResourceClosedError
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 
 
 @pytest.fixture
@@ -47,6 +48,26 @@ def test_a_blocking_send_turns_driver_and_client_meanwhile(client):
     later = client.add_subscription_async("aeron:ipc", 1)
     assert publication.send(b"x", timeout=5) == 64
     assert [m.data for m in later.result(5).poll_messages()] == [b"x"]
+
+
+@pytest.mark.parametrize("idle", ["yield", YieldingIdleStrategy(), lambda _: None])
+def test_any_idle_strategy_turns_them_too(client, idle):
+    publication = client.add_publication("aeron:ipc", 1)
+    later = client.add_subscription_async("aeron:ipc", 1)
+    assert publication.send(b"x", timeout=5, idle=idle) == 64
+    subscription = later.result(5)
+    assert next(subscription.messages(timeout=5, idle=idle)).data == b"x"
+    got = []
+    publication.send(b"y", timeout=5)
+    poller = Poller([(subscription, lambda data, _: got.append(bytes(data)))])
+    poller.run(idle=idle, until=lambda: bool(got))
+    assert got == [b"y"]
+
+
+def test_an_unknown_idle_strategy_is_refused_by_name(client):
+    publication = client.add_publication("aeron:ipc", 1)
+    with pytest.raises(ConfigurationError, match="dozing"):
+        publication.send(b"x", idle="dozing")
 
 
 def test_a_future_is_done_when_the_turned_driver_has_answered(client):
