@@ -65,7 +65,11 @@ def _log_error(error: BaseException) -> None:
 @atexit.register
 def _stop_all() -> None:
     for runner in list(_RUNNING):
-        runner.close()
+        try:
+            runner.close()
+        except AeronTimeoutError as error:
+            # The others have to be closed all the same.
+            _log_error(error)
 
 
 cdef class DutyCycleTracker:

@@ -423,3 +423,34 @@ def test_ctrl_c_ends_a_process_with_a_runner():
     assert out == "closed\n"
     assert "KeyboardInterrupt" in err
     assert process.returncode != 0
+
+
+FORKED = """
+import os, sys
+from aerolog.transport.concurrent.agent import Agent
+from aerolog.transport.concurrent.agent_runner import AgentRunner
+from aerolog.transport.concurrent.idle import idle_strategy
+
+class Closing(Agent):
+    def on_close(self):
+        print("closed in", "parent" if os.getpid() == parent else "child", flush=True)
+
+parent = os.getpid()
+runner = AgentRunner(Closing("closing"), idle_strategy("backoff"))
+runner.start()
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+sys.exit(0)
+"""
+
+
+def test_a_forked_child_leaves_the_runner_to_its_parent():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "closed in parent\n", "")
