@@ -14,7 +14,6 @@ CATALOG_NAME = "archive.catalog"
 MARK_FILE_NAME = "archive-mark.dat"
 MARK_LINK_NAME = "archive-mark.lnk"
 SEGMENT_SUFFIX = ".rec"
-DELETED_SUFFIX = ".rec.del"
 
 VERSION_MAJOR = 3
 VERSION_MINOR = 1
