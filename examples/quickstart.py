@@ -11,7 +11,8 @@ with (
 ):
     with archive.add_recorded_publication("aeron:ipc?term-length=64k", 10) as publication:
         for number in range(1000):
-            publication.send(f"message {number}".encode())
-    recording = next(archive.recordings())
+            end = publication.send(f"message {number}".encode())
+        recording = next(archive.recordings(stream_id=10))
+        archive.recording_position_counter(recording.recording_id).wait(end, timeout=5)
     messages = [bytes(message.data) for message in archive.read(recording.recording_id)]
-    print(f"{recording}\n{len(messages)} messages, the last is {messages[-1]!r}")
+    print(f"recording {recording.recording_id}: {len(messages)} messages, last {messages[-1]!r}")
