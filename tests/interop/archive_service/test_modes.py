@@ -43,3 +43,17 @@ def test_a_live_recording_is_followed(
     assert bench.wait_stopped(recording_id) == position
     assert replay.poll(1, until_eos=True) == []
     bench.wait_replays_ended()
+
+
+def test_a_client_is_answered_on_a_response_channel(
+    archive_server, java_client, stream_id: int
+) -> None:
+    client = java_client(archive_server.aeron_dir)
+    archive = client.archive(
+        request_channel="aeron:ipc?term-length=64k",
+        response_channel="aeron:ipc?control-mode=response",
+    )
+    subscription_id = archive.startRecording(CHANNEL, stream_id, "LOCAL")
+    assert archive.recordings(recording_id=999_999) == []
+    archive.stopRecording(subscription_id)
+    archive.close()
