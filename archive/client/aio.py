@@ -53,16 +53,13 @@ class AsyncAeronArchive(ArchiveClientBase):
     ) -> Self:
         """Connect; arguments as `AeronArchive`, without ``idle``."""
         archive = cls(aeron, aeron_dir, options)
+        connection = archive._connection()
         try:
-            connection = archive._connection()
-            try:
-                while (session := connection.poll()) is None:
-                    archive._turn()
-                    await asyncio.sleep(LONGEST_SLEEP)
-            except BaseException:
-                connection.close()
-                raise
+            while (session := connection.poll()) is None:
+                archive._turn()
+                await asyncio.sleep(LONGEST_SLEEP)
         except BaseException:
+            connection.close()
             archive._release()
             raise
         archive._session = session

@@ -67,11 +67,12 @@ class AeronArchive(ArchiveClientBase):
         super().__init__(aeron, aeron_dir, options)
         self._idle = BackoffIdleStrategy() if idle is None else idle
         self._lock = threading.RLock()
+        connection = self._connection()
         try:
-            connection = self._connection()
             while (session := connection.poll()) is None:
                 self._wait(0)
         except BaseException:
+            connection.close()
             self._release()
             raise
         self._session = session

@@ -63,6 +63,13 @@ class ConnectStep(IntEnum):
     DONE = 10
 
 
+def give_up(adding: Future[Subscription] | Future[ExclusivePublication]) -> None:
+    """Take back a stream that is being added, or close it when it is there already."""
+    if not adding.cancel():
+        with contextlib.suppress(AerologError):
+            adding.result(0).close()
+
+
 class ArchiveConnection:
     """A connection being made.
 
@@ -109,7 +116,8 @@ class ArchiveConnection:
         """Give up: the streams are closed."""
         self._steps.close()
         if self._under_way is not None:
-            self._under_way.cancel()
+            give_up(self._under_way)
+            self._under_way = None
         for stream in (self._subscription, self._publication):
             if stream is not None:
                 stream.close()

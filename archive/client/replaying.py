@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
+from aerolog.archive.client.connecting import give_up
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -106,6 +107,4 @@ class ReplayOverResponse:
         trace: TracebackType | None,
     ) -> None:
         self._session.forget(self._pending)
-        self._adding.cancel()
-        if self._publication is not None:
-            self._publication.close()
+        give_up(self._adding)

@@ -78,3 +78,12 @@ async def test_a_cancelled_request_leaves_the_session_usable(any_archive, our_cl
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await archive.query_archive_id() == archive.archive_id
+
+
+async def test_a_cancelled_connect_leaves_nothing_behind(any_driver, our_client):
+    aeron = our_client(any_driver.aeron_dir)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(AsyncAeronArchive.connect(aeron, request_stream_id=7777), 0.3)
+    assert not aeron.conductor.subscriptions
+    assert not aeron.conductor.publications
+    aeron.add_subscription("aeron:ipc", 7777).close()
