@@ -12,8 +12,8 @@ pytestmark = pytest.mark.interop
 
 PROPERTIES = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "1s",
-    "aeron.publication.unblock.timeout": "1500ms",
+    "aeron.client.liveness.timeout": "2s",
+    "aeron.publication.unblock.timeout": "2500ms",
 }
 UNBLOCKED_PUBLICATIONS, UNBLOCKED_COMMANDS = 19, 20
 

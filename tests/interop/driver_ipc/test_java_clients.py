@@ -10,8 +10,8 @@ pytestmark = pytest.mark.interop
 
 FAST = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "1s",
-    "aeron.publication.unblock.timeout": "1500ms",
+    "aeron.client.liveness.timeout": "2s",
+    "aeron.publication.unblock.timeout": "2500ms",
     "aeron.image.liveness.timeout": "1s",
     "aeron.counters.free.to.reuse.timeout": "100ms",
 }

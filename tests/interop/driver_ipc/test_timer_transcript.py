@@ -1,5 +1,7 @@
 """What both drivers say, and in which order, when time passes."""
 
+import difflib
+
 import pytest
 
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
@@ -11,8 +13,8 @@ pytestmark = pytest.mark.interop
 
 PROPERTIES = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "500ms",
-    "aeron.publication.unblock.timeout": "1s",
+    "aeron.client.liveness.timeout": "1500ms",
+    "aeron.publication.unblock.timeout": "2s",
     "aeron.untethered.window.limit.timeout": "300ms",
     "aeron.untethered.resting.timeout": "300ms",
     "aeron.counters.free.to.reuse.timeout": "10ms",
@@ -114,4 +116,4 @@ def test_both_drivers_say_the_same_as_time_passes(both_drivers, raw_client, tran
         counters = script(client, other, noted.note)
         transcripts.append(noted.lines + noted.mask(counters))
     ours, reference = transcripts
-    assert "\n".join(ours) == "\n".join(reference)
+    assert ours == reference, "\n".join(difflib.unified_diff(reference, ours, "reference", "ours"))
