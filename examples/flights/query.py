@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRIVER_MEMORY = "1g"
+STOP_TIMEOUT_S = 30.0
 # For a job of seconds: the quick compiler alone and the simple collector take half the time.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -60,7 +61,15 @@ class LocalSpark:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        from pyspark import SparkContext
+
+        # Stopping the session leaves its JVM to the end of this process. It ends with its input.
+        gateway = self.session.sparkContext._gateway  # noqa: SLF001
         self.session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(STOP_TIMEOUT_S)
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
         self._scratch.cleanup()
 
 
