@@ -235,3 +235,51 @@ def test_the_checked_properties_have_the_references_names() -> None:
     assert config.archive_dir == "/x"
     assert config[p.SEGMENT_LENGTH] == 1 << 20
     assert config[p.FILE_IO_LENGTH] == 1 << 17
+
+
+def test_a_mark_file_elsewhere_is_linked_to_and_the_link_goes_again(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    folder, elsewhere = tmp_path / "archive", tmp_path / "marks"
+    with Real(folder, aeron_dir, mark_file_dir=str(elsewhere)) as real:
+        assert (folder / "archive-mark.lnk").read_text() == str(elsewhere)
+        assert (elsewhere / "archive-mark.dat").exists()
+        assert not (folder / "archive-mark.dat").exists()
+        assert real.archive.archive_id == real.both.archive.archive_id
+    with Real(folder, aeron_dir):
+        assert not (folder / "archive-mark.lnk").exists()
+        assert (folder / "archive-mark.dat").exists()
+
+
+def test_the_folder_is_deleted_at_start_when_asked_for(tmp_path: Path, aeron_dir: Path) -> None:
+    RecordingBuilder().write(tmp_path)
+    with Real(tmp_path, aeron_dir, dir_delete_on_start=True) as real:
+        assert list(real.archive.recordings()) == []
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["archive-mark.dat", "archive.catalog"]
+
+
+def test_the_mark_file_says_who_runs_and_that_it_ended(tmp_path: Path, aeron_dir: Path) -> None:
+    from aerolog.archive.files.mark_file import MarkFile
+
+    with Real(tmp_path, aeron_dir, archive_id=42):
+        mark = MarkFile.open(tmp_path)
+        header = mark.header
+        assert (header.archive_id, header.pid) == (42, os.getpid())
+        assert header.local_control_channel == "aeron:ipc?term-length=64k"
+        assert (header.control_channel, header.events_channel) == ("", "")
+        assert header.aeron_directory == str(aeron_dir)
+        assert mark.is_active()
+    assert mark.activity_timestamp == -1
+
+
+def test_errors_of_an_earlier_run_are_saved_beside_the_mark_file(
+    tmp_path: Path, aeron_dir: Path, capsys
+) -> None:
+    torn(tmp_path)
+    with Real(tmp_path, aeron_dir):
+        pass
+    with Real(tmp_path, aeron_dir):
+        pass
+    (saved,) = tmp_path.glob("archive-*-error.log")
+    assert "potentially incomplete last fragment" in saved.read_text()
+    assert f"WARNING: existing errors saved to: {saved}" in capsys.readouterr().err
