@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.session_table import SessionTable
 
 
 class Session:
@@ -49,10 +49,14 @@ def test_a_table_without_room_is_refused() -> None:
         SessionTable(0)
 
 
-def test_the_bell_can_be_rung_again_and_again() -> None:
-    bell = Doorbell()
+def test_the_bell_is_heard_once_however_often_it_was_rung(rig) -> None:
+    bell, listener = rig.archive._context.doorbell, rig.archive._conductor
+    rig.pass_time(10)
+    assert not listener.take_bell()
     for _ in range(3):
         bell.ring_bell()
+    assert listener.take_bell()
+    assert not listener.take_bell()
 
 
 def turns_of(rig, monkeypatch, milliseconds: int) -> int:
