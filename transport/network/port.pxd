@@ -3,7 +3,7 @@
 A port belongs to one thread at a time. Native methods raise nothing and allocate nothing.
 """
 
-from libc.errno cimport EAGAIN, ECONNREFUSED, EINTR, ENOBUFS, EWOULDBLOCK
+from libc.errno cimport EAGAIN, ECONNREFUSED, EINTR, ENOBUFS
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cpdef enum:
@@ -56,7 +56,6 @@ cdef class DatagramPort:
 cdef inline bint is_transient(int result) noexcept nogil:
     return (
         result == -EAGAIN
-        or result == -EWOULDBLOCK
         or result == -EINTR
         or result == -ENOBUFS
         or result == -ECONNREFUSED
