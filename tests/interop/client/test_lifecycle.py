@@ -253,7 +253,12 @@ def test_a_cancelled_add_is_removed_when_it_arrives(connect, any_driver, stream_
     wait_until(gone, "the add and its removal")
     subscription = client.add_subscription("aeron:ipc", stream_id)
     other = client.add_publication("aeron:ipc?term-length=64k", stream_id)
-    wait_until(lambda: client.do_work() + other.is_connected, "the new publication")
+
+    def has_image():
+        client.do_work()
+        return subscription.images
+
+    wait_until(has_image, "the image of the new publication")
     assert [image.correlation_id for image in subscription.images] == [other.registration_id]
 
 
