@@ -1,0 +1,138 @@
+"""From ``host:port`` in a channel to a socket address (spec channel-uri 7, wire-protocol 4.1).
+
+A `NameResolver` is the door to whatever knows names. It may block: whoever resolves a channel does
+so off the conductor's thread.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
+from typing import Final, NamedTuple, Protocol
+
+from aerolog.transport.config.values import ASCII_NUMBER_FORMAT, INT32_MAX
+from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.network.addresses import MAX_PORT, SocketAddress
+
+NULL_POINTER: Final = "java.lang.NullPointerException"
+UNKNOWN_HOST: Final = "java.net.UnknownHostException"
+
+IpAddress = IPv4Address | IPv6Address
+
+_IPV4_OR_NAME: Final = re.compile(r"([^:]*):([0-9]+)", re.ASCII | re.DOTALL)
+_IPV6: Final = re.compile(r"\[([0-9a-fA-F:]*)(?:%[0-9A-Za-z_.~-]*)?\](?::([0-9]*))?", re.ASCII)
+
+
+class NameResolver(Protocol):
+    """Knows the addresses of host names."""
+
+    @property
+    def name(self) -> str:
+        """How errors name it when an endpoint is unknown."""
+        ...
+
+    @property
+    def reference_class(self) -> str:
+        """How errors name it when a control address is unknown."""
+        ...
+
+    def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
+        """The ``host:port`` to use for the value of a parameter, mostly the value itself."""
+
+    def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
+        """The address of a host, None when it is unknown."""
+
+
+class HostPort(NamedTuple):
+    """The parts of an address text; the scope of an IPv6 one is dropped."""
+
+    host: str
+    port: int
+
+
+def parse_host_port(value: str) -> HostPort:
+    """Splits ``host:port``, ``[ipv6]:port`` or ``[ipv6%scope]:port``.
+
+    Raises:
+        ChannelUriError: neither of them, or the port is out of range.
+    """
+    if not value:
+        raise ChannelUriError("input string must not be null or empty", reference_type=NULL_POINTER)
+    if match := _IPV4_OR_NAME.fullmatch(value):
+        return HostPort(match[1], _port(match[2]))
+    _, colon, rest = value.partition(":")
+    if not colon or not rest:
+        raise ChannelUriError(f"address:port is required for ipv4: {value}")
+    match = _IPV6.fullmatch(value)
+    if match is None:
+        raise ChannelUriError(f"invalid format: {value}")
+    if not match[2]:
+        raise ChannelUriError(f"[address]:port is required for ipv6: {value}")
+    return HostPort(match[1], _port(match[2]))
+
+
+def resolve_endpoint(
+    value: str, param: str, resolver: NameResolver, *, is_re_resolution: bool = False
+) -> SocketAddress:
+    """The address of ``endpoint`` or ``control``.
+
+    Raises:
+        ChannelUriError: it does not parse, or the resolver does not know the host.
+    """
+    looked_up = value
+    if value:
+        looked_up = resolver.lookup(value, param, is_re_lookup=is_re_resolution)
+    host, port = parse_host_port(looked_up)
+    ip = resolver.resolve(host, param, is_re_resolution=is_re_resolution)
+    if ip is None:
+        known_as = resolver.name if param == "endpoint" else resolver.reference_class
+        raise ChannelUriError(
+            f"unresolved - {param}={value}, name-resolver={known_as}", reference_type=UNKNOWN_HOST
+        )
+    return SocketAddress(ip, port)
+
+
+def is_multicast_text(value: str) -> bool:
+    """Whether an address text names a group, judged by the text alone (channel-uri 7)."""
+    if value.startswith("["):
+        return value[1:3].lower() == "ff"
+    first, dot, _ = value.partition(".")
+    return bool(dot) and first.isascii() and first.isdigit() and 224 <= int(first[:4]) <= 239
+
+
+def platform_address(host: str) -> IpAddress | None:
+    """The platform's first address of a host, IPv4 before IPv6; None when it has none.
+
+    Numeric forms that the platform takes are taken (``127.1``); an empty host is the loopback.
+    """
+    if not host:
+        return IPv4Address("127.0.0.1")
+    if not host.isascii() or "\0" in host:
+        return None
+    if ":" in host:  # a literal that no name service is asked for
+        try:
+            return _unmapped(IPv6Address(host))
+        except AddressValueError:
+            return None
+    try:
+        found = socket.getaddrinfo(host.encode(), None, type=socket.SOCK_DGRAM)
+    except OSError:
+        return None
+    found.sort(key=lambda info: info[0] != socket.AF_INET)
+    return _unmapped(ip_address(str(found[0][4][0]).partition("%")[0])) if found else None
+
+
+def _unmapped(ip: IpAddress) -> IpAddress:
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return ip if mapped is None else mapped
+
+
+def _port(digits: str) -> int:
+    significant = digits.lstrip("0")
+    if len(significant) > 10 or int(significant or "0") > INT32_MAX:
+        raise ChannelUriError(f"int overflow parsing: {digits}", reference_type=ASCII_NUMBER_FORMAT)
+    port = int(significant or "0")
+    if port > MAX_PORT:
+        raise ChannelUriError(f"port out of range:{port}")
+    return port

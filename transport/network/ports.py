@@ -1,0 +1,69 @@
+"""Ports for channels that name port 0, out of a configured range (spec wire-protocol 3.5)."""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from aerolog.transport.network.addresses import SocketAddress
+
+_ANY: Final = (0, 0)
+
+
+class WildcardPorts:
+    """Hands out the ports of a range, one after the other, without those in use.
+
+    Args:
+        port_range: lowest and highest port; None or ``(0, 0)`` leaves the choice to the system.
+        is_sender: senders use the range only for channels with an explicit control address.
+    """
+
+    def __init__(self, port_range: tuple[int, int] | None, *, is_sender: bool) -> None:
+        self._low, self._high = port_range or _ANY
+        self._is_sender = is_sender
+        self._next_port = self._low
+        # A port may be held by more than one socket: multicast ones share theirs.
+        self._in_use: Counter[int] = Counter()
+
+    @property
+    def has_range(self) -> bool:
+        """Whether ports come from a range."""
+        return (self._low, self._high) != _ANY
+
+    def take(self, address: SocketAddress, *, has_explicit_control: bool = False) -> SocketAddress:
+        """The address to bind: as given with a port, else with one of the range.
+
+        What it returns has to be given to `release` when the socket is closed, or was not opened.
+
+        Args:
+            address: what the channel names.
+            has_explicit_control: whether the channel of a sender has a control address.
+
+        Raises:
+            OSError: every port of the range is in use.
+        """
+        if address.port == 0:
+            if not self.has_range or (self._is_sender and not has_explicit_control):
+                return address
+            address = address.with_port(self._free_port())
+        if self.has_range:
+            self._in_use[address.port] += 1
+        return address
+
+    def release(self, address: SocketAddress) -> None:
+        """The socket that was bound to this address is closed."""
+        if self._in_use[address.port] <= 1:
+            del self._in_use[address.port]
+        else:
+            self._in_use[address.port] -= 1
+
+    def _free_port(self) -> int:
+        size = self._high - self._low + 1
+        for step in range(size):
+            port = self._low + (self._next_port - self._low + step) % size
+            if port not in self._in_use and port != 0:
+                self._next_port = self._low if port == self._high else port + 1
+                return port
+        raise OSError(errno.EADDRINUSE, f"no available ports in range {self._low} {self._high}")
