@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from aerolog.transport.errors import ChannelUriError
-from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.names import IpAddress, platform_address
+from aerolog.transport.network.names import platform_address
 from aerolog.transport.network.resolvers import DefaultNameResolver
 from aerolog.transport.network.system_interfaces import system_interfaces
-from aerolog.transport.network.udp_channel import ChannelResolver, UdpChannel
+from aerolog.transport.network.udp_channel import ChannelResolver
+
+if TYPE_CHECKING:
+    from aerolog.transport.network.addresses import SocketAddress
+    from aerolog.transport.network.names import IpAddress
+    from aerolog.transport.network.udp_channel import UdpChannel
 
 SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
 CORPUS = SHARED / "golden" / "channel-uris.json"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.transport.concurrent.idle import ALIASES
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.settings import Settings
+from aerolog.transport.driver.network_properties import NETWORK_PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,19 +36,22 @@ _TERMINATION: Final = {
     _DRIVER + "DefaultDenyTerminationValidator": "deny",
     _DRIVER + "DefaultAllowTerminationValidator": "allow",
 }
+# The default suppliers take the strategy that ``aeron.unicast.flow.control.strategy`` names.
 _UNICAST_FLOW_CONTROL: Final = {
+    "default": "default",
     "unicast_max": "unicast_max",
     "aeron_unicast_flow_control_strategy_supplier": "unicast_max",
-    _DRIVER + "DefaultUnicastFlowControlSupplier": "unicast_max",
+    _DRIVER + "DefaultUnicastFlowControlSupplier": "default",
 }
 _MULTICAST_FLOW_CONTROL: Final = {
+    "default": "default",
     "multicast_max": "multicast_max",
     "multicast_min": "multicast_min",
     "multicast_tagged": "multicast_tagged",
     "aeron_max_multicast_flow_control_strategy_supplier": "multicast_max",
     "aeron_min_flow_control_strategy_supplier": "multicast_min",
     "aeron_tagged_flow_control_strategy_supplier": "multicast_tagged",
-    _DRIVER + "DefaultMulticastFlowControlSupplier": "multicast_max",
+    _DRIVER + "DefaultMulticastFlowControlSupplier": "default",
     _DRIVER + "MaxMulticastFlowControlSupplier": "multicast_max",
     _DRIVER + "MinMulticastFlowControlSupplier": "multicast_min",
     _DRIVER + "TaggedMulticastFlowControlSupplier": "multicast_tagged",
@@ -249,13 +253,13 @@ RETRANSMIT_UNICAST_LINGER = _add.duration(
 MAX_RESEND = _add.integer("aeron.max.resend", 16, "retransmissions at a time, 1 to 256")
 UNICAST_FLOWCONTROL_SUPPLIER = _add.choice(
     "aeron.unicast.FlowControl.supplier",
-    "unicast_max",
+    "default",
     _UNICAST_FLOW_CONTROL,
     "flow control of unicast publications",
 )
 MULTICAST_FLOWCONTROL_SUPPLIER = _add.choice(
     "aeron.multicast.FlowControl.supplier",
-    "multicast_max",
+    "default",
     _MULTICAST_FLOW_CONTROL,
     "flow control of multicast publications",
 )
@@ -385,7 +389,7 @@ RECEIVER_WILDCARD_PORT_RANGE = _add.port_range(
     "aeron.receiver.wildcard.port.range", "ports for receivers"
 )
 
-PROPERTIES: Final = _add.table
+PROPERTIES: Final = (*_add.table, *NETWORK_PROPERTIES)
 
 
 def driver_settings(
