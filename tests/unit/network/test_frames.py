@@ -22,6 +22,8 @@ from aerolog.transport.network.frame_codec import (
 
 SESSION = -188434806
 TERM = -127691276
+PEER_B = "01009953eb0200007f0000010600706565722d6200000000"
+PEER_C = "01009a53d40400007f0000010600706565722d6300000000"
 CAPTURED = {
     "setup": (
         "2800000000000500000000008ab6c4f4e9030000f49563f8f49563f8000001008005000000000000",
@@ -73,8 +75,7 @@ CAPTURED = {
         ResolutionFrame((ResolutionEntry("drv-a", "127.0.0.1", 21400, flags=0x80),)),
     ),
     "resolver's neighbours": (
-        "380000000000070001009953eb0200007f0000010600706565722d6200000000"
-        + "01009a53d40400007f0000010600706565722d6300000000",
+        "3800000000000700" + PEER_B + PEER_C,
         ResolutionFrame(
             (
                 ResolutionEntry("peer-b", "127.0.0.1", 21401, 747),
