@@ -67,7 +67,7 @@ setup(
         extensions(),
         include_path=[str(ROOT)],
         build_dir="build/cython",
-        nthreads=0,
+        nthreads=JOBS if JOBS > 1 else 0,
         compiler_directives={
             "language_level": 3,
             "boundscheck": False,
