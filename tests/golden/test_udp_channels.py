@@ -9,13 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver.channel_params import PublicationLookups
+from aerolog.transport.driver.command_error import answer_to
+from aerolog.transport.driver.network.flow_control_options import flow_control_options
+from aerolog.transport.driver.network.params import (
+    check_mtu_fits,
+    check_response_publication,
+    check_window_fits,
+    multicast_ttl,
+    network_publication_params,
+    network_subscription_params,
+    rcvbuf_length,
+    sndbuf_length,
+)
+from aerolog.transport.driver.network.sharing import check_is_original
+from aerolog.transport.driver.properties import driver_settings
+from aerolog.transport.errors import ChannelUriError, ConfigurationError, ControlProtocolError
 from aerolog.transport.network.names import platform_address
-from aerolog.transport.network.resolvers import DefaultNameResolver
+from aerolog.transport.network.resolvers import DefaultNameResolver, TimedNameResolver
 from aerolog.transport.network.system_interfaces import system_interfaces
 from aerolog.transport.network.udp_channel import ChannelResolver
 
 if TYPE_CHECKING:
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.driver.channel_params import PublicationParams
+    from aerolog.transport.driver.network.params import NetworkSubscriptionParams
     from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.network.names import IpAddress
     from aerolog.transport.network.udp_channel import UdpChannel
@@ -137,3 +156,117 @@ def test_a_refused_channel_says_what_the_reference_says(row: dict[str, Any]) -> 
     short_class = refused.value.reference_type.rpartition(".")[2]
     text = f"{short_class}: {refused.value.reference_message}"
     assert text[:ERROR_TEXT_LENGTH] == row["udp_channel_error"]
+
+
+# -- what a driver's checks say, as far as they need neither sockets nor images ------------------
+
+STREAM_ID = 1001
+TERM_LENGTH = 64 * 1024
+SYSTEM_BUFFER_LENGTH = 212_992
+
+#: The reference was refused by a socket, or misses an image: (row, command).
+NEEDS_SOCKETS_OR_IMAGES = {
+    ("aeron:udp?endpoint=[FF01::FD]:23500|interface=[::1]", "publication"),
+    ("aeron:udp?endpoint=[::1]:23500|interface=127.0.0.1", "publication"),
+    ("aeron:udp?endpoint=255.255.255.255:23500", "publication"),
+    ("aeron:udp?endpoint=255.255.255.255:23500", "subscription"),
+    (
+        "aeron:udp?control=127.0.0.1:0|control-mode=response|response-correlation-id=17",
+        "publication",
+    ),
+}
+
+
+def settings() -> Settings:
+    return driver_settings(Properties(), {"term_buffer_length": TERM_LENGTH})
+
+
+def lookups() -> PublicationLookups:
+    return PublicationLookups(lambda tag, uri: None, lambda tag: None, lambda: 7)
+
+
+def as_driver() -> ChannelResolver:
+    named = TimedNameResolver(DefaultNameResolver(known_hosts), int, lambda duration, name: None)
+    return ChannelResolver(named)
+
+
+def check_publication(uri: str) -> PublicationParams:
+    channel = as_driver().resolve(uri)
+    found = settings()
+    params = network_publication_params(channel, STREAM_ID, found, lookups())
+    check_is_original(channel)
+    length = sndbuf_length(channel, found)
+    check_mtu_fits(channel, params.mtu_length, length, SYSTEM_BUFFER_LENGTH)
+    if channel.is_multicast:
+        multicast_ttl(channel, found)
+    check_response_publication(channel, params)
+    flow_control_options(channel, found)
+    return params
+
+
+def check_subscription(uri: str) -> NetworkSubscriptionParams:
+    channel = as_driver().resolve(uri)
+    found = settings()
+    params = network_subscription_params(channel, found)
+    length = rcvbuf_length(channel, found)
+    check_window_fits(channel, params.receiver_window_length, length, SYSTEM_BUFFER_LENGTH)
+    if channel.is_multicast:
+        multicast_ttl(channel, found)
+    return params
+
+
+def commands(command: str, *, accepted: bool) -> list[dict[str, Any]]:
+    key = f"java_driver_add_{command}"
+    return [
+        row
+        for row in ROWS
+        if row[key]["accepted"] is accepted
+        and (row["uri"], command) not in NEEDS_SOCKETS_OR_IMAGES
+        and not row["uri"].startswith("aeron:ipc")
+    ]
+
+
+def test_the_rows_that_are_left_out_are_in_the_corpus() -> None:
+    rows = {row["uri"]: row for row in ROWS}
+
+    for uri, command in NEEDS_SOCKETS_OR_IMAGES:
+        assert rows[uri][f"java_driver_add_{command}"]["error_code"] == "GENERIC_ERROR"
+
+
+@cases(commands("publication", accepted=True))
+def test_the_checks_accept_a_publication(row: dict[str, Any]) -> None:
+    params = check_publication(row["uri"])
+
+    expected = row["java_driver_add_publication"]
+    assert (params.mtu_length, params.term_length) == (expected["mtu"], expected["term_length"])
+
+
+@cases(commands("subscription", accepted=True))
+def test_the_checks_accept_a_subscription(row: dict[str, Any]) -> None:
+    params = check_subscription(row["uri"])
+
+    assert 0 < params.receiver_window_length <= TERM_LENGTH // 2
+
+
+@pytest.mark.parametrize(
+    ("command", "row"),
+    [
+        pytest.param(command, row, id=f"{command} {row['uri'][:120]}")
+        for command in ("publication", "subscription")
+        for row in commands(command, accepted=False)
+    ],
+)
+def test_the_checks_refuse_a_command_as_the_reference(command: str, row: dict[str, Any]) -> None:
+    check = check_publication if command == "publication" else check_subscription
+    with pytest.raises((ChannelUriError, ControlProtocolError, ConfigurationError)) as refused:
+        check(row["uri"])
+
+    expected = row[f"java_driver_add_{command}"]
+    code, text = answer_to(refused.value)
+    assert (code.name, code.value) == (expected["error_code"], expected["error_code_value"])
+    text = text.removeprefix("ERROR - ")
+    if expected["text"].endswith("..."):  # the corpus has only the beginning of a long one
+        beginning = expected["text"].removesuffix("...")
+        assert text[: len(beginning)] == beginning
+    else:
+        assert text == expected["text"]

@@ -1,4 +1,4 @@
-"""The parameters of IPC channels, checked in the reference's order (spec channel-uri 13, 14).
+"""The parameters of channels, checked in the reference's order (spec channel-uri 13, 14).
 
 The first failure wins, and its text is the reference's. ``ConfigurationError`` from the value
 parser is answered with the generic code, as there.
@@ -115,6 +115,19 @@ class PublicationLookups(NamedTuple):
     next_session_id: Callable[[], int]
 
 
+class MediaDefaults(NamedTuple):
+    """What a publication of one media takes where its channel says nothing; lengths in bytes.
+
+    Attributes:
+        publication: how errors name a publication of this media.
+    """
+
+    publication: str
+    term_length: int
+    mtu_length: int
+    window_length: int
+
+
 def ipc_publication_params(
     uri: ChannelUri, stream_id: int, settings: Settings, lookups: PublicationLookups
 ) -> PublicationParams:
@@ -124,22 +137,40 @@ def ipc_publication_params(
         ControlProtocolError: with code and text of the first check that fails.
         ConfigurationError: a size or duration that does not parse.
     """
+    defaults = MediaDefaults(
+        "an IPC publication",
+        settings[properties.IPC_TERM_BUFFER_LENGTH],
+        settings[properties.IPC_MTU_LENGTH],
+        settings[properties.IPC_PUBLICATION_TERM_WINDOW_LENGTH],
+    )
+    return publication_params(uri, stream_id, settings, lookups, defaults)
+
+
+def publication_params(
+    uri: ChannelUri,
+    stream_id: int,
+    settings: Settings,
+    lookups: PublicationLookups,
+    defaults: MediaDefaults,
+) -> PublicationParams:
+    """Read and check what the channels of publications of both media have.
+
+    Raises:
+        ControlProtocolError: with code and text of the first check that fails.
+        ConfigurationError: a size or duration that does not parse.
+    """
     _check_stream_id(uri, stream_id)
     entity_tag = _entity_tag(uri, lookups)
-    session_id, tagged = _session_id(uri, lookups)
-    term_length, has_term_length = _term_length(
-        uri, settings[properties.IPC_TERM_BUFFER_LENGTH], tagged
-    )
-    mtu_length, has_mtu_length = _mtu_length(uri, settings[properties.IPC_MTU_LENGTH], tagged)
+    session_id, tagged = _session_id(uri, lookups, defaults.publication)
+    term_length, has_term_length = _term_length(uri, defaults.term_length, tagged)
+    mtu_length, has_mtu_length = _mtu_length(uri, defaults.mtu_length, tagged)
     if mtu_length > max_message_length(term_length):
         raise invalid_channel(
             f"MTU greater than max message length for term length: mtu={mtu_length} "
             f"maxMessageLength={max_message_length(term_length)} termLength={term_length} "
             f"channel={uri}"
         )
-    window_length = _window_length(
-        uri, settings[properties.IPC_PUBLICATION_TERM_WINDOW_LENGTH], term_length, mtu_length
-    )
+    window_length = _window_length(uri, defaults.window_length, term_length, mtu_length)
     linger_ns = _duration(uri, keys.LINGER, settings[properties.PUBLICATION_LINGER_TIMEOUT])
     window_limit_ns, untethered_linger_ns, resting_ns = untethered_timeouts(uri, settings)
     return PublicationParams(
@@ -235,7 +266,9 @@ def _entity_tag(uri: ChannelUri, lookups: PublicationLookups) -> int:
     return tag
 
 
-def _session_id(uri: ChannelUri, lookups: PublicationLookups) -> tuple[int, TaggedSession | None]:
+def _session_id(
+    uri: ChannelUri, lookups: PublicationLookups, publication: str
+) -> tuple[int, TaggedSession | None]:
     text = uri.get(keys.SESSION_ID)
     if text is None:
         return lookups.next_session_id(), None
@@ -247,7 +280,7 @@ def _session_id(uri: ChannelUri, lookups: PublicationLookups) -> tuple[int, Tagg
         raise invalid_channel(f"session-id={text} has an invalid tag: channel={uri}") from None
     tagged = lookups.tagged_session(tag)
     if tagged is None:
-        raise invalid_channel(f"session-id={text} must reference an IPC publication: channel={uri}")
+        raise invalid_channel(f"session-id={text} must reference {publication}: channel={uri}")
     return tagged.session_id, tagged
 
 
@@ -328,7 +361,7 @@ def _window_length(uri: ChannelUri, configured: int, term_length: int, mtu_lengt
 
 def _max_resend(uri: ChannelUri, default: int) -> int:
     if keys.MAX_RESEND not in uri:
-        return default
+        return max(1, min(default, MAX_RESEND_MAX))
     value = _number(uri, keys.MAX_RESEND)
     if not 0 < value <= MAX_RESEND_MAX:
         raise invalid_channel(f"invalid max-resend={value}, must be > 0 and <= {MAX_RESEND_MAX}")

@@ -1,0 +1,67 @@
+"""What the channel of a destination may say (spec channel-uri 16, wire-protocol 4.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver.command_error import invalid_channel
+from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.network.names import NULL_POINTER
+from aerolog.transport.uri import keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.uri import ChannelUri
+
+_FORBIDDEN_KEYS: Final = (
+    keys.MTU,
+    keys.RCV_WND,
+    keys.SO_RCVBUF,
+    keys.SO_SNDBUF,
+    keys.RESPONSE_CORRELATION_ID,
+)
+_ANY_PORT: Final = ":0"
+
+
+def check_send_destination(uri: ChannelUri) -> str:
+    """Check the channel of a destination of a publication.
+
+    Its host need not be known: it is looked up again later.
+
+    Returns:
+        The endpoint.
+
+    Raises:
+        ControlProtocolError: with the reference's text.
+        ChannelUriError: another media than UDP, or no endpoint.
+    """
+    if uri.is_spy:
+        raise invalid_channel(f"Aeron spies are invalid as send destinations: channel={uri}")
+    if not uri.is_udp:
+        raise ChannelUriError(f"UdpChannel only supports UDP media: {uri}")
+    _check_keys(uri)
+    endpoint = uri.get(keys.ENDPOINT)
+    if endpoint is None:
+        raise ChannelUriError(
+            f"a send destination needs an endpoint: channel={uri}", reference_type=NULL_POINTER
+        )
+    if endpoint.endswith(_ANY_PORT):
+        raise invalid_channel(f"endpoint has port=0 for send destination: channel={uri}")
+    return endpoint
+
+
+def check_receive_destination(uri: ChannelUri) -> None:
+    """Check the channel of a destination of a subscription; only for UDP is anything refused.
+
+    Raises:
+        ControlProtocolError: with the reference's text.
+    """
+    if uri.is_udp and not uri.is_spy:
+        _check_keys(uri)
+
+
+def _check_keys(uri: ChannelUri) -> None:
+    for key in _FORBIDDEN_KEYS:
+        if key in uri:
+            raise invalid_channel(f"destinations must not contain the key: {key} channel={uri}")
+    if uri.has_control_mode_response:
+        raise invalid_channel("destinations may not specify control-mode=response")
