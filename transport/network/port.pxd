@@ -47,6 +47,8 @@ cdef class DatagramPort:
     ) noexcept nogil
     # Messages filled; 0: nothing is there; -errno. A refusal by an earlier peer is no error.
     cdef int receive(self, incoming_t* messages, int count) noexcept nogil
+    # Point a connected port at another peer; 0 or -errno. The local port stays where it can.
+    cdef int reconnect(self, const address_t* remote) noexcept nogil
     # What a poller waits on, -1 for a port without descriptor (a simulated one).
     cdef int descriptor(self) noexcept nogil
 

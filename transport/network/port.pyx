@@ -189,8 +189,28 @@ cdef class DatagramPort:
     cdef int receive(self, incoming_t* messages, int count) noexcept nogil:
         return -EBADF
 
+    cdef int reconnect(self, const address_t* remote) noexcept nogil:
+        return -EBADF
+
     cdef int descriptor(self) noexcept nogil:
         return -1
+
+    def connect(self, remote: Address) -> None:
+        """Send to another peer from now on, and hear only that one.
+
+        Raises:
+            OSError: there is no way to it; the port is then not connected.
+        """
+        cdef address_t native
+        set_address(&native, remote)
+        result = self.reconnect(&native)
+        if result < 0:
+            raise OSError(-result, os.strerror(-result))
+
+    @property
+    def ttl(self) -> int:
+        """Multicast time to live that was asked for, as the socket has it; 0 for none."""
+        return 0
 
     @property
     def local_address(self) -> Address:

@@ -9,8 +9,6 @@ cdef class SocketPort(DatagramPort):
     cdef bint _coalescing
     cdef bint _timestamps
     cdef int _ttl
-    # Point a connected socket at another peer; 0 or -errno. The local port stays where it can.
-    cdef int reconnect(self, const address_t* remote) noexcept nogil
     cdef int _send_round(
         self,
         const outgoing_t* messages,

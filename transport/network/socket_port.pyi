@@ -1,7 +1,7 @@
 import socket
 from typing import Self
 
-from aerolog.transport.network.port import Address, DatagramPort
+from aerolog.transport.network.port import DatagramPort
 
 class SocketPort(DatagramPort):
     @classmethod
@@ -25,4 +25,3 @@ class SocketPort(DatagramPort):
     def segmentation(self) -> bool: ...
     @property
     def coalescing(self) -> bool: ...
-    def connect(self, remote: Address) -> None: ...

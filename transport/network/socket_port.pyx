@@ -29,7 +29,6 @@ from aerolog.transport.network.port cimport (
     address_t,
     incoming_t,
     outgoing_t,
-    set_address,
 )
 
 from aerolog.transport.network.port import Address
@@ -297,18 +296,6 @@ cdef class SocketPort(DatagramPort):
         if _connect(self._send_fd, <const sockaddr*> remote.bytes, remote.length) == 0:
             return 0
         return -errno
-
-    def connect(self, remote: Address) -> None:
-        """Send to another peer from now on, and hear only that one.
-
-        Raises:
-            OSError: there is no way to it; the port is then not connected.
-        """
-        cdef address_t native
-        set_address(&native, remote)
-        result = self.reconnect(&native)
-        if result < 0:
-            raise OSError(-result, os.strerror(-result))
 
     @property
     def local_address(self) -> Address:
