@@ -22,6 +22,8 @@ LENGTH = 32
 WARM_UP_S = 2.0
 MEASURED_S = 4.0
 _NUMBER = struct.Struct("<q")
+# Fails for any other length, so that unpacking checks the length too.
+_WHOLE = struct.Struct(f"<q{LENGTH - 8}x")
 
 
 class OutOfOrderError(Exception):
@@ -77,12 +79,13 @@ def poll(aeron_dir: str) -> None:
     from aerolog.transport.client import Aeron
 
     expected = 0
-    unpack = _NUMBER.unpack_from
+    unpack = _WHOLE.unpack
 
     def handler(message: memoryview, _header: object) -> None:
         nonlocal expected
-        if unpack(message)[0] != expected or len(message) != LENGTH:
-            raise OutOfOrderError(f"{unpack(message)[0]} came instead of {expected}")
+        (number,) = unpack(message)
+        if number != expected:
+            raise OutOfOrderError(f"{number} came instead of {expected}")
         expected += 1
 
     def counts() -> Iterator[int]:
@@ -168,13 +171,13 @@ def zmq_pull(endpoint: str) -> None:
     import zmq
 
     def counts() -> Iterator[int]:
-        unpack, call = _NUMBER.unpack_from, socket.recv
+        unpack, call = _WHOLE.unpack, socket.recv
         expected = 0
         while True:
             for _ in range(1000):
-                message = call()
-                if unpack(message)[0] != expected or len(message) != LENGTH:
-                    raise OutOfOrderError(f"{unpack(message)[0]} came instead of {expected}")
+                (number,) = unpack(call())
+                if number != expected:
+                    raise OutOfOrderError(f"{number} came instead of {expected}")
                 expected += 1
             yield expected
 
