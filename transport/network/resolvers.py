@@ -1,4 +1,4 @@
-"""Name resolvers: the platform's, the C driver's table, and the one that takes the time.
+"""Name resolvers: the platform's, the C driver's table, gossip, and the one that takes the time.
 
 Each is a `NameResolver`. They may block, so they run off the conductor's thread; the values that
 they share with it are single attributes.
@@ -15,7 +15,10 @@ from aerolog.transport.network.names import IpAddress, NameResolver, platform_ad
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from aerolog.transport.network.name_gossip import NameGossip
+
 DEFAULT_CLASS: Final = "io.aeron.driver.DefaultNameResolver"
+GOSSIP_CLASS: Final = "io.aeron.driver.DriverNameResolver"
 TIMED_CLASS: Final = "io.aeron.driver.TimeTrackingNameResolver"
 
 #: Values of an entry's counter (configuration 8).
@@ -137,6 +140,36 @@ class CsvTableResolver:
                 if selected == USE_RE_RESOLUTION_HOST
                 else entry.initial_host
             )
+        return self._delegate.resolve(host, param, is_re_resolution=is_re_resolution)
+
+
+class GossipNameResolver:
+    """Names that drivers told each other, then those of the next resolver.
+
+    Args:
+        gossip: what drivers told.
+        delegate: knows every other name.
+    """
+
+    name = GOSSIP_CLASS
+    reference_class = GOSSIP_CLASS
+
+    def __init__(self, gossip: NameGossip, delegate: NameResolver) -> None:
+        self._gossip = gossip
+        self._delegate = delegate
+
+    def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
+        """What the next resolver makes of the value; the port is the channel's, never the cache's.
+
+        See spec wire-protocol 15.2.
+        """
+        return self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
+
+    def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
+        """The address that was told last, else what the next resolver knows."""
+        told = self._gossip.address_of(host)
+        if told is not None:
+            return told
         return self._delegate.resolve(host, param, is_re_resolution=is_re_resolution)
 
 

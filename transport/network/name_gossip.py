@@ -1,0 +1,285 @@
+"""Drivers tell each other their names: the protocol without sockets or clock (wire-protocol 15.2).
+
+Who owns it hands in datagrams, results of lookups and times, and sends what `poll` returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from aerolog.transport.config.values import INT32_MAX
+from aerolog.transport.errors import ChannelUriError, ConfigurationError, MessageFormatError
+from aerolog.transport.network import frames
+from aerolog.transport.network.addresses import SocketAddress
+from aerolog.transport.network.frame_codec import (
+    ResolutionEntry,
+    ResolutionFrame,
+    decode_frame,
+    encode_frame,
+    encode_resolution_entry,
+)
+from aerolog.transport.network.names import IpAddress, parse_host_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_BOOTSTRAP_NEIGHBORS: Final = 20
+#: What strangers can make a driver remember, and send to, is bounded.
+MAX_CACHE_ENTRIES: Final = 10_000
+MAX_NEIGHBORS: Final = 1_000
+
+_NS_PER_MS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GossipOptions:
+    """What a resolver is told.
+
+    Attributes:
+        name: of this driver.
+        bootstrap: ``host:port`` of the first neighbors.
+        mtu_length: bytes of the largest frame.
+        neighbor_timeout_ns: a name or neighbor that is not heard of for so long is forgotten.
+        self_interval_ns, neighbor_interval_ns, bootstrap_interval_ns: periods of telling the own
+            name, telling all names, and looking up bootstrap neighbors that do not answer.
+    """
+
+    name: str
+    bootstrap: tuple[str, ...] = ()
+    mtu_length: int = 1408
+    neighbor_timeout_ns: int = 10_000_000_000
+    self_interval_ns: int = 1_000_000_000
+    neighbor_interval_ns: int = 2_000_000_000
+    bootstrap_interval_ns: int = 10_000_000_000
+
+
+def parse_bootstrap(text: str | None) -> tuple[str, ...]:
+    """The ``host:port`` texts of a comma list, at most 20.
+
+    Raises:
+        ConfigurationError: one is not ``host:port``, or there are more.
+    """
+    neighbors = tuple(text.split(",")) if text else ()
+    if len(neighbors) > MAX_BOOTSTRAP_NEIGHBORS:
+        raise ConfigurationError(
+            f"{len(neighbors)} bootstrap neighbors, at most {MAX_BOOTSTRAP_NEIGHBORS} are allowed"
+        )
+    for neighbor in neighbors:
+        try:
+            parse_host_port(neighbor)
+        except ChannelUriError as error:
+            raise ConfigurationError(f"bootstrap neighbor {neighbor!r}: {error}") from error
+    return neighbors
+
+
+@dataclass(slots=True)
+class CacheEntry:
+    """A name that was heard of."""
+
+    address: SocketAddress
+    last_activity_ns: int
+
+
+@dataclass(slots=True)
+class Bootstrap:
+    """A first neighbor: as configured, and resolved when it is."""
+
+    value: str
+    address: SocketAddress | None = None
+
+    @property
+    def label(self) -> str:
+        """Of its counter."""
+        resolved = "" if self.address is None else self.address.label
+        return f"Bootstrap neighbor: name={self.value} resolved={resolved}"
+
+
+class Outgoing(NamedTuple):
+    """A frame to send."""
+
+    frame: bytes
+    destination: SocketAddress
+
+
+@dataclass(slots=True)
+class Work:
+    """What there is to do: frames to send in order, and bootstrap neighbors to look up."""
+
+    frames: list[Outgoing] = field(default_factory=list)
+    lookups: list[str] = field(default_factory=list)
+
+
+class NameGossip:
+    """What one driver knows of the names of others, and tells them.
+
+    `address_of` may be called from any thread, all else from one.
+
+    Args:
+        options: see there.
+        bound: address of the resolver's socket.
+        now_ns: a monotonic time.
+
+    Raises:
+        ConfigurationError: the name does not fit a frame.
+    """
+
+    def __init__(self, options: GossipOptions, bound: SocketAddress, now_ns: int) -> None:
+        self._options = options
+        self._bound = bound
+        self._own = ResolutionEntry(
+            options.name, str(bound.ip), bound.port, 0, frames.RESOLUTION_FLAG_SELF
+        )
+        self._own_frame = encode_frame(ResolutionFrame((self._own,)))
+        self._cache: dict[tuple[str, int], CacheEntry] = {}
+        self._neighbors: dict[SocketAddress, int] = {}
+        self.bootstrap = [Bootstrap(value) for value in options.bootstrap]
+        self._next_self_ns = now_ns
+        self._next_neighbors_ns = now_ns + options.neighbor_interval_ns
+        self._next_bootstrap_ns = now_ns
+
+    @property
+    def neighbor_count(self) -> int:
+        """Value of the counter that `neighbors_label` is of."""
+        return len(self._neighbors)
+
+    @property
+    def cache_entry_count(self) -> int:
+        """Value of the counter that `cache_label` is of."""
+        return len(self._cache)
+
+    @property
+    def neighbors_label(self) -> str:
+        """Label of the counter of neighbors."""
+        return f"Resolver neighbors: bound {self._bound.label}"
+
+    @property
+    def cache_label(self) -> str:
+        """Label of the counter of cache entries."""
+        return f"Resolver cache entries: name={self._options.name}"
+
+    def is_neighbor(self, bootstrap: Bootstrap) -> bool:
+        """Whether a first neighbor is one now: value 1 of its counter, else 0."""
+        return bootstrap.address in self._neighbors
+
+    def address_of(self, host: str) -> IpAddress | None:
+        """The IPv4 address of a driver's name, the own one included; None when nobody told."""
+        entry = self._cache.get((host, 4))
+        if entry is not None:
+            return entry.address.ip
+        return self._bound.ip if host == self._options.name else None
+
+    def on_datagram(self, datagram: bytes, source: SocketAddress, now_ns: int) -> bool:
+        """Take a datagram in.
+
+        Returns:
+            False for one that does not hold together: it counts as invalid and changes nothing.
+        """
+        if len(datagram) < frames.COMMON_HEADER_LENGTH or datagram[frames.VERSION_AT]:
+            return False
+        kind = datagram[frames.TYPE_AT : frames.TYPE_AT + 2]
+        if int.from_bytes(kind, "little") != frames.FRAME_RESOLUTION:
+            return True
+        try:
+            frame = decode_frame(datagram)
+        except MessageFormatError:
+            return False
+        if isinstance(frame, ResolutionFrame):
+            for entry in frame.entries:
+                self._on_entry(entry, source, now_ns)
+        return True
+
+    def on_bootstrap_resolved(self, value: str, address: SocketAddress | None) -> None:
+        """A first neighbor has been looked up; None keeps what is known of it."""
+        for bootstrap in self.bootstrap:
+            if bootstrap.value == value and address is not None:
+                bootstrap.address = address
+
+    def poll(self, now_ns: int) -> Work:
+        """Forget what is too old, and say what is to be sent and looked up now."""
+        work = Work()
+        self._expire(now_ns)
+        if now_ns >= self._next_bootstrap_ns:
+            self._next_bootstrap_ns = now_ns + self._options.bootstrap_interval_ns
+            work.lookups = [b.value for b in self.bootstrap if not self.is_neighbor(b)]
+        if now_ns >= self._next_self_ns:
+            destinations = dict.fromkeys(
+                [b.address for b in self.bootstrap if b.address is not None] + list(self._neighbors)
+            )
+            if destinations:
+                self._next_self_ns = now_ns + self._options.self_interval_ns
+                work.frames += [Outgoing(self._own_frame, to) for to in destinations]
+        if now_ns >= self._next_neighbors_ns:
+            self._next_neighbors_ns = now_ns + self._options.neighbor_interval_ns
+            told = list(self._table_frames(now_ns)) if self._neighbors else ()
+            work.frames += [Outgoing(frame, to) for frame in told for to in self._neighbors]
+        return work
+
+    def _on_entry(self, entry: ResolutionEntry, source: SocketAddress, now_ns: int) -> None:
+        if entry.port == self._bound.port and entry.name == self._options.name:
+            return
+        is_self = entry.flags == frames.RESOLUTION_FLAG_SELF
+        ip = ip_address(entry.address)
+        if is_self and ip.is_unspecified:
+            ip = source.ip
+        address = SocketAddress(ip, entry.port)
+        # A negative age would be a promise about the future.
+        activity_ns = now_ns - max(entry.age_ms, 0) * _NS_PER_MS
+        self._remember(entry.name, address, activity_ns)
+        self._meet(address, activity_ns, is_self=is_self)
+
+    def _remember(self, name: str, address: SocketAddress, activity_ns: int) -> None:
+        key = (name, address.ip.version)
+        known = self._cache.get(key)
+        if known is None:
+            if len(self._cache) < MAX_CACHE_ENTRIES:
+                self._cache[key] = CacheEntry(address, activity_ns)
+        elif activity_ns >= known.last_activity_ns:  # what is repeated late is no news
+            self._cache[key] = CacheEntry(address, activity_ns)
+
+    def _meet(self, address: SocketAddress, activity_ns: int, *, is_self: bool) -> None:
+        known_ns = self._neighbors.get(address)
+        if known_ns is None:
+            can_send = address.family == self._bound.family and address.port != 0
+            if can_send and len(self._neighbors) < MAX_NEIGHBORS:
+                self._neighbors[address] = activity_ns
+        elif is_self:
+            self._neighbors[address] = max(activity_ns, known_ns)
+
+    def _expire(self, now_ns: int) -> None:
+        oldest_ns = now_ns - self._options.neighbor_timeout_ns
+        for key in [k for k, entry in self._cache.items() if entry.last_activity_ns < oldest_ns]:
+            del self._cache[key]
+        for address in [a for a, heard_ns in self._neighbors.items() if heard_ns <= oldest_ns]:
+            del self._neighbors[address]
+
+    def _table_frames(self, now_ns: int) -> Iterator[bytes]:
+        entries = (
+            ResolutionEntry(
+                name,
+                str(entry.address.ip),
+                entry.address.port,
+                min((now_ns - entry.last_activity_ns) // _NS_PER_MS, INT32_MAX),
+            )
+            for (name, _), entry in self._cache.items()
+        )
+        for batch in _batches(entries, self._options.mtu_length):
+            yield encode_frame(ResolutionFrame(tuple(batch)))
+
+
+def _batches(entries: Iterable[ResolutionEntry], limit: int) -> Iterator[list[ResolutionEntry]]:
+    """Entries that fit into one frame each; one that fits into none is left out."""
+    batch: list[ResolutionEntry] = []
+    length = frames.COMMON_HEADER_LENGTH
+    for entry in entries:
+        size = len(encode_resolution_entry(entry))
+        if size > limit - frames.COMMON_HEADER_LENGTH:
+            continue
+        if length + size > limit:
+            yield batch
+            batch, length = [], frames.COMMON_HEADER_LENGTH
+        batch.append(entry)
+        length += size
+    if batch:
+        yield batch
