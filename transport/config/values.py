@@ -75,10 +75,13 @@ def parse_duration_ns(name: str, text: str) -> int:
         raise wrong
     if _is_digit(text[-2]):
         return min(_parse_digits(name, text, text[:-1], form) * _NS_PER_SECOND, INT64_MAX)
-    unit = _DURATION_UNITS_NS.get(text[-2].lower())
-    if unit is None or len(text) < 3:
+    if len(text) < 3:
         raise wrong
-    return min(_parse_digits(name, text, text[:-2], form) * unit, INT64_MAX)
+    number = _parse_digits(name, text, text[:-2], form)  # before the unit, as in the reference
+    unit = _DURATION_UNITS_NS.get(text[-2].lower())
+    if unit is None:
+        raise wrong
+    return min(number * unit, INT64_MAX)
 
 
 def parse_long_duration_ns(name: str, text: str) -> int:
