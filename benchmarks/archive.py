@@ -73,7 +73,7 @@ def _record(aeron: Aeron, archive: AeronArchive) -> tuple[float, int, int]:
         counter = archive.recording_position_counter(recording_id)
         if counter is None:
             raise BenchmarkFailedError(f"recording {recording_id} has no position counter")
-        publisher = loops.Publisher(publication, LENGTH, idle_strategy("backoff"))
+        publisher = loops.Publisher(publication, LENGTH, idle_strategy("yield"))
         start = time.perf_counter()
         publisher.run(MESSAGES)
         position = publication.position
