@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TERM = 65536
 FIRST = 801263729
@@ -68,3 +72,8 @@ def make_image() -> Image:
 @pytest.fixture
 def image() -> Image:
     return make_image()
+
+
+@pytest.fixture(name="frame")
+def frame_maker() -> Callable[..., bytes]:
+    return frame
