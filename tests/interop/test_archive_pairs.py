@@ -77,7 +77,13 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
     client = java_client(any_archive.aeron_dir)
     archive = client.archive()
     subscription = client.add_subscription("aeron:ipc", 30)
-    # Few messages: nobody reads while they are recorded, and events that find no room are lost.
+    deadline = time.monotonic() + 20
+    while not subscription.isConnected():
+        assert time.monotonic() < deadline, "no events stream"
+    # A subscriber is given first what nobody had read before, and events that find no room are
+    # lost: make room, and record few messages, since nobody reads while they are recorded.
+    while subscription.poll(10_000, timeout=0.2):
+        assert time.monotonic() < deadline, "old events do not end"
     recording_id, end = recorded(archive, client, stream_id, count=50)
     events = []
     deadline = time.monotonic() + 20
