@@ -1,0 +1,308 @@
+"""Bad networks on demand: a port around a port that loses, doubles, reorders and delays.
+
+Each direction has a Disturbance of its own with its own seed. Runs are judged datagram by
+datagram, so that a rehearsal is the same with and without offload. Memory for what is held back
+is reserved at the start; a datagram that finds none is lost and counted.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memmove
+
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.network.port cimport (
+    RECEIVE_BUFFER_LENGTH,
+    DatagramPort,
+    address_t,
+    incoming_t,
+    outgoing_t,
+)
+
+from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.errors import ConfigurationError
+
+from aerolog.transport.network.port import Address
+
+cdef enum:
+    # Rounds of one receive call when everything that came was lost.
+    ROUND_LIMIT = 16
+
+
+cdef class Disturbance:
+    """What happens to the datagrams of one direction of one port.
+
+    Args:
+        rule: what is lost; None for nothing.
+        seed: of the chances below.
+        duplicate: chance that a datagram passes twice, 0 to 1.
+        reorder: chance that it is held back for ``reorder_ns``, 0 to 1.
+        reorder_ns: nanoseconds.
+        delay_ns: nanoseconds that every datagram is held back.
+        jitter_ns: up to so many nanoseconds more, of a uniform chance.
+
+    Attributes:
+        passed: datagrams that went on at once.
+        dropped: lost by ``rule``.
+        duplicated: passed twice.
+        delayed: held back.
+        overflowed: lost because 1024 were held back already.
+    """
+
+    def __cinit__(self):
+        self._memory = NULL
+
+    def __init__(
+        self,
+        rule: DropRule | None = None,
+        seed: int = 0,
+        *,
+        duplicate: float = 0.0,
+        reorder: float = 0.0,
+        reorder_ns: int = 1_000_000,
+        delay_ns: int = 0,
+        jitter_ns: int = 0,
+    ) -> None:
+        cdef int i
+        for name, chance in (("duplicate", duplicate), ("reorder", reorder)):
+            if not 0.0 <= chance <= 1.0:
+                raise ConfigurationError(f"{name} must be in 0..1: {chance}")
+        if min(reorder_ns, delay_ns, jitter_ns) < 0:
+            raise ConfigurationError("times of a rehearsal must not be negative")
+        if self._memory != NULL:
+            raise ConfigurationError("a disturbance is set up once")
+        self._rule = rule
+        self._state = <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF)
+        self._duplicate = duplicate
+        self._reorder = reorder
+        self._reorder_ns = reorder_ns
+        self._delay_ns = delay_ns
+        self._jitter_ns = jitter_ns
+        if duplicate or reorder or delay_ns or jitter_ns:
+            # Untouched pages of it take no memory.
+            self._memory = <uint8_t*> calloc(HELD_LIMIT, RECEIVE_BUFFER_LENGTH)
+            if self._memory == NULL:
+                raise MemoryError
+            for i in range(HELD_LIMIT):
+                self._slots[i].data = self._memory + <int64_t> i * RECEIVE_BUFFER_LENGTH
+                self._slots[i].next = &self._slots[i + 1] if i + 1 < HELD_LIMIT else NULL
+            self._free = &self._slots[0]
+
+    def __dealloc__(self):
+        free(self._memory)
+
+    cdef double _draw(self) noexcept nogil:
+        """Uniform in 0..1, 1 excluded (splitmix64)."""
+        cdef uint64_t value
+        self._state += 0x9E3779B97F4A7C15UL
+        value = self._state
+        value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9UL
+        value = (value ^ (value >> 27)) * 0x94D049BB133111EBUL
+        return <double> ((value ^ (value >> 31)) >> 11) / <double> (1UL << 53)
+
+    cdef bint passes(
+        self, const uint8_t* data, int32_t length, const address_t* address, int64_t now_ns
+    ) noexcept nogil:
+        cdef int64_t due_ns = now_ns + self._delay_ns
+        if self._rule is not None and self._rule.drops(data, length):
+            self.dropped += 1
+            return False
+        if self._memory == NULL:
+            self.passed += 1
+            return True
+        if self._duplicate > 0.0 and self._draw() < self._duplicate:
+            self.duplicated += 1
+            self._hold(data, length, address, due_ns)
+        if self._reorder > 0.0 and self._draw() < self._reorder:
+            due_ns += self._reorder_ns
+        if self._jitter_ns > 0:
+            due_ns += <int64_t> (self._draw() * <double> self._jitter_ns)
+        if due_ns <= now_ns:
+            self.passed += 1
+            return True
+        self.delayed += 1
+        self._hold(data, length, address, due_ns)
+        return False
+
+    cdef void _hold(
+        self, const uint8_t* data, int32_t length, const address_t* address, int64_t due_ns
+    ) noexcept nogil:
+        cdef held_t* slot = self._free
+        cdef held_t** place = &self._first
+        if slot == NULL or length > RECEIVE_BUFFER_LENGTH:
+            self.overflowed += 1
+            return
+        self._free = slot.next
+        slot.due_ns = due_ns
+        slot.length = length
+        slot.address.length = 0
+        if address != NULL:
+            slot.address = address[0]
+        memcpy(slot.data, data, length)
+        while place[0] != NULL and place[0].due_ns <= due_ns:
+            place = &place[0].next
+        slot.next = place[0]
+        place[0] = slot
+
+    cdef held_t* due(self, int64_t now_ns) noexcept nogil:
+        if self._first != NULL and self._first.due_ns <= now_ns:
+            return self._first
+        return NULL
+
+    cdef void let_go(self) noexcept nogil:
+        cdef held_t* slot = self._first
+        self._first = slot.next
+        slot.next = self._free
+        self._free = slot
+
+
+cdef class RehearsedPort(DatagramPort):
+    """A port whose network is as bad as asked for.
+
+    What is held back goes on with a later call of ``send`` or ``receive``, whichever comes first.
+
+    Args:
+        inner: the port that it stands in for; closed with this one.
+        outgoing: what happens to datagrams that are sent; None for nothing.
+        incoming: what happens to those that arrive; None for nothing.
+        clock: of the delays; the machine's when None.
+    """
+
+    def __init__(
+        self,
+        inner: DatagramPort,
+        outgoing: Disturbance | None = None,
+        incoming: Disturbance | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.inner = inner
+        self.outgoing = outgoing if outgoing is not None else Disturbance()
+        self.incoming = incoming if incoming is not None else Disturbance()
+        self._clock = clock if clock is not None else SystemClock()
+
+    cdef int send(
+        self, const outgoing_t* messages, int count, const address_t* destination
+    ) noexcept nogil:
+        cdef int64_t now_ns = self._clock.nano_time()
+        cdef int32_t at
+        cdef outgoing_t one
+        cdef int index
+        cdef int result
+        self._flush(now_ns)
+        self.sent_bytes = 0
+        for index in range(count):
+            at = 0
+            while True:
+                one.data = messages[index].data + at
+                one.length = messages[index].length - at
+                one.segment = 0
+                if messages[index].segment > 0:
+                    one.length = min(one.length, messages[index].segment)
+                if self.outgoing.passes(one.data, one.length, destination, now_ns):
+                    result = self.inner.send(&one, 1, destination)
+                    if result < 1:
+                        return index if self.sent_bytes else result
+                self.sent_bytes += one.length
+                at += one.length
+                if at >= messages[index].length:
+                    break
+        return count
+
+    cdef void _flush(self, int64_t now_ns) noexcept nogil:
+        """Send what was held back long enough; like a network, it does not report failures."""
+        cdef held_t* held = self.outgoing.due(now_ns)
+        cdef outgoing_t one
+        one.segment = 0
+        while held != NULL:
+            one.data = held.data
+            one.length = held.length
+            self.inner.send(&one, 1, &held.address if held.address.length else NULL)
+            self.outgoing.let_go()
+            held = self.outgoing.due(now_ns)
+
+    cdef int receive(self, incoming_t* messages, int count) noexcept nogil:
+        cdef int64_t now_ns = self._clock.nano_time()
+        cdef int filled = 0
+        cdef int rounds = 0
+        cdef int start
+        cdef int result
+        cdef int i
+        cdef held_t* held
+        self._flush(now_ns)
+        while filled < count and rounds < ROUND_LIMIT:
+            start = filled
+            result = self.inner.receive(messages + start, count - start)
+            if result <= 0:
+                if result < 0 and filled == 0:
+                    return result
+                break
+            for i in range(start, start + result):
+                if self._sift(&messages[i], now_ns):
+                    _move(&messages[i], &messages[filled])
+                    filled += 1
+            rounds += 1
+        held = self.incoming.due(now_ns)
+        while filled < count and held != NULL:
+            messages[filled].length = held.length
+            if held.length > messages[filled].capacity:
+                messages[filled].length = 0
+            messages[filled].segment = 0
+            messages[filled].timestamp_ns = 0
+            messages[filled].source = held.address
+            memcpy(messages[filled].data, held.data, messages[filled].length)
+            filled += 1
+            self.incoming.let_go()
+            held = self.incoming.due(now_ns)
+        return filled
+
+    cdef bint _sift(self, incoming_t* message, int64_t now_ns) noexcept nogil:
+        """Take what does not pass out of a run; False when nothing is left of it."""
+        cdef int32_t at = 0
+        cdef int32_t length
+        if message.segment <= 0:
+            return self.incoming.passes(message.data, message.length, &message.source, now_ns)
+        while at < message.length:
+            length = min(message.segment, message.length - at)
+            if self.incoming.passes(message.data + at, length, &message.source, now_ns):
+                at += length
+                continue
+            memmove(message.data + at, message.data + at + length, message.length - at - length)
+            message.length -= length
+        if message.length <= message.segment:
+            message.segment = 0
+        return message.length > 0
+
+    cdef int reconnect(self, const address_t* remote) noexcept nogil:
+        return self.inner.reconnect(remote)
+
+    cdef int descriptor(self) noexcept nogil:
+        return self.inner.descriptor()
+
+    @property
+    def local_address(self) -> Address:
+        """Host and port that datagrams for this port are sent to."""
+        return self.inner.local_address
+
+    @property
+    def ttl(self) -> int:
+        """Multicast time to live that was asked for; 0 for none."""
+        return self.inner.ttl
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self.inner.closed
+
+    def close(self) -> None:
+        """Close the port inside; what is held back is lost."""
+        self.inner.close()
+
+
+cdef void _move(const incoming_t* source, incoming_t* target) noexcept nogil:
+    """To an entry that was let go of, with its own buffer, of the same length."""
+    if source == target:
+        return
+    target.length = min(source.length, target.capacity)
+    target.segment = source.segment
+    target.source = source.source
+    target.timestamp_ns = source.timestamp_ns
+    memcpy(target.data, source.data, target.length)

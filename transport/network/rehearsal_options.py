@@ -1,0 +1,155 @@
+"""Rehearsals as texts of properties: the reference's loss interceptors, and our own.
+
+Both forms are ``key=value`` pairs with bars between, as in a channel. A text is read once an
+endpoint and direction: what it makes has a state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aerolog.transport.config.values import parse_duration_ns
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.network.loss import DropRule, FixedLoss, MultiGapLoss, RandomLoss
+from aerolog.transport.network.rehearsal import Disturbance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+INTERCEPTOR_LIMIT: Final = 10
+_Value = TypeVar("_Value", int, float)
+
+
+def interceptor_rule(names: str, arguments: Mapping[str, str]) -> DropRule | None:
+    """The rule of an incoming interceptor list of the reference (spec configuration 8).
+
+    Args:
+        names: comma list of ``loss``, ``fixed-loss`` and ``multi-gap-loss``; at most 10.
+        arguments: the argument text of each name.
+
+    Returns:
+        The first rule with the others behind it, None for an empty list.
+
+    Raises:
+        ConfigurationError: an unknown name, or arguments that are missing or do not parse.
+    """
+    first: DropRule | None = None
+    for name in [part.strip() for part in names.split(",") if part.strip()][:INTERCEPTOR_LIMIT]:
+        make = _INTERCEPTORS.get(name)
+        if make is None:
+            raise ConfigurationError(f"unknown interceptor {name}: use {', '.join(_INTERCEPTORS)}")
+        rule = make(_pairs(name, arguments.get(name, "")))
+        if first is None:
+            first = rule
+        else:
+            first.then(rule)
+    return first
+
+
+def parse_rehearsal(text: str) -> Disturbance:
+    """A bad network of our own notation.
+
+    Keys: ``rate``, ``seed``, ``burst``, ``types`` (hex mask of frame types), ``stream-id`` and
+    ``session-id`` say what is lost; ``duplicate`` and ``reorder`` are chances; ``reorder-time``,
+    ``delay`` and ``jitter`` are durations.
+
+    Raises:
+        ConfigurationError: an unknown key, or a value that cannot be used.
+    """
+    pairs = _pairs("rehearsal", text)
+    unknown = pairs.keys() - _REHEARSAL_KEYS
+    if unknown:
+        raise ConfigurationError(f"unknown keys of a rehearsal: {', '.join(sorted(unknown))}")
+    seed = _number(pairs, "seed", int, 0)
+    rule = None
+    if "rate" in pairs:
+        rule = RandomLoss(
+            _number(pairs, "rate", float, 0.0),
+            seed,
+            burst=_number(pairs, "burst", int, 1),
+            types=_number(pairs, "types", _hex, 0) if "types" in pairs else None,
+            stream_id=_number(pairs, "stream-id", int, 0) if "stream-id" in pairs else None,
+            session_id=_number(pairs, "session-id", int, 0) if "session-id" in pairs else None,
+        )
+    return Disturbance(
+        rule,
+        seed,
+        duplicate=_number(pairs, "duplicate", float, 0.0),
+        reorder=_number(pairs, "reorder", float, 0.0),
+        reorder_ns=parse_duration_ns("reorder-time", pairs.get("reorder-time", "1ms")),
+        delay_ns=parse_duration_ns("delay", pairs.get("delay", "0")),
+        jitter_ns=parse_duration_ns("jitter", pairs.get("jitter", "0")),
+    )
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    pairs = {}
+    for part in text.split("|") if text else []:
+        key, equals, value = part.partition("=")
+        if not equals or not key:
+            raise ConfigurationError(f"arguments of {name} are key=value with bars: {text}")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _number(
+    pairs: Mapping[str, str],
+    key: str,
+    read: Callable[[str], _Value],
+    default: _Value | None = None,
+) -> _Value:
+    text = pairs.get(key)
+    if text is None:
+        if default is None:
+            raise ConfigurationError(f"an interceptor's arguments lack {key}")
+        return default
+    try:
+        return read(text)
+    except ValueError as cause:
+        raise ConfigurationError(f"{key} is not a number: {text}") from cause
+
+
+def _hex(text: str) -> int:
+    return int(text, 16)
+
+
+def _loss(pairs: Mapping[str, str]) -> DropRule:
+    return RandomLoss(
+        _number(pairs, "rate", float, 0.0),
+        _number(pairs, "seed", int, 0),
+        types=_number(pairs, "recv-msg-mask", _hex, 0),
+    )
+
+
+def _fixed_loss(pairs: Mapping[str, str]) -> DropRule:
+    term_id, offset, length = (
+        _number(pairs, key, int) for key in ("term-id", "term-offset", "length")
+    )
+    return FixedLoss(term_id, offset, length)
+
+
+def _multi_gap_loss(pairs: Mapping[str, str]) -> DropRule:
+    term_id, radix, length, gaps = (
+        _number(pairs, key, int) for key in ("term-id", "gap-radix", "gap-length", "total-gaps")
+    )
+    return MultiGapLoss(term_id, radix, length, gaps)
+
+
+_INTERCEPTORS: Final[dict[str, Callable[[Mapping[str, str]], DropRule]]] = {
+    "loss": _loss,
+    "fixed-loss": _fixed_loss,
+    "multi-gap-loss": _multi_gap_loss,
+}
+_REHEARSAL_KEYS: Final = {
+    "rate",
+    "seed",
+    "burst",
+    "types",
+    "stream-id",
+    "session-id",
+    "duplicate",
+    "reorder",
+    "reorder-time",
+    "delay",
+    "jitter",
+}
