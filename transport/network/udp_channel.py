@@ -156,6 +156,7 @@ class ChannelResolver:
 
         Raises:
             ChannelUriError: with the reference's text, of the first check that fails.
+            OSError: the machine's interfaces cannot be listed.
         """
         try:
             return self._resolve(channel, is_destination=is_destination)

@@ -1,7 +1,6 @@
 """Our resolver's state machine and the reference's driver tell each other names over UDP."""
 
 import contextlib
-import re
 import socket
 import time
 from ipaddress import ip_address
@@ -123,4 +122,31 @@ def test_counters_are_labelled_as_the_reference_labels_them(driver, ours):
     assert same.neighbors_label in labels
     assert same.cache_label in labels
     assert same.bootstrap[0].label in labels
-    assert any(re.search("^Resolution changes: driverName=java-driver$", one) for one in labels)
+
+
+def test_an_older_word_of_a_name_replaces_no_newer_one_here_and_there(driver, ours):
+    ours.turn_until(lambda: ours.gossip.neighbor_count == 1)
+    java = next(
+        SocketAddress(ip_address("127.0.0.1"), one.port)
+        for data in ours.received
+        for one in decode_frame(data).entries
+    )
+
+    def tell_both(host, age_ms):
+        entry = ResolutionEntry("third-driver", host, 5555, age_ms, 0)
+        told = encode_frame(ResolutionFrame((entry,)))
+        ours.send(told, java)
+        ours.gossip.on_datagram(told, java, time.monotonic_ns())
+
+    def told_hosts():
+        entries = [one for data in ours.received for one in decode_frame(data).entries]
+        return [one.address for one in entries if one.name == "third-driver"]
+
+    tell_both("127.0.0.2", 0)
+    ours.turn_until(told_hosts)
+    ours.received.clear()
+    tell_both("127.0.0.3", 8000)
+    ours.turn_until(told_hosts)
+
+    assert set(told_hosts()) == {"127.0.0.2"}
+    assert ours.gossip.address_of("third-driver") == ip_address("127.0.0.2")
