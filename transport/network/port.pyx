@@ -81,14 +81,13 @@ cdef int32_t address_port(const address_t* address) noexcept nogil:
 
 cdef int64_t address_hash(const address_t* address) noexcept nogil:
     cdef uint64_t value = 14695981039346656037UL
-    cdef int32_t first = 0
     cdef int32_t last = 8
     cdef int32_t i
     if _is_ipv6(address):
         last = 24
     elif not _is_ipv4(address):
         return 0
-    for i in range(first, last):
+    for i in range(last):
         if 4 <= i < 8 and last == 24:
             continue  # the flow label is not part of the identity
         value = (value ^ address.bytes[i]) * 1099511628211UL
@@ -172,6 +171,17 @@ def is_multicast(address: Address) -> bool:
     cdef address_t native
     set_address(&native, address)
     return is_multicast_address(&native)
+
+
+def address_key(address: Address) -> int:
+    """The number by which native tables find an address; equal for equal ones.
+
+    Raises:
+        ConfigurationError: a host that is not numeric, or a port out of range.
+    """
+    cdef address_t native
+    set_address(&native, address)
+    return address_hash(&native)
 
 
 cdef class DatagramPort:

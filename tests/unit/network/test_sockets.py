@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
-from aerolog.transport.network.port import is_multicast, normal_address
+from aerolog.transport.network.port import address_key, is_multicast, normal_address
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
 
 LOOPBACK = ("127.0.0.1", 0)
@@ -163,6 +163,15 @@ def test_a_refused_datagram_does_not_switch_offload_off(pair, take):
     assert take(receiver, 1)[0][0] == b"next"
 
 
+def test_what_was_taken_before_a_refusal_is_told(pair, take):
+    sender, receiver = pair
+    assert sender.send_datagrams([b"first", bytes(70_000), b"third"]) == 1
+    with pytest.raises(OSError) as refused:
+        sender.send_datagrams([bytes(70_000), b"third"])
+    assert refused.value.errno == errno.EMSGSIZE
+    assert [data for data, _, _ in take(receiver, 1)] == [b"first"]
+
+
 def test_a_group_is_heard_and_answered(take):
     port = free_group_port()
     data, control = ("224.20.30.39", port), ("224.20.30.40", port)
@@ -253,3 +262,10 @@ def test_addresses_are_told_apart():
     assert not is_multicast(("240.0.0.1", 0))
     assert not is_multicast(("fe80::1", 0))
     assert normal_address(("0:0::0:1", 7)) == ("::1", 7)
+
+
+def test_addresses_have_keys_of_their_own():
+    addresses = [(f"10.0.{i}.{j}", port) for i in range(4) for j in range(4) for port in (1, 256)]
+    addresses += [(f"fd00::{i}", port) for i in range(16) for port in (1, 256)]
+    assert len({address_key(address) for address in addresses}) == len(addresses)
+    assert address_key(("::1", 7)) == address_key(("0:0::0:1", 7))
