@@ -12,7 +12,7 @@ import pytest
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.channel_params import PublicationLookups
 from aerolog.transport.driver.command_error import answer_to
-from aerolog.transport.driver.network.flow_control_options import flow_control_options
+from aerolog.transport.driver.network.flow_control_params import flow_control_params
 from aerolog.transport.driver.network.params import (
     check_mtu_fits,
     check_response_publication,
@@ -30,6 +30,7 @@ from aerolog.transport.network.names import platform_address
 from aerolog.transport.network.resolvers import DefaultNameResolver, TimedNameResolver
 from aerolog.transport.network.system_interfaces import system_interfaces
 from aerolog.transport.network.udp_channel import ChannelResolver
+from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
@@ -200,7 +201,7 @@ def check_publication(uri: str) -> PublicationParams:
     if channel.is_multicast:
         multicast_ttl(channel, found)
     check_response_publication(channel, params)
-    flow_control_options(channel, found)
+    flow_control_params(channel.uri.get(keys.FC), found, is_group=channel.has_group_semantics)
     return params
 
 
