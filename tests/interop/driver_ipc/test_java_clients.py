@@ -73,7 +73,7 @@ def test_a_late_subscriber_joins_where_the_others_are(any_driver, java_client, s
     early.poll(1)
     publication.offer(b"two")
     # The driver sees what was read after it has handled a command, so one comes between.
-    client.add_subscription("aeron:ipc", stream_id + 1)
+    client.add_subscription("aeron:ipc", stream_id + 50_000)
     late = client.add_subscription("aeron:ipc", stream_id)
     assert [m["data"] for m in late.poll(1)] == [b"two"]
 
