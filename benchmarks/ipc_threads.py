@@ -70,6 +70,7 @@ def _throughput(length: int) -> float:
             rates = _rates(subscriber)
         finally:
             publisher.stop()
+            threads[1].join()  # it may be in the middle of one more message
             deadline = time.monotonic() + 5
             while subscriber.count < publisher.count and time.monotonic() < deadline:
                 time.sleep(0.01)
