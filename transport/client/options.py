@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import getpass
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.config import Declare, Properties, Settings
 from aerolog.transport.config.values import duration_to_ns
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -66,9 +64,7 @@ def default_aeron_dir() -> str:
     named = Settings((AERON_DIR,))[AERON_DIR]
     if named is not None:
         return named
-    shared_memory = Path("/dev/shm")  # noqa: S108 - where the reference puts it
-    parent = shared_memory if shared_memory.is_dir() else Path(tempfile.gettempdir())
-    return str(parent / f"aeron-{getpass.getuser()}")
+    return unconfigured_aeron_dir()
 
 
 def seconds_to_ns(name: str, value: float | timedelta | str) -> int:

@@ -27,7 +27,7 @@ from aerolog.transport.driver.socket_limits import probe_socket_limits
 from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
-from aerolog.transport.memory.aeron_directory import AeronDirectory
+from aerolog.transport.memory.aeron_directory import AeronDirectory, unconfigured_aeron_dir
 from aerolog.transport.memory.cnc import CncFile, CncHeader
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
@@ -119,7 +119,7 @@ class MediaDriver:
     @classmethod
     def embedded(cls, **options: object) -> Self:
         """A driver on a directory of its own, which goes when the driver is closed."""
-        options.setdefault("dir", f"{p.default_aeron_dir()}-{uuid.uuid4()}")
+        options.setdefault("dir", f"{unconfigured_aeron_dir()}-{uuid.uuid4()}")
         options.setdefault("dir_delete_on_shutdown", True)
         return cls(**options)  # type: ignore[arg-type]  # the keywords of the constructor
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.concurrent.idle import ALIASES
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.driver.network_properties import NETWORK_PROPERTIES
+from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -409,15 +407,4 @@ def driver_settings(
 
 def aeron_dir(settings: Settings) -> str:
     """The driver's directory, absolute and without links (spec configuration 4)."""
-    return os.path.realpath(settings[DIR] or default_aeron_dir())
-
-
-def default_aeron_dir() -> str:
-    """The directory of a driver that is told none."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = "default"
-    shm = Path("/dev/shm")  # noqa: S108 -- the reference's place
-    parent = shm if shm.is_dir() else Path(tempfile.gettempdir())
-    return str(parent / f"aeron-{user}")
+    return os.path.realpath(settings[DIR] or unconfigured_aeron_dir())

@@ -5,9 +5,12 @@ A live driver's directory is refused, a dead one's errors are saved and its file
 
 from __future__ import annotations
 
+import getpass
 import os
+import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
@@ -167,3 +170,14 @@ def process_exists(pid: int) -> bool:
 def _note(log: TextIO | None, text: str) -> None:
     if log is not None:
         log.write(text + "\n")
+
+
+def unconfigured_aeron_dir() -> str:
+    """The directory of a driver, and of its clients, when nothing names one (spec section 1)."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "default"
+    shm = Path("/dev/shm")  # noqa: S108 -- the reference's place
+    parent = shm if shm.is_dir() else Path(tempfile.gettempdir())
+    return str(parent / f"aeron-{user}")
