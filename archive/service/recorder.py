@@ -137,7 +137,9 @@ class Recorder(RecorderAgent):
 
     def _made_whole(self, file: DataFile, writer: RecordingWriter, *, keep: int = 0) -> DataFile:
         try:
-            file.set_length(keep)
+            # Never to 0 without need: ext4 writes out such a file as a whole when it is closed.
+            if file.file_size() > keep:
+                file.set_length(keep)
             file.set_length(writer.segment_length)
             if self._sync_folder:
                 self._files.sync_dir(self._folder)
