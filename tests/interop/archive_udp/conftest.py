@@ -1,0 +1,286 @@
+"""Archives reached over UDP from another driver: one body for every pair, a difference is a bug."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import socket
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from peer.servers import Server, ServerSpec, start
+
+from aerolog.transport.client import CountersReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import peer
+
+WAIT_S = 10.0
+HOST = "127.0.0.1"
+_dirs = itertools.count(1)
+
+
+def free_port() -> int:
+    """A UDP port that nobody has now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
+    """The first true answer of a condition; fails when there is none in time."""
+    deadline = time.monotonic() + timeout
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
+        time.sleep(0.002)
+
+
+@dataclass
+class Site:
+    """An archive with its control channel, and the driver of clients that live elsewhere.
+
+    Attributes:
+        archive: its server, with a driver of its own.
+        elsewhere: a driver with nothing but clients.
+        control: where the archive listens.
+        archive_make: whose archive: ``reference`` or ``ours``.
+        driver_make: whose driver the archive uses.
+        events: channel of the recording events.
+    """
+
+    archive: Server
+    elsewhere: Server
+    control: str
+    archive_make: str
+    driver_make: str
+    events: str
+    responses: str = f"aeron:udp?endpoint={HOST}:0"
+    ports: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def archive_aeron_dir(self) -> str:
+        """Directory of the archive's driver."""
+        return self.archive.aeron_dir
+
+    def counters(self) -> list[Any]:
+        """All counters of the archive's driver."""
+        return list(CountersReader(self.archive.aeron_dir).infos())
+
+    def counter_value(self, type_id: int) -> int:
+        """Value of the only counter of a type."""
+        (found,) = [c for c in self.counters() if c.type_id == type_id]
+        return found.value
+
+    def wait_replays_ended(self) -> None:
+        """Until the archive replays nothing any more."""
+        wait_until(lambda: self.counter_value(112) == 0, "replays to end")
+
+
+def archive_properties(control: str, events: str) -> dict[str, str]:
+    """What an archive that listens on the network is told."""
+    return {
+        "aeron.archive.control.channel": control,
+        "aeron.archive.control.channel.enabled": "true",
+        "aeron.archive.recording.events.channel": events,
+        "aeron.archive.recording.events.enabled": "true",
+        "aeron.archive.id": "77",
+        # Recorded streams and replays end quickly.
+        "aeron.publication.linger.timeout": "200ms",
+        "aeron.archive.replay.linger.timeout": "200ms",
+        "aeron.image.liveness.timeout": "2s",
+    }
+
+
+class Sites:
+    """Starts sites once a run; each archive has a driver, a folder and ports of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._running: list[Server] = []
+        self._folders: list[Path] = []
+        self._archives: dict[str, tuple[Server, str, str]] = {}
+        self._drivers: dict[str, Server] = {}
+
+    def _folder(self) -> Path:
+        import os
+
+        path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-site{next(_dirs)}")
+        self._folders.append(path)
+        return path
+
+    def _start(self, make: str, kind: str, **options: Any) -> Server:
+        options.setdefault("aeron_dir", self._folder())
+        server = start(make, ServerSpec(kind, **options))
+        self._running.append(server)
+        return server
+
+    def start_archive(
+        self, archive_make: str, driver_make: str, control: str, events: str, **more: str
+    ) -> Server:
+        """An archive on a driver of its own."""
+        properties = archive_properties(control, events) | more
+        folder = self._root / f"archive-{next(_dirs)}"
+        if archive_make == driver_make:
+            return self._start(
+                archive_make, "archiving-driver", archive_dir=folder, properties=properties
+            )
+        driver = self._start(driver_make, "driver", properties=properties)
+        return self._start(
+            archive_make,
+            "archive",
+            aeron_dir=driver.spec.aeron_dir,
+            archive_dir=folder,
+            properties=properties,
+        )
+
+    def get(self, archive_make: str, archive_driver: str, elsewhere: str) -> Site:
+        """The site of these makes."""
+        key = f"{archive_make} on {archive_driver}"
+        if key not in self._archives:
+            control = f"aeron:udp?endpoint={HOST}:{free_port()}"
+            events = f"aeron:udp?control-mode=dynamic|control={HOST}:{free_port()}"
+            server = self.start_archive(archive_make, archive_driver, control, events)
+            self._archives[key] = (server, control, events)
+        if elsewhere not in self._drivers:
+            self._drivers[elsewhere] = self._start(elsewhere, "driver")
+        server, control, events = self._archives[key]
+        return Site(
+            server, self._drivers[elsewhere], control, archive_make, archive_driver, events
+        )
+
+    def stop(self) -> None:
+        """End all, the last one first."""
+        codes = [(s.process.name, s.process.stop()) for s in reversed(self._running)]
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"
+
+
+@pytest.fixture(scope="session")
+def sites(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    """See ``Sites``."""
+    running = Sites(tmp_path_factory.mktemp("sites"))
+    yield running
+    running.stop()
+
+
+# Archive, its driver, the driver of its clients.
+SITES = [
+    ("reference", "reference", "reference"),
+    ("ours", "reference", "reference"),
+]
+
+
+@pytest.fixture(params=SITES, ids=["-".join(site) for site in SITES])
+def site(request: pytest.FixtureRequest, sites: Sites) -> Site:
+    """Each test body runs on every site."""
+    return sites.get(*request.param)
+
+
+@dataclass
+class Bench:
+    """A reference client on the driver elsewhere, with a session over UDP."""
+
+    site: Site
+    client: peer.JavaAeron
+    archive: peer.JavaArchive
+    stream_id: int
+    channel: str
+
+    def record(self, channel: str | None = None, location: str = "REMOTE") -> int:
+        """Start a recording; the id of the subscription."""
+        return self.archive.startRecording(channel or self.channel, self.stream_id, location)
+
+    def publish(
+        self, channel: str | None = None, client: peer.JavaAeron | None = None
+    ) -> peer.JavaPublication:
+        """A publication that somebody listens to."""
+        publication = (client or self.client).add_exclusive_publication(
+            channel or self.channel, self.stream_id
+        )
+        wait_until(publication.isConnected, "the archive to subscribe")
+        return publication
+
+    def recordings(self) -> list[dict[str, Any]]:
+        """Descriptors of the recordings of the test's stream."""
+        return self.archive.recordings(from_=0, count=1000, channel="", stream=self.stream_id)
+
+    def recording_id(self, count: int = 1) -> int:
+        """Id of the newest recording of the stream, once there are so many."""
+        return wait_until(
+            lambda: (found := self.recordings()) and len(found) >= count and found,
+            f"{count} recordings of stream {self.stream_id}",
+        )[-1]["recordingId"]
+
+    def wait_recorded(self, recording_id: int, position: int) -> None:
+        """Until a live recording has reached a position."""
+        wait_until(
+            lambda: self.archive.getRecordingPosition(recording_id) >= position,
+            f"recording {recording_id} to reach {position}",
+        )
+
+    def wait_stopped(self, recording_id: int) -> int:
+        """Until a recording has its stop position, which is returned."""
+
+        def stopped() -> int | None:
+            position = self.archive.getStopPosition(recording_id)
+            return None if position == -1 else position + 1
+
+        return wait_until(stopped, f"recording {recording_id} to stop") - 1
+
+    def recorded(self, count: int, length: int) -> tuple[int, int]:
+        """Record numbered messages from elsewhere and stop: recording id and stop position."""
+        before = len(self.recordings())
+        self.record()
+        publication = self.publish()
+        position = publication.offer_numbered(count, length)["position"]
+        recording_id = self.recording_id(before + 1)
+        self.wait_recorded(recording_id, position)
+        self.archive.stopRecording(self.channel, self.stream_id)
+        assert self.wait_stopped(recording_id) == position
+        publication.close()
+        return recording_id, position
+
+    def descriptor(self, recording_id: int) -> dict[str, Any]:
+        """The descriptor of one recording."""
+        (found,) = self.archive.recordings(recording_id=recording_id)
+        return found
+
+    def signals(self, count: int) -> list[tuple[str, int]]:
+        """The next signals of the session: name and position."""
+        found: list[tuple[str, int]] = []
+
+        def more() -> bool:
+            found.extend(
+                (s["signal"], s["position"])
+                for s in self.archive.signals()
+                if s["event"] == "signal"
+            )
+            return len(found) >= count
+
+        wait_until(more, f"{count} signals, have {found}")
+        return found
+
+
+@pytest.fixture
+def channel() -> str:
+    """A UDP channel that nobody else has."""
+    return f"aeron:udp?endpoint={HOST}:{free_port()}|term-length=64k"
+
+
+@pytest.fixture
+def bench(
+    site: Site, java_client: Callable[..., peer.JavaAeron], stream_id: int, channel: str
+) -> Bench:
+    """A client elsewhere with a session over UDP, and a stream of the test's own."""
+    client = java_client(site.elsewhere.aeron_dir)
+    archive = client.archive(request_channel=site.control, response_channel=site.responses)
+    return Bench(site, client, archive, stream_id, channel)
