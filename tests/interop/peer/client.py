@@ -95,6 +95,10 @@ class JavaPeer:
         answer = self.request("connect", dir=str(directory), **options)
         return JavaAeron(self, answer["handle"], "Aeron", answer["clientId"])
 
+    def new(self, java_class: str) -> Any:
+        """An object of a class of the reference, by its full name, made without arguments."""
+        return self.wrap(self.request("new", **{"class": java_class}))
+
     def wrap(self, result: Any) -> Any:
         """Turns object answers into references."""
         if isinstance(result, list):

@@ -62,6 +62,12 @@ final class Handles
             target.getClass().getSimpleName() + " has no method " + name + " for " + Json.write(arguments));
     }
 
+    /** {"class"}: an object of a class of the reference that is made without arguments. */
+    Object create(final Request request) throws Throwable
+    {
+        return add(Class.forName(request.text("class")).getConstructor().newInstance());
+    }
+
     /** {"handle", "names"}: the results of several methods without arguments. */
     Object properties(final Request request) throws Throwable
     {

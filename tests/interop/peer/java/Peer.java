@@ -38,6 +38,7 @@ public final class Peer
         final ArchiveCommands archive = new ArchiveCommands(handles);
         commands.put("call", handles::call);
         commands.put("properties", handles::properties);
+        commands.put("new", handles::create);
         commands.put("connect", transport::connect);
         commands.put("events", transport::events);
         commands.put("offer", transport::offer);
