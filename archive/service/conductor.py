@@ -18,8 +18,14 @@ from aerolog.archive.service.control_session import (
 )
 from aerolog.archive.service.recordings import Recordings
 from aerolog.archive.service.refusals import answer_to
+from aerolog.archive.service.replay_tokens import ReplayTokens
 from aerolog.archive.service.replays import NO_COUNTER, Replays
-from aerolog.archive.service.requests import RequestHandlers, check_before_session
+from aerolog.archive.service.requests import (
+    RequestHandlers,
+    answering,
+    asks_for_response,
+    check_before_session,
+)
 from aerolog.archive.service.watch import WatchAgent, set_reference_id
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
@@ -85,7 +91,10 @@ class ArchiveConductor(WatchAgent):
         self._listings: list[Listing] = []
         self.recordings = Recordings(context, recorder_table, lambda _id, _position: False)
         self.replays = Replays(context, replayer_table, self._recording_counter)
-        self._requests = RequestHandlers(context, self.recordings, self.replays, self._listings)
+        self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT])
+        self._requests = RequestHandlers(
+            context, self.recordings, self.replays, self._listings, self._tokens
+        )
         self._next_session_id = secrets.randbelow(SESSION_ID_MAX + 1)
         self._next_mark_ns = 0
         self._gone_images: list[Image] = []
@@ -127,6 +136,7 @@ class ArchiveConductor(WatchAgent):
             self._mark_file.beat()
             self._next_mark_ns = now_ns + MARK_INTERVAL_NS
         work += self._poll_requests()
+        self._tokens.expire(now_ns)
         work += self._drop_gone_images()
         work += self.recordings.do_work()
         work += self.replays.do_work()
@@ -183,6 +193,7 @@ class ArchiveConductor(WatchAgent):
 
     def _close_session(self, session: ControlSession) -> None:
         del self._sessions[session.session_id]
+        self._tokens.drop_session(session)
         self._context.counters.control_sessions.add(-1)
         self._context.reporter.run(session.close)
 
@@ -246,15 +257,30 @@ class ArchiveConductor(WatchAgent):
 
     def _on_session_request(self, image: Image, request: ap.Message) -> None:
         check_before_session(request)
-        session = self._find_session(request)
-        correlation_id: int | None = getattr(request, "correlation_id", None)
-        if session is None or correlation_id is None:
-            return
+        if asks_for_response(request):
+            session = self._tokens.session_of(
+                request.replay_token, request.recording_id, self._context.now_ns()
+            )
+            if session is None:
+                self._context.reporter.event(
+                    f"Unknown session or token timeout for replayToken={request.replay_token}"
+                )
+                return
+            # The replay answers the image on which the request came.
+            request = answering(request, image.correlation_id)
+        else:
+            session = self._find_session(request)
+            if session is None or not self._is_authorised(image, session, request):
+                return
+        self._carry_out(session, request)
+
+    def _is_authorised(self, image: Image, session: ControlSession, request: ap.Message) -> bool:
         template_id = request.LAYOUT.template_id
+        correlation_id: int | None = getattr(request, "correlation_id", None)
         allowed = self._authorisation.is_authorised(
             ap.SCHEMA_ID, template_id, None, session.principal
         )
-        if not allowed:
+        if not allowed and correlation_id is not None:
             self._context.reporter.event(
                 f"unauthorised archive action={template_id}"
                 f" controlSessionId={session.session_id} source={image.source_identity}"
@@ -262,6 +288,11 @@ class ArchiveConductor(WatchAgent):
             session.send_error(
                 correlation_id, ArchiveErrorCode.UNAUTHORISED_ACTION, "unauthorised action"
             )
+        return allowed
+
+    def _carry_out(self, session: ControlSession, request: ap.Message) -> None:
+        correlation_id: int | None = getattr(request, "correlation_id", None)
+        if correlation_id is None:
             return
         if not isinstance(request, _STATELESS) and not session.activate():
             return

@@ -6,6 +6,7 @@ it raises becomes the error response.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive import protocol as ap
@@ -23,9 +24,12 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import TypeIs
+
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.recordings import Recordings
+    from aerolog.archive.service.replay_tokens import ReplayTokens
     from aerolog.archive.service.replays import Replays
 
 NOT_SUPPORTED: Final = "is not supported by this archive"
@@ -39,6 +43,7 @@ class RequestHandlers:
         recordings: those that are active.
         replays: those that are active.
         listings: where a new listing goes.
+        tokens: given out for replays over response channels.
     """
 
     def __init__(
@@ -47,11 +52,13 @@ class RequestHandlers:
         recordings: Recordings,
         replays: Replays,
         listings: list[Listing],
+        tokens: ReplayTokens,
     ) -> None:
         self._context = context
         self._recordings = recordings
         self._replays = replays
         self._listings = listings
+        self._tokens = tokens
         self._handlers: dict[type[ap.Message], Callable[[ControlSession, Any], int | None]] = {
             ap.KeepAliveRequest: self._keep_alive,
             ap.ArchiveIdRequest: self._archive_id,
@@ -64,6 +71,7 @@ class RequestHandlers:
             ap.StopRecordingByIdentityRequest: self._stop_by_identity,
             ap.ReplayRequest: self._replay,
             ap.BoundedReplayRequest: self._replay,
+            ap.ReplayTokenRequest: self._replay_token,
             ap.StopReplayRequest: self._stop_replay,
             ap.StopAllReplaysRequest: self._stop_all_replays,
             ap.ListRecordingsRequest: self._list_recordings,
@@ -163,6 +171,9 @@ class RequestHandlers:
                 limit_counter_id=bound,
             ),
         )
+
+    def _replay_token(self, control: ControlSession, request: ap.ReplayTokenRequest) -> int:
+        return self._tokens.issue(control, request.recording_id, self._context.now_ns())
 
     def _stop_replay(self, _control: ControlSession, request: ap.StopReplayRequest) -> int:
         self._replays.stop(request.replay_session_id)
@@ -301,3 +312,24 @@ def check_before_session(request: ap.Message) -> None:
     """
     if isinstance(request, (ap.ReplayRequest, ap.BoundedReplayRequest)):
         ChannelUri.parse(request.replay_channel)
+
+
+def asks_for_response(
+    request: ap.Message,
+) -> TypeIs[ap.ReplayRequest | ap.BoundedReplayRequest]:
+    """Whether it is a request for a replay over a response channel, made with a token."""
+    return (
+        isinstance(request, (ap.ReplayRequest, ap.BoundedReplayRequest))
+        and request.replay_token != ap.NULL_VALUE
+        and ChannelUri.parse(request.replay_channel).has_control_mode_response
+    )
+
+
+def answering(
+    request: ap.ReplayRequest | ap.BoundedReplayRequest, image_correlation_id: int
+) -> ap.ReplayRequest | ap.BoundedReplayRequest:
+    """The request with a channel on which the replay answers an image."""
+    channel = ChannelUri.parse(request.replay_channel).put(
+        "response-correlation-id", str(image_correlation_id)
+    )
+    return replace(request, replay_channel=str(channel))

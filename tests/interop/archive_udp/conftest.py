@@ -152,9 +152,7 @@ class Sites:
         if elsewhere not in self._drivers:
             self._drivers[elsewhere] = self._start(elsewhere, "driver")
         server, control, events = self._archives[key]
-        return Site(
-            server, self._drivers[elsewhere], control, archive_make, archive_driver, events
-        )
+        return Site(server, self._drivers[elsewhere], control, archive_make, archive_driver, events)
 
     def stop(self) -> None:
         """End all, the last one first."""
@@ -268,6 +266,12 @@ class Bench:
 
         wait_until(more, f"{count} signals, have {found}")
         return found
+
+
+@pytest.fixture
+def address() -> Callable[[], str]:
+    """``address()`` is a host and a UDP port that nobody has."""
+    return lambda: f"{HOST}:{free_port()}"
 
 
 @pytest.fixture
