@@ -38,7 +38,12 @@ def native(name: str) -> ModuleType:
     """
     source = CHECKOUT / "benchmarks" / f"{name}.pyx"
     built = _TARGET / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    inputs = [source, *(CHECKOUT / "transport").rglob("*.pxd"), *CHECKOUT.glob("native/*.h")]
+    inputs = [
+        source,
+        *source.parent.glob("*.pxi"),
+        *(CHECKOUT / "transport").rglob("*.pxd"),
+        *CHECKOUT.glob("native/*.h"),
+    ]
     if not built.exists() or built.stat().st_mtime < max(each.stat().st_mtime for each in inputs):
         _compile(name, source)
     spec = importlib.util.spec_from_file_location(name, built)

@@ -144,11 +144,11 @@ def _round_trips() -> Any:
             subscription.wait_connected(5)
         for publication in (ping, pong):
             publication.wait_connected(5, writable=True)
-        echo = loops.Echo(there.images[0], pong)
+        echo = loops.Echo(there.images[0], pong, idle_strategy("spin"))
         thread = threading.Thread(target=echo.run)
         thread.start()
         try:
-            caller = loops.Caller(ping, back.images[0], 32)
+            caller = loops.Caller(ping, back.images[0], 32, idle_strategy("spin"))
             caller.run(WARM_UP_ROUND_TRIPS)
             for nanoseconds in caller.run(ROUND_TRIPS):
                 histogram.record_value(max(1, nanoseconds))

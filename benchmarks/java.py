@@ -45,6 +45,16 @@ def _memory_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
+def java_command(options: list[str], main_class: str) -> list[str]:
+    """The command line of one of the reference's programs.
+
+    Raises:
+        PeerUnavailableError: it cannot be run.
+    """
+    java, jar = _jar()
+    return [java, _OPENED, *options, "-cp", str(jar), main_class]
+
+
 @contextmanager
 def _sample(
     main_class: str, properties: dict[str, str], seconds: float
@@ -53,7 +63,6 @@ def _sample(
 
     Its driver lives in shared memory and its archive in the folder for temporary files, as ours.
     """
-    java, jar = _jar()
     with (
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=_memory_folder()) as memory,
         tempfile.TemporaryDirectory(prefix="aerolog-bench-") as disk,
@@ -61,7 +70,7 @@ def _sample(
         places = {"aeron.dir": f"{memory}/aeron", "java.io.tmpdir": disk}
         defines = [f"-D{name}={value}" for name, value in {**places, **properties}.items()]
         process = subprocess.Popen(
-            [java, _OPENED, *defines, "-cp", str(jar), main_class],
+            java_command(defines, main_class),
             cwd=disk,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

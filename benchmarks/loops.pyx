@@ -10,7 +10,6 @@ from libc.stdlib cimport calloc, free
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.atomic cimport (
-    cpu_pause,
     get_i64,
     load_acquire_i32,
     load_acquire_i64,
@@ -30,20 +29,7 @@ cdef enum:
 
 cdef int64_t _PATIENCE_NS = 10_000_000_000
 
-cdef struct expectation_t:
-    int64_t next_number
-    int32_t length
-    int32_t failed
-
-
-cdef void _check(void* context, const fragment_t* fragment) noexcept nogil:
-    cdef expectation_t* expected = <expectation_t*> context
-    if (
-        fragment.length - DATA_HEADER_LENGTH != expected.length
-        or get_i64(fragment.frame + DATA_HEADER_LENGTH) != expected.next_number
-    ):
-        expected.failed = 1
-    expected.next_number += 1
+include "expectation.pxi"
 
 
 cdef class Loop:
@@ -188,21 +174,24 @@ cdef class Echo(Loop):
     cdef Image _image
     cdef ExclusivePublication _publication
 
-    def __init__(self, image: Image, publication: ExclusivePublication) -> None:
+    def __init__(
+        self, image: Image, publication: ExclusivePublication, idle_strategy: IdleStrategy
+    ) -> None:
         self._image = image
         self._publication = publication
+        self._idle_strategy = idle_strategy
 
     def run(self) -> None:
         """Until stop is called."""
         cdef LogReader reader = self._image.reader
         cdef Appender appender = self._publication.appender
+        cdef IdleStrategy idle = self._idle_strategy
         cdef echo_t echo
         echo.appender = <void*> appender
         echo.stop = &self._stop
         with nogil:
             while load_acquire_i32(&self._stop) == 0:
-                if reader.poll(_echo, &echo, 10, INT64_MAX, False) == 0:
-                    cpu_pause()
+                idle.idle(reader.poll(_echo, &echo, 10, INT64_MAX, False))
 
 
 cdef class Caller:
@@ -213,8 +202,16 @@ cdef class Caller:
     cdef uint8_t* _message
     cdef int64_t _length
     cdef expectation_t _expected
+    cdef IdleStrategy _idle
 
-    def __init__(self, publication: ExclusivePublication, image: Image, length: int) -> None:
+    def __init__(
+        self,
+        publication: ExclusivePublication,
+        image: Image,
+        length: int,
+        idle_strategy: IdleStrategy,
+    ) -> None:
+        self._idle = idle_strategy
         self._publication = publication
         self._image = image
         self._length = length
@@ -237,6 +234,7 @@ cdef class Caller:
         cdef LogReader reader = self._image.reader
         cdef Appender appender = self._publication.appender
         cdef SystemClock clock = SystemClock()
+        cdef IdleStrategy idle = self._idle
         cdef int64_t trips = count
         cdef int64_t* times = <int64_t*> calloc(trips, sizeof(int64_t))
         cdef int64_t trip, start, number
@@ -255,7 +253,7 @@ cdef class Caller:
                             break
                     while self._expected.next_number == number and not late:
                         if reader.poll(_check, &self._expected, 1, INT64_MAX, False) == 0:
-                            cpu_pause()
+                            idle.idle(0)
                             late = clock.nano_time() - start > _PATIENCE_NS
                     times[trip] = clock.nano_time() - start
                     if late or self._expected.failed:

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks import archive, ipc_processes, ipc_threads
+from benchmarks import archive, ipc_processes, ipc_threads, udp, udp_streams
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "ipc-rtt": ipc_threads.ipc_rtt,
     "record-1024": archive.record,
     "replay-1024": archive.replay,
+    "udp-32": partial(udp.throughput, 32),
+    "udp-1024": partial(udp.throughput, 1024),
+    "udp-1024-no-offload": partial(udp.throughput_without_offload, 1024),
+    "udp-rtt": udp.round_trips,
+    "udp-loss-1024": udp.goodput_with_loss,
+    "udp-streams": udp_streams.streams,
 }
 
 

@@ -1,0 +1,236 @@
+"""UDP through a driver process on loopback: ours and the reference's under the same native loops.
+
+Publisher and subscriber are two threads of this process, whichever driver is measured, so that
+only the drivers differ. Each driver is measured in all of its threading modes; the fastest counts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import socket
+import statistics
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.network.sockets import open_receive_port, open_send_port
+from benchmarks.building import native
+from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.udp_drivers import JAVA, MODES, OURS, driver, peer_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOST = "127.0.0.1"
+STREAM_ID = 1001
+FRAGMENT_LIMIT = 256
+WARM_UP_S = 2.0
+INTERVAL_S = 0.5
+INTERVALS = 7
+CONNECT_S = 10.0
+SETTLE_S = 5.0
+ROUND_TRIPS = 20_000
+WARM_UP_ROUND_TRIPS = 20_000
+PERCENTILES = (50.0, 99.0)
+LOSS = 0.01
+LOSS_SEED = 4711
+MEGABYTE = 1_000_000
+NO_OFFLOAD = {"aerolog.udp.offload": "false"}
+
+
+def throughput(length: int) -> list[Result]:
+    """Messages of one length a second."""
+    name = f"udp-{length}"
+    return [_compared(name, "messages/s", lambda kind, mode: _rate(kind, mode, length))]
+
+
+def throughput_without_offload(length: int) -> list[Result]:
+    """The same with segmentation and receive offload switched off on our side."""
+
+    def measure(kind: str, mode: str) -> float:
+        return _rate(kind, mode, length, properties=NO_OFFLOAD if kind == OURS else {})
+
+    return [_compared(f"udp-{length}-no-offload", "messages/s", measure)]
+
+
+def goodput_with_loss() -> list[Result]:
+    """MB/s of 1 KiB messages when a relay drops 1 % of the datagrams, the same for both."""
+
+    def measure(kind: str, mode: str) -> float:
+        with _relay() as (sender_port, receiver_port):
+            channels = (_channel(sender_port), _channel(receiver_port))
+            return _rate(kind, mode, 1024, channels=channels) * 1024 / MEGABYTE
+
+    return [_compared("udp-loss-1024", "MB/s", measure)]
+
+
+def round_trips() -> list[Result]:
+    """Percentiles of round trips of 32-byte messages, two channels through one driver."""
+    best: dict[str, tuple[str, dict[float, float]]] = {}
+    reason = ""
+    for kind in (OURS, JAVA):
+        try:
+            for mode in MODES:
+                found = _round_trip_percentiles(kind, mode)
+                if kind not in best or found[50.0] < best[kind][1][50.0]:
+                    best[kind] = (mode, found)
+        except PeerUnavailableError as error:
+            reason = f": {error}"
+    ours_mode, ours = best[OURS]
+    java_mode, java = best.get(JAVA, ("", {}))
+    peer = f"{peer_name(java_mode)}{reason} (ours {ours_mode})"
+    return [
+        Result(
+            f"udp-rtt-p{percentile:g}",
+            "us",
+            ours[percentile],
+            java.get(percentile),
+            peer,
+            smaller_is_better=True,
+        )
+        for percentile in PERCENTILES
+    ]
+
+
+def _compared(name: str, unit: str, measure: Callable[[str, str], float]) -> Result:
+    """The fastest mode of each side."""
+    ours, ours_mode = max((measure(OURS, mode), mode) for mode in MODES)
+    try:
+        peer, java_mode = max((measure(JAVA, mode), mode) for mode in MODES)
+    except PeerUnavailableError as error:
+        return Result(name, unit, ours, None, f"{peer_name('')}: {error}")
+    return Result(name, unit, ours, peer, f"{peer_name(java_mode)} (ours {ours_mode})")
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody has just now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _channel(port: int) -> str:
+    return f"aeron:udp?endpoint={HOST}:{port}"
+
+
+def _rate(
+    kind: str,
+    mode: str,
+    length: int,
+    *,
+    channels: tuple[str, str] | None = None,
+    properties: dict[str, str] | None = None,
+) -> float:
+    """Median messages a second of one driver, every message checked."""
+    loops = native("loops")
+    to, at = channels or (_channel(free_port()),) * 2
+    with (
+        driver(kind, mode, properties) as process,
+        Aeron(process.aeron_dir) as aeron,
+        aeron.add_subscription(at, STREAM_ID) as subscription,
+        aeron.add_exclusive_publication(to, STREAM_ID) as publication,
+    ):
+        subscription.wait_connected(CONNECT_S)
+        publication.wait_connected(CONNECT_S, writable=True)
+        subscriber = loops.Subscriber(
+            subscription.images[0], length, FRAGMENT_LIMIT, idle_strategy("backoff")
+        )
+        publisher = loops.Publisher(publication, length, idle_strategy("backoff"))
+        what = f"{kind} {mode} {length}"
+        return measured_rate(what, publisher, subscriber)
+
+
+def measured_rate(what: str, publisher: Any, subscriber: Any) -> float:
+    """Run both loops for a while; the median rate of the subscriber after the warm-up.
+
+    Raises:
+        BenchmarkFailedError: something was lost, doubled or out of order.
+    """
+    threads = [threading.Thread(target=loop.run) for loop in (subscriber, publisher)]
+    for thread in threads:
+        thread.start()
+    try:
+        time.sleep(WARM_UP_S)
+        rates = []
+        count, then = subscriber.count, time.perf_counter()
+        for _ in range(INTERVALS):
+            time.sleep(INTERVAL_S)
+            last, count = count, subscriber.count
+            before, then = then, time.perf_counter()
+            rates.append((count - last) / (then - before))
+    finally:
+        publisher.stop()
+        threads[1].join()  # it may be in the middle of one more message
+        deadline = time.monotonic() + SETTLE_S
+        while subscriber.count < publisher.count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        subscriber.stop()
+        for thread in threads:
+            thread.join()
+    if subscriber.failed or subscriber.count != publisher.count:
+        raise BenchmarkFailedError(
+            f"{what}: {publisher.count} sent, {subscriber.count} received,"
+            f" order {'broken' if subscriber.failed else 'kept'}"
+        )
+    return float(statistics.median(rates))
+
+
+@contextmanager
+def _relay() -> Iterator[tuple[int, int]]:
+    """A relay on a thread of its own; the ports that the sender sends to and the receiver is at."""
+    relays = native("relay")
+    receiver_port = free_port()
+    with ExitStack() as stack:
+        towards_sender = stack.enter_context(
+            open_receive_port((HOST, 0), so_sndbuf=1 << 21, so_rcvbuf=1 << 21)
+        )
+        towards_receiver = stack.enter_context(
+            open_send_port((HOST, receiver_port), (HOST, 0), so_sndbuf=1 << 21, so_rcvbuf=1 << 21)
+        )
+        relay = relays.Relay(
+            towards_sender, towards_receiver, idle_strategy("backoff"), loss=LOSS, seed=LOSS_SEED
+        )
+        thread = threading.Thread(target=relay.run)
+        thread.start()
+        try:
+            yield towards_sender.local_address[1], receiver_port
+        finally:
+            relay.stop()
+            thread.join()
+
+
+def _round_trip_percentiles(kind: str, mode: str) -> dict[float, float]:
+    """Microseconds by percentile."""
+    if importlib.util.find_spec("hdrh") is None:
+        raise BenchmarkFailedError("udp-rtt needs HdrHistogram: pip install hdrhistogram")
+    loops = native("loops")
+    histogram = importlib.import_module("hdrh.histogram").HdrHistogram(1, 10_000_000_000, 3)
+    there_at, back_at = (_channel(free_port()) for _ in range(2))
+    with (
+        driver(kind, mode) as process,
+        Aeron(process.aeron_dir) as aeron,
+        aeron.add_subscription(there_at, STREAM_ID) as there,
+        aeron.add_exclusive_publication(there_at, STREAM_ID) as ping,
+        aeron.add_subscription(back_at, STREAM_ID) as back,
+        aeron.add_exclusive_publication(back_at, STREAM_ID) as pong,
+    ):
+        for subscription in (there, back):
+            subscription.wait_connected(CONNECT_S)
+        for publication in (ping, pong):
+            publication.wait_connected(CONNECT_S, writable=True)
+        echo = loops.Echo(there.images[0], pong, idle_strategy("yield"))
+        thread = threading.Thread(target=echo.run)
+        thread.start()
+        try:
+            caller = loops.Caller(ping, back.images[0], 32, idle_strategy("yield"))
+            caller.run(WARM_UP_ROUND_TRIPS)
+            for nanoseconds in caller.run(ROUND_TRIPS):
+                histogram.record_value(max(1, nanoseconds))
+        finally:
+            echo.stop()
+            thread.join()
+    return {each: float(histogram.get_value_at_percentile(each)) / 1000 for each in PERCENTILES}

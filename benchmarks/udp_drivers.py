@@ -1,0 +1,121 @@
+"""Media drivers as processes of their own, ours and the reference's, started alike."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.transport.client import Aeron
+from aerolog.transport.errors import AerologError
+from benchmarks.building import CHECKOUT
+from benchmarks.java import PEER_NAME, java_command
+from benchmarks.result import BenchmarkFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OURS = "ours"
+JAVA = "java"
+MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
+READY_S = 15.0
+PATIENCE_S = 10.0
+# What the reference's own scripts for performance tests set.
+_JAVA_OPTIONS = ("-XX:+UseParallelGC", "-Dagrona.disable.bounds.checks=true")
+# The same buffers and windows for both sides of a comparison.
+COMMON = {
+    "aeron.socket.so_sndbuf": "2m",
+    "aeron.socket.so_rcvbuf": "2m",
+    "aeron.rcv.initial.window.length": "2m",
+    "aeron.term.buffer.length": "16m",
+    "aeron.dir.delete.on.start": "true",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DriverProcess:
+    """A running driver.
+
+    Attributes:
+        kind: OURS or JAVA.
+        aeron_dir: where clients find it.
+        pid: of the process.
+    """
+
+    kind: str
+    aeron_dir: str
+    pid: int
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def anonymous_bytes(self) -> int:
+        """Resident memory that is not mapped from files."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
+        raise BenchmarkFailedError(f"the kernel tells no RssAnon of process {self.pid}")
+
+
+def peer_name(mode: str) -> str:
+    """How results name the reference's driver."""
+    return PEER_NAME.format(f"MediaDriver {mode}")
+
+
+@contextmanager
+def driver(
+    kind: str, mode: str, properties: dict[str, str] | None = None
+) -> Iterator[DriverProcess]:
+    """A driver of either kind, ready for clients; ended by its id when the block ends.
+
+    Raises:
+        PeerUnavailableError: the reference cannot be had.
+        BenchmarkFailedError: it did not become ready.
+    """
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory:
+        aeron_dir = f"{memory}/aeron"
+        wanted = {
+            "aeron.dir": aeron_dir,
+            "aeron.threading.mode": mode,
+            **COMMON,
+            **(properties or {}),
+        }
+        defines = [f"-D{name}={value}" for name, value in wanted.items()]
+        if kind == JAVA:
+            command = java_command([*_JAVA_OPTIONS, *defines], "io.aeron.driver.MediaDriver")
+        else:
+            command = [sys.executable, "-m", "aerolog.transport.driver", *defines]
+        process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL)
+        try:
+            _until_ready(process, aeron_dir)
+            yield DriverProcess(kind, aeron_dir, process.pid)
+        finally:
+            process.terminate()
+            try:
+                process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _until_ready(process: subprocess.Popen[bytes], aeron_dir: str) -> None:
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise BenchmarkFailedError(f"{process.args!r} ended with {process.returncode}")
+        try:
+            with Aeron(aeron_dir):
+                return
+        except AerologError:
+            time.sleep(0.05)
+    raise BenchmarkFailedError(f"{process.args!r} was not ready within {READY_S:.0f} s")

@@ -1,0 +1,131 @@
+"""A thousand streams on one channel: what they cost idle, what they carry, what memory they take.
+
+Two drivers, so that the sending one is measured alone; both are of the kind that is measured.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.idle import idle_strategy
+from benchmarks.building import native
+from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.udp import FRAGMENT_LIMIT, HOST, STREAM_ID, free_port, measured_rate
+from benchmarks.udp_drivers import JAVA, OURS, DriverProcess, driver, peer_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.transport.client import ExclusivePublication, Image
+
+STREAMS = 1000
+LENGTH = 1024
+BURST = 8
+IDLE_S = 10.0
+CONNECT_S = 60.0
+# Everything on one thread: 1,000 streams are many wake-ups.
+MODE = "SHARED"
+# Counters and their labels: one stream takes six counters on the sending side.
+PROPERTIES = {
+    "aeron.term.buffer.length": "64k",
+    "aeron.counters.values.buffer.length": "4m",
+    "aeron.rcv.initial.window.length": "32k",
+}
+
+
+def streams() -> list[Result]:
+    """Idle cost, memory and throughput of 1,000 streams."""
+    ours = _measure(OURS)
+    try:
+        peer, name = _measure(JAVA), peer_name(MODE)
+    except PeerUnavailableError as error:
+        peer, name = Figures(), f"{peer_name('')}: {error}"
+    except BenchmarkFailedError as error:
+        peer, name = Figures(), f"{peer_name(MODE)} failed: {error}"
+    if ours.idle is None or ours.memory is None or ours.single is None or ours.many is None:
+        raise BenchmarkFailedError(ours.failure)
+    if peer.failure:
+        name += f" failed: {peer.failure}"
+    return [
+        Result("udp-streams-idle", "% of a core", ours.idle, peer.idle, name, True),
+        Result("udp-streams-memory", "KiB/stream", ours.memory, peer.memory, name, True),
+        Result("udp-streams-1", "messages/s", ours.single, peer.single, name),
+        Result("udp-streams-1000", "messages/s", ours.many, peer.many, name),
+    ]
+
+
+@dataclass(slots=True)
+class Figures:
+    """What was measured before something failed.
+
+    Attributes:
+        idle: CPU time of the sending driver with all streams connected and silent, % of a core.
+        memory: anonymous KiB of the sending driver a stream.
+        single: messages a second over one stream.
+        many: messages a second over all streams together.
+        failure: why the rest is missing.
+    """
+
+    idle: float | None = None
+    memory: float | None = None
+    single: float | None = None
+    many: float | None = None
+    failure: str = ""
+
+
+def _measure(kind: str) -> Figures:
+    found = Figures()
+    with _two_drivers(kind) as (sending, receiving):
+        channel = f"aeron:udp?endpoint={HOST}:{free_port()}"
+        try:
+            with _connected(sending, receiving, channel, 1) as (publications, images):
+                found.single = _throughput(kind, publications, images)
+            before = sending.anonymous_bytes
+            with _connected(sending, receiving, channel, STREAMS) as (publications, images):
+                found.memory = (sending.anonymous_bytes - before) / STREAMS / 1024
+                busy = sending.cpu_seconds
+                time.sleep(IDLE_S)
+                found.idle = (sending.cpu_seconds - busy) / IDLE_S * 100
+                found.many = _throughput(kind, publications, images)
+        except BenchmarkFailedError as error:
+            found.failure = str(error)
+    return found
+
+
+@contextmanager
+def _two_drivers(kind: str) -> Iterator[tuple[DriverProcess, DriverProcess]]:
+    with driver(kind, MODE, PROPERTIES) as sending, driver(kind, MODE, PROPERTIES) as receiving:
+        yield sending, receiving
+
+
+@contextmanager
+def _connected(
+    sending: DriverProcess, receiving: DriverProcess, channel: str, count: int
+) -> Iterator[tuple[list[ExclusivePublication], list[Image]]]:
+    """Publications of as many sessions of one stream, and their images in the same order."""
+    with ExitStack() as stack:
+        sender = stack.enter_context(Aeron(sending.aeron_dir))
+        receiver = stack.enter_context(Aeron(receiving.aeron_dir))
+        subscription = stack.enter_context(receiver.add_subscription(channel, STREAM_ID + count))
+        publications = [
+            stack.enter_context(sender.add_exclusive_publication(channel, STREAM_ID + count))
+            for _ in range(count)
+        ]
+        deadline = time.monotonic() + CONNECT_S
+        while len(subscription.images) < count or not all(p.is_connected for p in publications):
+            if time.monotonic() > deadline:
+                raise BenchmarkFailedError(f"{len(subscription.images)} of {count} images")
+            time.sleep(0.05)
+        images = {image.session_id: image for image in subscription.images}
+        yield publications, [images[each.session_id] for each in publications]
+
+
+def _throughput(kind: str, publications: list[ExclusivePublication], images: list[Image]) -> float:
+    loops = native("many")
+    publisher = loops.ManyPublisher(publications, LENGTH, BURST, idle_strategy("backoff"))
+    subscriber = loops.ManySubscriber(images, LENGTH, FRAGMENT_LIMIT, idle_strategy("backoff"))
+    return measured_rate(f"{kind}, {len(publications)} streams", publisher, subscriber)
