@@ -1,0 +1,195 @@
+"""UDP publications, subscriptions and spies behind one facade. Conductor only.
+
+Two halves: publications with their send endpoints, and subscriptions with their receive endpoints
+and images. They meet here, in spies, and in response channels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.network.images import Images
+from aerolog.transport.driver.network.publications import Publications
+from aerolog.transport.driver.network.spies import Spies
+from aerolog.transport.driver.network.subscriptions import Subscriptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.driver.network.image import NetworkImage
+    from aerolog.transport.driver.network.parts import NetworkParts
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import (
+        AddDestination,
+        AddExclusivePublication,
+        AddPublication,
+        AddReceiveDestination,
+        AddSubscription,
+        RemoveDestination,
+        RemoveDestinationById,
+        RemoveReceiveDestination,
+    )
+
+    ChannelCommand = (
+        AddDestination
+        | AddExclusivePublication
+        | AddPublication
+        | AddReceiveDestination
+        | AddSubscription
+        | RemoveDestination
+        | RemoveReceiveDestination
+    )
+
+_IPC_PREFIX = "aeron:ipc"
+_SPY_PREFIX = "aeron-spy:"
+
+
+class NetworkMedia:
+    """All UDP publications, subscriptions, spies and images of a driver.
+
+    Args:
+        parts: the rest of the driver.
+        refuse: answers a command that failed later than the call that brought it.
+    """
+
+    def __init__(self, parts: NetworkParts, refuse: Callable[[int, Exception], None]) -> None:
+        self._parts = parts
+        self._refuse = refuse
+        self._waiting = 0
+        self._spies = Spies(parts)
+        self._subscriptions = Subscriptions(parts)
+        self._images = Images(parts, self._subscriptions)
+        self._publications = Publications(parts, self._spies, self._subscriptions, self._images)
+
+    @property
+    def is_resolving(self) -> bool:
+        """Whether a command waits for a name: no other command is taken meanwhile."""
+        return self._waiting > 0
+
+    # ---- publications -----------------------------------------------------------------------
+
+    def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
+        """Share a publication or make one, as soon as its channel is resolved."""
+        self._with_channel(command, lambda channel: self._publications.add(command, channel))
+
+    def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
+        """Drop one hold on a publication; False when there is none of that id."""
+        return self._publications.remove(registration_id, revoke=revoke)
+
+    def add_destination(self, command: AddDestination) -> None:
+        """Send a publication to one more address."""
+        self._publications.check_destinations(command.registration_id)
+        self._publications.add_destination(command)
+
+    def remove_destination(self, command: RemoveDestination) -> None:
+        """Send a publication no more to an address."""
+        self._publications.check_destinations(command.registration_id)
+        self._publications.remove_destination(command)
+
+    def remove_destination_by_id(self, command: RemoveDestinationById) -> None:
+        """Send a publication no more to the address that a command added."""
+        self._publications.remove_destination_by_id(command)
+
+    # ---- subscriptions ------------------------------------------------------------------------
+
+    def add_subscription(self, command: AddSubscription) -> None:
+        """Listen to a channel, or spy on it, as soon as it is resolved."""
+        owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self._subscriptions
+        self._with_channel(command, lambda channel: owner.add(command, channel))
+
+    def remove_subscription(self, registration_id: int) -> bool:
+        """Listen no more on UDP channels and spies of that id; False when there are none."""
+        is_spy = self._spies.remove(registration_id)
+        return self._subscriptions.remove(registration_id) or is_spy
+
+    def add_receive_destination(self, command: AddReceiveDestination) -> None:
+        """Let a multi-destination subscription listen to one more channel."""
+        link = self._subscriptions.multi_destination(command.registration_id)
+        if command.channel.startswith(_IPC_PREFIX):
+            self._parts.ipc.add_destination(command, link.client, link.stream_id)
+        elif command.channel.startswith(_SPY_PREFIX):
+            self._with_channel(
+                command,
+                lambda channel: self._spies.add_destination(
+                    command, channel, link.client, link.stream_id
+                ),
+            )
+        else:
+            self._with_channel(
+                command,
+                lambda channel: self._subscriptions.add_destination(command, channel),
+                is_destination=True,
+            )
+
+    def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
+        """Let a multi-destination subscription listen to a channel no more."""
+        self._subscriptions.check_removable(command.registration_id)
+        if command.channel.startswith(_IPC_PREFIX):
+            self._parts.ipc.remove_destination(command)
+        elif command.channel.startswith(_SPY_PREFIX):
+            self._spies.remove_destination(command)
+        else:
+            self._with_channel(
+                command,
+                lambda channel: self._subscriptions.remove_destination(command, channel),
+                is_destination=True,
+            )
+
+    def reject_image(self, correlation_id: int, reason: str) -> bool:
+        """Have an image tell its sender why it is not wanted; False when there is none."""
+        return self._images.reject(correlation_id, reason)
+
+    def find_image(self, correlation_id: int) -> NetworkImage | None:
+        """The image of that id."""
+        return self._images.find(correlation_id)
+
+    # ---- timer events and agents ----------------------------------------------------------------
+
+    def drop_links_of_gone_clients(self) -> None:
+        """Drop the publication links of clients that are gone."""
+        self._publications.drop_links_of_gone_clients()
+
+    def on_publications_timer(self) -> None:
+        """Let every publication have its timer event."""
+        self._publications.on_timer()
+
+    def close_subscriptions_of_gone_clients(self) -> None:
+        """Close the subscriptions and spies of clients that are gone, without a message."""
+        self._subscriptions.close_of_gone_clients()
+        self._spies.close_of_gone_clients()
+
+    def on_images_timer(self) -> None:
+        """Let every image have its timer event."""
+        self._images.on_timer()
+
+    def on_events(self) -> int:
+        """Take what sender and receiver report, and give them what they had no room for.
+
+        Returns:
+            A work count.
+        """
+        parts = self._parts
+        parts.sender.flush()
+        parts.receiver.flush()
+        return self._publications.on_sender_events() + self._images.on_receiver_events()
+
+    def report_refused_room(self) -> None:
+        """Record every log that did not get room for its next term."""
+        self._publications.report_refused_room()
+        self._images.report_refused_room()
+
+    def close(self) -> None:
+        """Let go of all logs and sockets; the agents have ended."""
+        self._images.close()
+        self._subscriptions.close()
+        self._publications.close()
+
+    def _with_channel(
+        self,
+        command: ChannelCommand,
+        then: Callable[[UdpChannel], None],
+        *,
+        is_destination: bool = False,
+    ) -> None:
+        """Resolve a command's channel, then go on with it."""
+        then(self._parts.context.channels.resolve(command.channel, is_destination=is_destination))
