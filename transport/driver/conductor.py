@@ -16,7 +16,7 @@ from aerolog.transport.driver.counter_links import CounterLinks
 from aerolog.transport.driver.ipc_media import IpcMedia
 from aerolog.transport.driver.ipc_timers import IpcTimers
 from aerolog.transport.driver.network_media import NetworkMedia
-from aerolog.transport.driver.session_ids import SessionIds
+from aerolog.transport.driver.session_ids import PublicationSessions, SessionIds
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands
@@ -53,14 +53,16 @@ class Conductor:
             timer_interval_ns=settings[properties.TIMER_INTERVAL],
             client_liveness_timeout_ns=settings[properties.CLIENT_LIVENESS_TIMEOUT],
         )
-        session_ids = SessionIds(
-            context.random.getrandbits(32),
-            settings[properties.PUBLICATION_RESERVED_SESSION_ID_LOW],
-            settings[properties.PUBLICATION_RESERVED_SESSION_ID_HIGH],
+        self._sessions = PublicationSessions(
+            SessionIds(
+                context.random.getrandbits(32),
+                settings[properties.PUBLICATION_RESERVED_SESSION_ID_LOW],
+                settings[properties.PUBLICATION_RESERVED_SESSION_ID_HIGH],
+            )
         )
         self._clients = Clients(context, self.clockwork)
         self._counters = CounterLinks(context, self._clients)
-        self._ipc = IpcMedia(context, self.clockwork, self._clients, session_ids)
+        self._ipc = IpcMedia(context, self.clockwork, self._clients, self._sessions)
         self._ipc_timers = IpcTimers(context, self.clockwork, self._ipc)
         self._network = NetworkMedia(self._ipc)
         self._handlers = self._handler_table()
@@ -117,9 +119,9 @@ class Conductor:
         return {
             commands.AddPublication: self._add_publication,
             commands.AddExclusivePublication: self._add_publication,
-            commands.RemovePublication: self._ipc.remove_publication,
+            commands.RemovePublication: self._remove_publication,
             commands.AddSubscription: self._add_subscription,
-            commands.RemoveSubscription: self._ipc.remove_subscription,
+            commands.RemoveSubscription: self._remove_subscription,
             commands.ClientKeepalive: self._keepalive,
             commands.AddDestination: self._network.on_send_destination,
             commands.RemoveDestination: self._network.on_send_destination,
@@ -149,6 +151,20 @@ class Conductor:
         else:
             self._network.add(command.channel)
 
+    def _remove_publication(self, command: commands.RemovePublication) -> None:
+        if not self._ipc.remove_publication(command.registration_id, revoke=command.revoke):
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def _remove_subscription(self, command: commands.RemoveSubscription) -> None:
+        if not self._ipc.remove_subscription(command.registration_id):
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
     def _keepalive(self, command: commands.ClientKeepalive) -> None:
         self._clients.keepalive(command.client_id)
 
@@ -176,7 +192,7 @@ class Conductor:
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def _next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
-        session_id = self._ipc.next_session_id(command.stream_id)
+        session_id = self._sessions.take_for_any(command.stream_id)
         self._context.tell(NextAvailableSessionId(command.correlation_id, session_id))
 
     def _terminate(self, command: commands.TerminateDriver) -> None:

@@ -23,9 +23,9 @@ from aerolog.transport.driver.ipc_factory import (
 )
 from aerolog.transport.driver.ipc_publication import IpcPublication, PublicationLink
 from aerolog.transport.driver.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
+from aerolog.transport.driver.network.destinations import check_receive_destination
 from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriptions import IpcSubscriptionLink
-from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
@@ -40,18 +40,19 @@ from aerolog.transport.uri import ChannelUri, keys
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channel_params import PublicationParams
-    from aerolog.transport.driver.clients import Clients
+    from aerolog.transport.driver.clients import AeronClient, Clients
     from aerolog.transport.driver.clockwork import ConductorClockwork
     from aerolog.transport.driver.context import DriverContext
-    from aerolog.transport.driver.session_ids import SessionIds
+    from aerolog.transport.driver.session_ids import PublicationSessions
     from aerolog.transport.protocol.commands import (
         AddPublication,
+        AddReceiveDestination,
         AddSubscription,
-        RemovePublication,
-        RemoveSubscription,
+        RemoveReceiveDestination,
     )
 
 SOURCE_IDENTITY = "aeron:ipc"
+SESSION_MEDIA = "ipc"
 NO_CHANNEL_STATUS = -1
 
 
@@ -69,13 +70,12 @@ class IpcMedia:
         context: DriverContext,
         clockwork: ConductorClockwork,
         clients: Clients,
-        session_ids: SessionIds,
+        sessions: PublicationSessions,
     ) -> None:
         self._context = context
         self._clockwork = clockwork
         self._clients = clients
-        self._session_ids = session_ids
-        self._active_sessions: set[tuple[int, int]] = set()
+        self._sessions = sessions
         self.publications: list[IpcPublication] = []
         self.publication_links: list[PublicationLink] = []
         self.subscriptions: list[IpcSubscriptionLink] = []
@@ -89,7 +89,7 @@ class IpcMedia:
         lookups = PublicationLookups(
             self._check_entity_tag_free,
             self._tagged_session,
-            lambda: self._session_ids.take(self._sessions_of(command.stream_id)),
+            lambda: self._sessions.take(command.stream_id, SESSION_MEDIA),
         )
         params = ipc_publication_params(uri, command.stream_id, self._context.settings, lookups)
         shared = None if is_exclusive else self._shareable(command.stream_id, params)
@@ -113,7 +113,7 @@ class IpcMedia:
             raise
         if shared is None:
             self.publications.append(publication)
-            self._active_sessions.add((publication.session_id, publication.stream_id))
+            self._sessions.add(publication.session_id, publication.stream_id, SESSION_MEDIA)
             self._clockwork.add_stream(publication.stream)
         publication.stream.references += 1
         self.publication_links.append(PublicationLink(command.correlation_id, client, publication))
@@ -133,19 +133,16 @@ class IpcMedia:
             self._link_response_subscription(publication)
             self.link_subscriptions(publication)
 
-    def remove_publication(self, command: RemovePublication) -> None:
-        """Drop one hold on a publication, whoever asks."""
+    def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
+        """Drop one hold on a publication, whoever asks; False when there is none of that id."""
         for index, link in enumerate(self.publication_links):
-            if link.registration_id == command.registration_id:
-                if command.revoke:
+            if link.registration_id == registration_id:
+                if revoke:
                     link.publication.stream.revoke()
                 remove_at(self.publication_links, index)
                 self.drop_reference(link.publication)
-                self._context.tell(OperationSuccess(command.correlation_id))
-                return
-        raise ControlProtocolError(
-            ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
-        )
+                return True
+        return False
 
     def drop_reference(self, publication: IpcPublication) -> None:
         """One hold less; without any the publication drains."""
@@ -165,7 +162,7 @@ class IpcMedia:
     def to_linger(self, publication: IpcPublication) -> None:
         """The stream has ended: tell every subscription that has an image."""
         publication.stream.enter(LINGER)
-        self._active_sessions.discard((publication.session_id, publication.stream_id))
+        self._sessions.discard(publication.session_id, publication.stream_id, SESSION_MEDIA)
         for subscription in self.subscriptions:
             if publication in subscription.images:
                 self.tell_unavailable(subscription, publication)
@@ -180,10 +177,6 @@ class IpcMedia:
                 self.unlink(subscription, publication)
         self._context.logs.free(publication.log)
 
-    def next_session_id(self, stream_id: int) -> int:
-        """A session id that no publication of a stream has."""
-        return self._session_ids.take(self._sessions_of(stream_id))
-
     def find_publication(self, registration_id: int) -> IpcPublication | None:
         """The publication of that id, which is its images' id as well."""
         return next((p for p in self.publications if p.registration_id == registration_id), None)
@@ -194,9 +187,10 @@ class IpcMedia:
         """Listen to a stream from now on, and to its publications that are there."""
         uri = ChannelUri.parse(command.channel)
         params = ipc_subscription_params(uri, self._context.settings)
+        client = self._clients.get_or_add(command.client_id)
         subscription = IpcSubscriptionLink(
             command.correlation_id,
-            self._clients.get_or_add(command.client_id),
+            client,
             command.stream_id,
             command.channel,
             params,
@@ -204,25 +198,53 @@ class IpcMedia:
         )
         self.subscriptions.append(subscription)
         self._context.tell(SubscriptionReady(command.correlation_id, NO_CHANNEL_STATUS))
-        for publication in self.publications:
-            if subscription.matches(publication) and publication.accepts_subscriptions:
-                self._link(subscription, publication)
+        self._link_publications(subscription)
 
-    def remove_subscription(self, command: RemoveSubscription) -> None:
-        """Listen no more, whoever asks; images go without a message."""
+    def remove_subscription(self, registration_id: int) -> bool:
+        """Listen no more, whoever asks; images go without a message.
+
+        A multi-destination subscription may have several links. False: there is none of that id.
+        """
         found = False
         for index in range(len(self.subscriptions) - 1, -1, -1):
             subscription = self.subscriptions[index]
-            if subscription.registration_id == command.registration_id:
+            if subscription.registration_id == registration_id:
                 found = True
                 remove_at(self.subscriptions, index)
                 self.close_subscription(subscription)
-        if not found:
-            raise ControlProtocolError(
-                ErrorCode.UNKNOWN_SUBSCRIPTION,
-                f"unknown subscription: {command.registration_id}",
-            )
+        return found
+
+    def add_destination(
+        self, command: AddReceiveDestination, client: AeronClient, stream_id: int
+    ) -> None:
+        """Let a multi-destination subscription listen to an IPC stream as well (spec 16)."""
+        uri = ChannelUri.parse(command.channel)
+        check_receive_destination(uri)
+        params = ipc_subscription_params(uri, self._context.settings)
+        subscription = IpcSubscriptionLink(
+            command.registration_id, client, stream_id, command.channel, params, params.session_id
+        )
+        self.subscriptions.append(subscription)
         self._context.tell(OperationSuccess(command.correlation_id))
+        self._link_publications(subscription)
+
+    def remove_destination(self, command: RemoveReceiveDestination) -> None:
+        """Take an IPC stream from a multi-destination subscription; it is told of each image."""
+        ChannelUri.parse(command.channel)
+        gone = None
+        for index, subscription in enumerate(self.subscriptions):
+            if (
+                subscription.registration_id == command.registration_id
+                and subscription.channel == command.channel
+            ):
+                gone = subscription
+                remove_at(self.subscriptions, index)
+                break
+        self._context.tell(OperationSuccess(command.correlation_id))
+        if gone is not None:
+            for publication in list(gone.images):
+                self.tell_unavailable(gone, publication)
+                self.unlink(gone, publication)
 
     def has_subscription(self, registration_id: int) -> bool:
         """Whether there is a subscription of that id."""
@@ -277,6 +299,11 @@ class IpcMedia:
 
     # ---- linking and checks ---------------------------------------------------------------------
 
+    def _link_publications(self, subscription: IpcSubscriptionLink) -> None:
+        for publication in self.publications:
+            if subscription.matches(publication) and publication.accepts_subscriptions:
+                self._link(subscription, publication)
+
     def _link(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
         join_position = publication.stream.join_position()
         identity = (
@@ -321,13 +348,10 @@ class IpcMedia:
                 return publication
         return None
 
-    def _sessions_of(self, stream_id: int) -> set[int]:
-        return {session for session, stream in self._active_sessions if stream == stream_id}
-
     def _check_session_free(
         self, command: AddPublication | AddExclusivePublication, params: PublicationParams
     ) -> None:
-        if (params.session_id, command.stream_id) in self._active_sessions:
+        if self._sessions.is_active(params.session_id, command.stream_id, SESSION_MEDIA):
             raise invalid_channel(
                 f"existing publication has clashing sessionId={params.session_id} "
                 f"for streamId={command.stream_id} channel={command.channel}"

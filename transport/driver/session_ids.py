@@ -1,4 +1,4 @@
-"""Session ids that the driver hands out (spec cnc-and-commands 19)."""
+"""Session ids that the driver hands out, and those in use (spec cnc-and-commands 14.1, 19)."""
 
 from __future__ import annotations
 
@@ -40,3 +40,44 @@ class SessionIds:
             self._next = wrap_int32(session_id + 1)
             if session_id not in in_use:
                 return session_id
+
+
+class PublicationSessions:
+    """Sessions of all publications that are not done, by stream and media.
+
+    A media is the canonical form of a UDP channel, or ``ipc``.
+
+    Args:
+        ids: hands out new ones.
+    """
+
+    def __init__(self, ids: SessionIds) -> None:
+        self._ids = ids
+        self._in_use: dict[int, dict[str, set[int]]] = {}
+
+    def take(self, stream_id: int, media: str) -> int:
+        """An id for a new publication."""
+        return self._ids.take(self._in_use.get(stream_id, {}).get(media, ()))
+
+    def take_for_any(self, stream_id: int) -> int:
+        """An id that no publication of a stream has, whatever its media."""
+        taken: set[int] = set()
+        return self._ids.take(taken.union(*self._in_use.get(stream_id, {}).values()))
+
+    def is_active(self, session_id: int, stream_id: int, media: str) -> bool:
+        """Whether a publication has that session."""
+        return session_id in self._in_use.get(stream_id, {}).get(media, ())
+
+    def add(self, session_id: int, stream_id: int, media: str) -> None:
+        """A publication has that session from now on."""
+        self._in_use.setdefault(stream_id, {}).setdefault(media, set()).add(session_id)
+
+    def discard(self, session_id: int, stream_id: int, media: str) -> None:
+        """No publication has that session any more; one that is not known is no error."""
+        by_media = self._in_use.get(stream_id, {})
+        sessions = by_media.get(media, set())
+        sessions.discard(session_id)
+        if not sessions:
+            by_media.pop(media, None)
+        if not by_media:
+            self._in_use.pop(stream_id, None)
