@@ -169,6 +169,33 @@ MULTI_GAP_LOSS_ARGS = _add.text(
     "of multi-gap-loss: term-id, gap-radix, gap-length and total-gaps",
 )
 
+# Bad networks and offload of our own; the reference has no such properties
+_REHEARSAL: Final = ", as key=value with bars between; empty for nothing"
+REHEARSE_SEND_DATA = _add.text(
+    "aeron.rehearse.send.data", "", "what befalls datagrams that send endpoints send" + _REHEARSAL
+)
+REHEARSE_SEND_CONTROL = _add.text(
+    "aeron.rehearse.send.control",
+    "",
+    "what befalls datagrams that send endpoints receive" + _REHEARSAL,
+)
+REHEARSE_RECEIVE_DATA = _add.text(
+    "aeron.rehearse.receive.data",
+    "",
+    "what befalls datagrams that receive endpoints receive" + _REHEARSAL,
+)
+REHEARSE_RECEIVE_CONTROL = _add.text(
+    "aeron.rehearse.receive.control",
+    "",
+    "what befalls datagrams that receive endpoints send" + _REHEARSAL,
+)
+NETWORK_OFFLOAD = _add.boolean(
+    "aeron.network.offload",
+    True,
+    "the kernel cuts and joins datagrams where it can; what is on the wire is the same",
+    any_case=True,
+)
+
 # Names (5.5, 5.6, 8)
 DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY = _add.choice(
     "aeron.driver.async.executor.idle.strategy",

@@ -46,12 +46,16 @@ def interceptor_rule(names: str, arguments: Mapping[str, str]) -> DropRule | Non
     return first
 
 
-def parse_rehearsal(text: str) -> Disturbance:
+def parse_rehearsal(text: str, *, also: DropRule | None = None) -> Disturbance:
     """A bad network of our own notation.
 
     Keys: ``rate``, ``seed``, ``burst``, ``types`` (hex mask of frame types), ``stream-id`` and
     ``session-id`` say what is lost; ``duplicate`` and ``reorder`` are chances; ``reorder-time``,
     ``delay`` and ``jitter`` are durations.
+
+    Args:
+        text: ``key=value`` pairs with bars between.
+        also: what is lost on top.
 
     Raises:
         ConfigurationError: an unknown key, or a value that cannot be used.
@@ -61,7 +65,7 @@ def parse_rehearsal(text: str) -> Disturbance:
     if unknown:
         raise ConfigurationError(f"unknown keys of a rehearsal: {', '.join(sorted(unknown))}")
     seed = _number(pairs, "seed", int, 0)
-    rule = None
+    rule = also
     if "rate" in pairs:
         rule = RandomLoss(
             _number(pairs, "rate", float, 0.0),
@@ -71,6 +75,8 @@ def parse_rehearsal(text: str) -> Disturbance:
             stream_id=_number(pairs, "stream-id", int, 0) if "stream-id" in pairs else None,
             session_id=_number(pairs, "session-id", int, 0) if "session-id" in pairs else None,
         )
+        if also is not None:
+            rule.then(also)
     return Disturbance(
         rule,
         seed,

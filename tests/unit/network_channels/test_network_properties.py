@@ -1,4 +1,4 @@
-"""Properties of the UDP side: the reference's names, defaults and built-in classes."""
+"""Properties of the UDP side: the reference's names, defaults and built-in classes; our own."""
 
 import pytest
 
@@ -36,6 +36,11 @@ DEFAULTS = {
     "aeron.udp.channel.transport.bindings.loss.args": None,
     "aeron.udp.channel.transport.bindings.fixed.loss.args": None,
     "aeron.udp.channel.transport.bindings.multi.gap.loss.args": None,
+    "aeron.rehearse.send.data": "",
+    "aeron.rehearse.send.control": "",
+    "aeron.rehearse.receive.data": "",
+    "aeron.rehearse.receive.control": "",
+    "aeron.network.offload": True,
     "aeron.driver.async.executor.idle.strategy": "sleep-ms",
     "aeron.driver.async.executor.idle.strategy.init.args": None,
     "aeron.driver.resolver.neighbor.timeout": 10 * S,
@@ -48,7 +53,7 @@ DEFAULTS = {
 }
 
 
-def test_the_table_has_the_references_names_and_defaults():
+def test_the_table_has_the_references_names_and_defaults_and_ours():
     assert {prop.name: prop.default for prop in network.NETWORK_PROPERTIES} == DEFAULTS
     assert set(network.NETWORK_PROPERTIES) <= set(PROPERTIES)
     assert len({prop.keyword for prop in PROPERTIES}) == len(PROPERTIES)
