@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
+import time
 from typing import TYPE_CHECKING, Self
 
 from aerolog.archive.files.catalog_file import CatalogFile
@@ -56,6 +58,7 @@ class Archive:
         driver_invoker: turns a driver that has no thread of its own.
         count_error: counts an error in place of a counter of the archive's own.
         on_fatal: called, on the conductor's thread, when the driver is lost.
+        random_source: for ids of sessions and replay tokens.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.archive.``, durations in seconds or text, sizes in bytes or text.
 
@@ -80,6 +83,7 @@ class Archive:
         driver_invoker: Callable[[], object] | None = None,
         count_error: Callable[[], object] | None = None,
         on_fatal: Callable[[BaseException], None] | None = None,
+        random_source: random.Random | None = None,
         **options: object,
     ) -> None:
         self.config = config = p.ArchiveConfig(
@@ -98,6 +102,7 @@ class Archive:
         self._files: FileSystem = file_system or RealFileSystem()
         self._aeron_dir = config[p.AERON_DIR] or default_aeron_dir()
         self._driver_invoker = driver_invoker
+        self._random = random_source or random.SystemRandom()
         self._make_folders()
         self.archive_id, page_size = self._identity()
         self._mark_file = MarkFile.claim(
@@ -139,11 +144,18 @@ class Archive:
             timeout_ms=self.config[p.DRIVER_TIMEOUT],
             file_system=self._files,
             clock=self._clock,
+            sleep=self._sleep,
         )
         archive_id: int = self.config[p.ARCHIVE_ID]
         if archive_id == -1:
             archive_id = cnc.to_driver.next_correlation_id()
         return archive_id, cnc.header.file_page_size
+
+    def _sleep(self, seconds: float) -> None:
+        if self._driver_invoker is None:
+            time.sleep(seconds)
+        else:
+            self._driver_invoker()
 
     def _mark_header(self) -> MarkFileHeader:
         config = self.config
@@ -200,6 +212,7 @@ class Archive:
             counters=counters,
             reporter=reporter,
             doorbell=doorbell,
+            random=self._random,
         )
         self._context = context
         self._make_agents(context, authenticator, authorisation)
@@ -387,6 +400,12 @@ class Archive:
             return
         self._closed = True
         self._close_parts()
+
+    def abandon(self) -> None:
+        """Leave everything as it is, as a process does that is killed; for simulations."""
+        self._closed = True
+        if self._aeron is not None:
+            self._aeron.conductor.abandon()
 
     def _close_parts(self) -> None:
         # Recorder and replayer first, so that the conductor finds their sessions ended.

@@ -6,7 +6,6 @@ their session tables, and ring the doorbell.
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
@@ -91,11 +90,11 @@ class ArchiveConductor(WatchAgent):
         self._listings: list[Listing] = []
         self.recordings = Recordings(context, recorder_table, lambda _id, _position: False)
         self.replays = Replays(context, replayer_table, self._recording_counter)
-        self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT])
+        self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT], context.random)
         self._requests = RequestHandlers(
             context, self.recordings, self.replays, self._listings, self._tokens
         )
-        self._next_session_id = secrets.randbelow(SESSION_ID_MAX + 1)
+        self._next_session_id = context.random.randrange(SESSION_ID_MAX + 1)
         self._next_mark_ns = 0
         self._gone_images: list[Image] = []
         self._ended = False

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from random import Random
+
     from aerolog.archive.files.catalog_file import CatalogFile
     from aerolog.archive.service.counters import ArchiveCounters
     from aerolog.archive.service.properties import ArchiveConfig
@@ -24,6 +26,7 @@ class ArchiveContext:
         archive_id: of the archive.
         aeron: the archive's client, turned by the conductor.
         doorbell: rung by recorder and replayer for the conductor.
+        random: for ids of sessions and replay tokens.
     """
 
     archive_id: int
@@ -35,6 +38,7 @@ class ArchiveContext:
     counters: ArchiveCounters
     reporter: Reporter
     doorbell: Doorbell
+    random: Random
 
     def now_ms(self) -> int:
         """Wall-clock time, epoch milliseconds."""

@@ -6,13 +6,14 @@ archive answers with the replay; the token says whose request it is.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol import NULL_VALUE
 
 if TYPE_CHECKING:
+    from random import Random
+
     from aerolog.archive.service.control_session import ControlSession
 
 _SIGN: Final = 1 << 63
@@ -30,10 +31,12 @@ class ReplayTokens:
 
     Args:
         lifetime_ns: how long each can be used.
+        random: nobody must be able to guess what it gives.
     """
 
-    def __init__(self, lifetime_ns: int) -> None:
+    def __init__(self, lifetime_ns: int, random: Random) -> None:
         self._lifetime_ns = lifetime_ns
+        self._random = random
         self._tokens: dict[int, _Token] = {}
 
     def __len__(self) -> int:
@@ -43,7 +46,7 @@ class ReplayTokens:
         """A token for replays of one recording; whether there is such a recording is not asked."""
         token = NULL_VALUE
         while token == NULL_VALUE or token in self._tokens:
-            token = secrets.randbits(64) - _SIGN
+            token = self._random.getrandbits(64) - _SIGN
         self._tokens[token] = _Token(recording_id, session, now_ns + self._lifetime_ns)
         return token
 

@@ -384,6 +384,10 @@ class ClientConductor:
             close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
             self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
 
+    def abandon(self) -> None:
+        """Leave everything as it is, as a process does that is killed; for simulations."""
+        self._fork_generation = -1
+
     def close_dropped(self, close: Callable[[], None]) -> None:
         """Close a client that was garbage collected, maybe in here: then a moment later."""
         if threading.get_ident() in {self._serving_thread, self._callback_thread}:

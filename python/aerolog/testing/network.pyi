@@ -60,6 +60,7 @@ class FakeHost:
         offload: bool = True,
         timestamps: bool = False,
     ) -> FakePort: ...
+    def close_ports(self) -> None: ...
 
 class FakePort(DatagramPort):
     def __init__(

@@ -334,6 +334,13 @@ cdef class FakeHost:
         port._join_network()
         return port
 
+    def close_ports(self) -> None:
+        """Close every port of the host, as its kernel does with those of a killed process."""
+        cdef FakePort port
+        for port in list(self.network._ports):
+            if port._host is self:
+                port.close()
+
     def _ephemeral_port(self) -> int:
         self._next_port += 1
         if self._next_port > LAST_PORT:
