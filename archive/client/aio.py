@@ -7,6 +7,7 @@ Several requests may be under way at once; listings go one by one, as the archiv
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from aerolog.archive.client import calls
@@ -197,25 +198,39 @@ class AsyncAeronArchive(ArchiveClientBase):
         length: int | None = None,
         *,
         follow: bool = True,
-        channel: Channel = "aeron:ipc",
+        channel: Channel | None = None,
         stream_id: int = REPLAY_STREAM_ID,
         on_image: ImageHandler | None = None,
         on_image_gone: ImageHandler | None = None,
         **more: Any,
     ) -> Subscription:
-        """Replay and subscribe to it, over a response channel when it is one."""
-        replay = ReplayChannel(channel)
+        """Replay and subscribe to it; channels as `AeronArchive.replay`."""
+        subscribe = partial(
+            self.aeron.add_subscription, on_image=on_image, on_image_gone=on_image_gone
+        )
+        replay = ReplayChannel(self.options.default_replay_channel if channel is None else channel)
+        wanted_length = replay_length(length, follow=follow)
         if replay.is_response_mode:
-            subscription = self.aeron.add_subscription(
-                str(replay), stream_id, on_image=on_image, on_image_gone=on_image_gone
+            subscription = subscribe(str(replay), stream_id)
+            try:
+                await self._replay_to(subscription, recording_id, position, wanted_length, more)
+            except BaseException:
+                subscription.close()
+                raise
+            return subscription
+        if replay.has_wildcard_port:
+            subscription = subscribe(
+                replay.with_session(self.aeron.next_session_id(stream_id)), stream_id
             )
             try:
-                await self._replay_to(
-                    subscription,
+                channel = await self._wait_resolved(subscription)
+                await self.start_replay(
                     recording_id,
-                    position,
-                    replay_length(length, follow=follow),
-                    more,
+                    channel,
+                    stream_id,
+                    position=position,
+                    length=wanted_length,
+                    **more,
                 )
             except BaseException:
                 subscription.close()
@@ -223,19 +238,23 @@ class AsyncAeronArchive(ArchiveClientBase):
             return subscription
         replay_session_id = await self.start_replay(
             recording_id,
-            channel,
+            str(replay),
             stream_id,
             position=position,
             length=length,
             follow=follow,
             **more,
         )
-        return self.aeron.add_subscription(
-            replay.for_session(replay_session_id),
-            stream_id,
-            on_image=on_image,
-            on_image_gone=on_image_gone,
-        )
+        return subscribe(replay.for_session(replay_session_id), stream_id)
+
+    async def _wait_resolved(self, subscription: Subscription) -> str:
+        """The channel of a subscription with the port that the system chose."""
+        deadline = self._deadline_ns(self.options.message_timeout)
+        while (channel := subscription.resolved_channel) is None:
+            self._check_resolving(subscription, deadline)
+            self._turn()
+            await asyncio.sleep(LONGEST_SLEEP)
+        return channel
 
     async def _replay_to(
         self,
@@ -286,6 +305,8 @@ class AsyncAeronArchive(ArchiveClientBase):
                 messages = subscription.poll_messages(READ_LIMIT)
                 for message in messages:
                     yield message
+                    if message.position >= end:
+                        return
                 if messages:
                     deadline = self._deadline_ns(timeout)
                 elif over or self._is_late(deadline):

@@ -9,13 +9,14 @@ from aerolog.archive.client.connecting import ArchiveConnection
 from aerolog.archive.client.options import NS_PER_SECOND, ArchiveClientOptions
 from aerolog.archive.client.recording_pos import RecordingPosition, find_by_recording
 from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
-from aerolog.transport.client import Aeron
+from aerolog.transport.client import Aeron, ChannelStatus
 from aerolog.transport.errors import AerologError, AeronTimeoutError, ResourceClosedError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from aerolog.archive.client.session import ControlSession
     from aerolog.transport.client.publication import ExclusivePublication, Publication
+    from aerolog.transport.client.subscription import Subscription
 
 PAGE: Final = 256
 
@@ -36,7 +37,7 @@ class ArchiveClientBase:
     """
 
     def __init__(self, aeron: Aeron | None, aeron_dir: str | None, options: dict[str, Any]) -> None:
-        self.options = ArchiveClientOptions(**options)
+        self.options = ArchiveClientOptions.of(**options)
         self._owns_aeron = aeron is None
         self.aeron = (
             Aeron(aeron_dir, name=self.options.name or "archive-client") if aeron is None else aeron
@@ -97,6 +98,21 @@ class ArchiveClientBase:
 
     def _is_late(self, deadline_ns: int | None) -> bool:
         return deadline_ns is not None and self.options.clock.now_ns() > deadline_ns
+
+    def _check_resolving(self, subscription: Subscription, deadline_ns: int | None) -> None:
+        """Raise what keeps the port of a subscription from being known.
+
+        Raises:
+            AerologError: the driver could not open the channel.
+            AeronTimeoutError: it has not opened it in time.
+        """
+        status = subscription.channel_status
+        if status is ChannelStatus.ERRORED:
+            raise AerologError(f"the driver could not open {subscription.channel}")
+        if self._is_late(deadline_ns):
+            raise AeronTimeoutError(
+                f"the driver does not say which port {subscription.channel} has"
+            )
 
     def _stray_error_text(self) -> str | None:
         session = self._usable()

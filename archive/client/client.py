@@ -233,7 +233,7 @@ class AeronArchive(ArchiveClientBase):
         length: int | None = None,
         *,
         follow: bool = True,
-        channel: Channel = "aeron:ipc",
+        channel: Channel | None = None,
         stream_id: int = REPLAY_STREAM_ID,
         on_image: ImageHandler | None = None,
         on_image_gone: ImageHandler | None = None,
@@ -241,25 +241,44 @@ class AeronArchive(ArchiveClientBase):
     ) -> Subscription:
         """Replay and subscribe to it; arguments as `start_replay` and `Aeron.add_subscription`.
 
-        Close the subscription to end the replay. A channel with ``control-mode=response`` is
-        replayed over a response channel.
+        Close the subscription to end the replay. Without a channel the replay comes where the
+        responses come, to a port of its own. With ``control-mode=response`` it comes over a
+        response channel; of an endpoint with port 0 the system chooses the port.
         """
         subscribe = partial(
             self.aeron.add_subscription, on_image=on_image, on_image_gone=on_image_gone
         )
-        replay = ReplayChannel(channel)
+        replay = ReplayChannel(self.options.default_replay_channel if channel is None else channel)
+        wanted_length = replay_length(length, follow=follow)
         if replay.is_response_mode:
             subscription = subscribe(str(replay), stream_id)
-            length = replay_length(length, follow=follow)
             try:
-                self._replay_to(subscription, recording_id, position, length, more)
+                self._replay_to(subscription, recording_id, position, wanted_length, more)
+            except BaseException:
+                subscription.close()
+                raise
+            return subscription
+        if replay.has_wildcard_port:
+            subscription = subscribe(
+                replay.with_session(self.aeron.next_session_id(stream_id)), stream_id
+            )
+            try:
+                channel = self._wait_resolved(subscription)
+                self.start_replay(
+                    recording_id,
+                    channel,
+                    stream_id,
+                    position=position,
+                    length=wanted_length,
+                    **more,
+                )
             except BaseException:
                 subscription.close()
                 raise
             return subscription
         replay_session_id = self.start_replay(
             recording_id,
-            channel,
+            str(replay),
             stream_id,
             position=position,
             length=length,
@@ -267,6 +286,14 @@ class AeronArchive(ArchiveClientBase):
             **more,
         )
         return subscribe(replay.for_session(replay_session_id), stream_id)
+
+    def _wait_resolved(self, subscription: Subscription) -> str:
+        """The channel of a subscription with the port that the system chose."""
+        deadline = self._deadline_ns(self.options.message_timeout)
+        while (channel := subscription.resolved_channel) is None:
+            self._check_resolving(subscription, deadline)
+            self._wait(0)
+        return channel
 
     def _replay_to(
         self,
@@ -324,7 +351,10 @@ class AeronArchive(ArchiveClientBase):
         images: list[Image] = []
         with self.replay(recording_id, begin, end - begin, on_image=images.append) as subscription:
             correlation_id = self.last_correlation_id
-            yield from subscription.messages(timeout, until_eos=True)
+            for message in subscription.messages(timeout, until_eos=True):
+                yield message
+                if message.position >= end:
+                    return
             self.poll()
             reached = images[0].position if images else begin
             self._check_complete(recording_id, correlation_id, reached, end)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.uri import ChannelUri
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.protocol import RecordingSignalEvent
+    from aerolog.transport.config.sources import Properties
 
 REQUEST_STREAM_ID: Final = 10
 RESPONSE_STREAM_ID: Final = 20
@@ -21,25 +24,68 @@ RECORDING_EVENTS_STREAM_ID: Final = 30
 MAX_NAME_LENGTH: Final = 100
 NS_PER_SECOND: Final = 1_000_000_000
 
+_declare = Declare("aeron.archive.")
+
+REQUEST_CHANNEL: Final = _declare.text(
+    "aeron.archive.control.channel", "aeron:ipc", "where the archive listens",
+    keyword="request_channel",
+)  # fmt: skip
+REQUEST_STREAM: Final = _declare.integer(
+    "aeron.archive.control.stream.id", REQUEST_STREAM_ID, "stream of the requests",
+    keyword="request_stream_id",
+)  # fmt: skip
+RESPONSE_CHANNEL: Final = _declare.text(
+    "aeron.archive.control.response.channel", None,
+    "where the archive shall answer; aeron:ipc with requests over IPC, else it has to be given",
+    keyword="response_channel",
+)  # fmt: skip
+RESPONSE_STREAM: Final = _declare.integer(
+    "aeron.archive.control.response.stream.id", RESPONSE_STREAM_ID, "stream of the responses",
+    keyword="response_stream_id",
+)  # fmt: skip
+MESSAGE_TIMEOUT: Final = _declare.duration(
+    "aeron.archive.message.timeout", 10 * NS_PER_SECOND,
+    "for one request, and for the whole of connecting", keyword="message_timeout",
+)  # fmt: skip
+TERM_LENGTH: Final = _declare.size(
+    "aeron.archive.control.term.buffer.length", 64 * 1024,
+    "terms of both control streams where their channels do not say", keyword="term_length",
+)  # fmt: skip
+TERM_SPARSE: Final = _declare.boolean(
+    "aeron.archive.control.term.buffer.sparse", True,
+    "sparse logs for both control streams where their channels do not say", keyword="sparse",
+)  # fmt: skip
+MTU: Final = _declare.size(
+    "aeron.archive.control.mtu.length", 1408,
+    "mtu of both control streams where their channels do not say", keyword="mtu",
+)  # fmt: skip
+NAME: Final = _declare.text("aeron.archive.client.name", "", "shown by the archive", keyword="name")
+
+PROPERTIES: Final = _declare.table
+
 
 @dataclass(slots=True, kw_only=True)
 class ArchiveClientOptions:
     """Everything that ``AeronArchive`` takes, checked (spec archive-protocol 21.1).
 
+    Made by ``of``, which also reads the reference's properties.
+
     Attributes:
         request_channel: where the archive listens.
-        response_channel: where it shall answer.
+        response_channel: where it shall answer; None is aeron:ipc, for requests over IPC only.
         message_timeout: seconds for one request, and for the whole of connecting.
         term_length: of both control streams, where their channels do not say.
         credentials: sent with the connect request.
         on_challenge: makes the answer to an archive that asks for proof.
+        replay_channel: where ``replay`` and ``read`` have replays published when they are told
+            nothing; None is the medium and the host of the response channel.
         on_signal: called with each recording signal; it may not call the client.
         on_error: called with errors that belong to no request.
     """
 
     request_channel: str = "aeron:ipc"
     request_stream_id: int = REQUEST_STREAM_ID
-    response_channel: str = "aeron:ipc"
+    response_channel: str | None = None
     response_stream_id: int = RESPONSE_STREAM_ID
     message_timeout: float = 10.0
     term_length: int = 64 * 1024
@@ -47,10 +93,42 @@ class ArchiveClientOptions:
     sparse: bool = True
     name: str = ""
     credentials: bytes = b""
+    replay_channel: str | None = None
     on_challenge: Callable[[bytes], bytes] | None = None
     on_signal: Callable[[RecordingSignalEvent], object] | None = None
     on_error: Callable[[BaseException], object] | None = None
     clock: Clock = field(default_factory=SystemClock)
+
+    @classmethod
+    def of(cls, *, properties: Properties | None = None, **options: Any) -> Self:
+        """Options out of keywords, then properties, then defaults.
+
+        Args:
+            properties: texts of the reference's property names; the environment when None.
+            options: attributes of this class; None is as if it were not given.
+
+        Raises:
+            ConfigurationError: unknown options, or values that cannot be used.
+        """
+        named = {prop.keyword for prop in PROPERTIES}
+        settings = Settings(
+            PROPERTIES, properties, {key: options.pop(key) for key in list(options) if key in named}
+        )
+        unknown = options.keys() - set(cls.__slots__)
+        if unknown:
+            raise ConfigurationError(f"unknown option {min(unknown)!r} for an archive client")
+        return cls(
+            request_channel=settings[REQUEST_CHANNEL],
+            request_stream_id=settings[REQUEST_STREAM],
+            response_channel=settings[RESPONSE_CHANNEL],
+            response_stream_id=settings[RESPONSE_STREAM],
+            message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_SECOND,
+            term_length=settings[TERM_LENGTH],
+            mtu=settings[MTU],
+            sparse=settings[TERM_SPARSE],
+            name=settings[NAME],
+            **options,
+        )
 
     def __post_init__(self) -> None:
         if len(self.name) > MAX_NAME_LENGTH:
@@ -61,8 +139,22 @@ class ArchiveClientOptions:
             raise ConfigurationError(
                 f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
             )
-        ChannelUri.parse(self.request_channel)
+        if self.response_channel is None:
+            if ChannelUri.parse(self.request_channel).is_udp:
+                raise ConfigurationError(
+                    f"requests over {self.request_channel} need a response_channel that the"
+                    " archive can reach, for example aeron:udp?endpoint=<this host>:0"
+                )
+            self.response_channel = "aeron:ipc"
         ChannelUri.parse(self.response_channel)
+        if self.replay_channel is not None:
+            ChannelUri.parse(self.replay_channel)
+
+    @property
+    def response_uri(self) -> ChannelUri:
+        """The response channel, parsed."""
+        assert self.response_channel is not None  # set when the options were checked
+        return ChannelUri.parse(self.response_channel)
 
     @property
     def message_timeout_ns(self) -> int:
@@ -72,7 +164,25 @@ class ArchiveClientOptions:
     @property
     def is_response_mode(self) -> bool:
         """Whether the archive answers through a response channel."""
-        return ChannelUri.parse(self.response_channel).has_control_mode_response
+        return self.response_uri.has_control_mode_response
+
+    @property
+    def default_replay_channel(self) -> str:
+        """Where replays go that are asked for without a channel."""
+        if self.replay_channel is not None:
+            return self.replay_channel
+        response = self.response_uri
+        if response.is_ipc:
+            return "aeron:ipc"
+        kept = {key: response[key] for key in ("interface", "control") if key in response}
+        if self.is_response_mode:
+            kept["control-mode"] = "response"
+        elif "endpoint" in response:
+            kept = {"endpoint": f"{_host(response['endpoint'])}:0", **kept}
+        channel = ChannelUri.parse("aeron:udp")
+        for key, value in kept.items():
+            channel = channel.put(key, value)
+        return str(channel)
 
     def control_channels(self, session_id: int | None) -> tuple[ChannelUri, ChannelUri]:
         """Request and response channel with the parameters that they lack.
@@ -82,8 +192,8 @@ class ArchiveClientOptions:
                 mode.
         """
         request, response = (
-            self._with_defaults(ChannelUri.parse(channel))
-            for channel in (self.request_channel, self.response_channel)
+            self._with_defaults(uri)
+            for uri in (ChannelUri.parse(self.request_channel), self.response_uri)
         )
         if session_id is not None:
             request = request.add_session_id(session_id)
@@ -100,3 +210,8 @@ class ArchiveClientOptions:
             if key not in channel:
                 channel = channel.put(key, value)
         return channel
+
+
+def _host(endpoint: str) -> str:
+    """The host of ``host:port``."""
+    return endpoint.rpartition(":")[0]

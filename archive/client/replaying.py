@@ -36,6 +36,21 @@ class ReplayChannel:
         """Whether the replay comes back over a response channel."""
         return self._uri.has_control_mode_response
 
+    @property
+    def has_wildcard_port(self) -> bool:
+        """Whether the system chooses the port that the replay comes to."""
+        return (
+            self._uri.is_udp
+            and self._uri.get("endpoint", "").endswith(":0")
+            and self._uri.get("control-mode") != "manual"
+        )
+
+    def with_session(self, session_id: int) -> str:
+        """The channel for a session, unless it names one."""
+        if "session-id" in self._uri:
+            return str(self._uri)
+        return str(self._uri.add_session_id(session_id))
+
     def for_session(self, replay_session_id: int) -> str:
         """The channel to subscribe to for one replay and no other."""
         return str(self._uri.add_session_id(image_session_id(replay_session_id)))

@@ -14,6 +14,7 @@ from aerolog.archive.client.replaying import (
     image_session_id,
     request_publication_channel,
 )
+from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.uri import ChannelUri
 
@@ -57,6 +58,88 @@ def test_response_mode_shares_no_session():
 def test_wrong_options_are_refused(options, error):
     with pytest.raises(error):
         ArchiveClientOptions(**options)
+
+
+UDP = {"request_channel": "aeron:udp?endpoint=there:8010"}
+
+
+@pytest.mark.parametrize(
+    ("options", "channel"),
+    [
+        ({}, "aeron:ipc"),
+        ({**UDP, "response_channel": "aeron:ipc?alias=a"}, "aeron:ipc"),
+        (
+            {**UDP, "response_channel": "aeron:udp?endpoint=here:9000|interface=10.0.0.0/8|mtu=4k"},
+            "aeron:udp?endpoint=here:0|interface=10.0.0.0/8",
+        ),
+        (
+            {**UDP, "response_channel": "aeron:udp?endpoint=[::1]:0"},
+            "aeron:udp?endpoint=[::1]:0",
+        ),
+        (
+            {**UDP, "response_channel": "aeron:udp?control-mode=response|control=there:8011"},
+            "aeron:udp?control=there:8011|control-mode=response",
+        ),
+        ({**UDP, "response_channel": "aeron:ipc", "replay_channel": "aeron:ipc?a=1"},
+         "aeron:ipc?a=1"),
+    ],
+)  # fmt: skip
+def test_replays_come_where_responses_come(options, channel):
+    options = ArchiveClientOptions(**options)
+    assert ChannelUri.parse(options.default_replay_channel) == ChannelUri.parse(channel)
+
+
+def test_requests_over_a_network_need_a_response_channel():
+    with pytest.raises(ConfigurationError, match="need a response_channel"):
+        ArchiveClientOptions(**UDP)
+
+
+def test_options_come_from_properties_and_keywords_are_stronger():
+    properties = Properties.from_environment(
+        {
+            "AERON_ARCHIVE_CONTROL_CHANNEL": "aeron:udp?endpoint=there:8010",
+            "AERON_ARCHIVE_CONTROL_STREAM_ID": "11",
+            "AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL": "aeron:udp?endpoint=here:0",
+            "AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID": "21",
+            "AERON_ARCHIVE_MESSAGE_TIMEOUT": "250ms",
+            "AERON_ARCHIVE_CONTROL_TERM_BUFFER_LENGTH": "128k",
+            "AERON_ARCHIVE_CONTROL_TERM_BUFFER_SPARSE": "false",
+            "AERON_ARCHIVE_CONTROL_MTU_LENGTH": "4k",
+            "AERON_ARCHIVE_CLIENT_NAME": "named",
+        }
+    )
+    options = ArchiveClientOptions.of(properties=properties, response_stream_id=22)
+    assert (options.request_channel, options.request_stream_id) == (UDP["request_channel"], 11)
+    assert (options.response_channel, options.response_stream_id) == (
+        "aeron:udp?endpoint=here:0",
+        22,
+    )
+    assert options.message_timeout == 0.25
+    assert (options.term_length, options.sparse, options.mtu) == (131_072, False, 4096)
+    assert options.name == "named"
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(ConfigurationError, match="unknown option 'chanel'"):
+        ArchiveClientOptions.of(chanel="aeron:ipc")
+
+
+@pytest.mark.parametrize(
+    ("channel", "wildcard"),
+    [
+        ("aeron:udp?endpoint=here:0", True),
+        ("aeron:udp?endpoint=here:9000", False),
+        ("aeron:udp?endpoint=here:0|control-mode=manual", False),
+        ("aeron:ipc", False),
+    ],
+)
+def test_a_wildcard_port_is_known(channel, wildcard):
+    assert ReplayChannel(channel).has_wildcard_port is wildcard
+
+
+def test_a_session_that_is_named_stays():
+    assert ReplayChannel("aeron:ipc?session-id=5").with_session(6) == "aeron:ipc?session-id=5"
+    assert ReplayChannel("aeron:ipc").with_session(6) == "aeron:ipc?session-id=6"
 
 
 @pytest.mark.parametrize(
