@@ -9,10 +9,10 @@ from typing import Any
 
 import peer
 import pytest
-from peer.servers import Server, ServerSpec, start
+from peer.lifetimes import Start, make_shm_dir, server_starter, stop_all
+from peer.servers import Server
 
 _streams = itertools.count(1001)
-_dirs = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -32,56 +32,12 @@ def stream_id() -> int:
     return next(_streams)
 
 
-def make_shm_dir() -> Path:
-    """A path in shared memory that does not exist yet; short, because counters' labels hold it."""
-    return Path("/dev/shm", f"aerolog-test-{os.getpid()}-{next(_dirs)}")
-
-
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
     """An unused Aeron directory path, removed after the test."""
     path = make_shm_dir()
     yield path
     shutil.rmtree(path, ignore_errors=True)
-
-
-Start = Callable[..., Server]
-
-
-def server_starter(running: list[Server], folders: list[Path], archive_root: Path) -> Start:
-    """Makes the ``start_server`` fixture's function, which notes what `stop_all` shall undo."""
-
-    def start_server(
-        implementation: str,
-        kind: str,
-        *,
-        aeron_dir: Path | None = None,
-        archive_dir: Path | None = None,
-        properties: dict[str, str] | None = None,
-    ) -> Server:
-        if aeron_dir is None:
-            aeron_dir = make_shm_dir()
-            folders.append(aeron_dir)
-        if archive_dir is None and kind != "driver":
-            archive_dir = archive_root / f"archive-{next(_dirs)}"
-        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {})
-        server = start(implementation, spec)
-        running.append(server)
-        return server
-
-    return start_server
-
-
-def stop_all(running: list[Server], folders: list[Path]) -> None:
-    """Ends the servers, last one first, and removes their directories."""
-    codes = [
-        (server.process.name, server.process.stop())
-        for server in reversed(running)
-        if server.process.running
-    ]
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-    assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"
 
 
 @pytest.fixture

@@ -1,0 +1,53 @@
+"""Servers that tests start, noted with their directories, so that both end and go after them."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from peer.servers import Server, ServerSpec, start
+
+_dirs = itertools.count(1)
+Start = Callable[..., Server]
+
+
+def make_shm_dir() -> Path:
+    """A path in shared memory that does not exist yet; short, because counters' labels hold it."""
+    return Path("/dev/shm", f"aerolog-test-{os.getpid()}-{next(_dirs)}")
+
+
+def server_starter(running: list[Server], folders: list[Path], archive_root: Path) -> Start:
+    """Makes the ``start_server`` fixture's function, which notes what `stop_all` shall undo."""
+
+    def start_server(
+        implementation: str,
+        kind: str,
+        *,
+        aeron_dir: Path | None = None,
+        archive_dir: Path | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> Server:
+        if aeron_dir is None:
+            aeron_dir = make_shm_dir()
+            folders.append(aeron_dir)
+        if archive_dir is None and kind != "driver":
+            archive_dir = archive_root / f"archive-{next(_dirs)}"
+        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {})
+        server = start(implementation, spec)
+        running.append(server)
+        return server
+
+    return start_server
+
+
+def stop_all(running: list[Server], folders: list[Path]) -> None:
+    """Ends the servers, last one first, and removes their directories."""
+    codes = [
+        (server.process.name, server.process.stop())
+        for server in reversed(running)
+        if server.process.running
+    ]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"

@@ -1,0 +1,141 @@
+"""Two drivers and a wire between them: which of them is ours, clients of ours on both.
+
+A test that takes ``link`` or ``own_link`` runs once for each direction of ``WIRED``;
+``AEROLOG_UDP_DIRECTIONS`` picks others.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import peer
+import pytest
+from peer.counters import DriverCounters
+from peer.lifetimes import server_starter, stop_all
+from peer.servers import Server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Sending driver, receiving driver. The reference on both sides proves the bodies of the tests.
+DIRECTIONS = {
+    "reference-to-reference": ("reference", "reference"),
+    "ours-to-reference": ("ours", "reference"),
+    "reference-to-ours": ("reference", "ours"),
+    "ours-to-ours": ("ours", "ours"),
+}
+# What the driver can do by now; the reference alone shows that the tests ask the right things.
+WIRED = ("reference-to-reference",)
+# Drivers that forget ended streams soon, so that one pair serves many tests.
+PROPERTIES = {
+    "aeron.timer.interval": "200ms",
+    "aeron.publication.linger.timeout": "500ms",
+    "aeron.image.liveness.timeout": "3s",
+    "aeron.untethered.window.limit.timeout": "500ms",
+    "aeron.untethered.linger.timeout": "300ms",
+    "aeron.untethered.resting.timeout": "600ms",
+    "aeron.socket.so_rcvbuf": "200k",
+    "aeron.rcv.initial.window.length": "128k",
+}
+
+
+@dataclass
+class Link:
+    """The sending and the receiving driver of one test.
+
+    Attributes:
+        sending: the driver with the publications.
+        receiving: the driver with the subscriptions.
+        publisher: a client of ours on the sending driver.
+        subscriber: a client of ours on the receiving driver.
+    """
+
+    sending: Server
+    receiving: Server
+    connect: Callable[..., Any]
+    _clients: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def publisher(self) -> Any:
+        return self._client(self.sending)
+
+    @property
+    def subscriber(self) -> Any:
+        return self._client(self.receiving)
+
+    def _client(self, server: Server) -> Any:
+        if server.aeron_dir not in self._clients:
+            self._clients[server.aeron_dir] = self.connect(server.aeron_dir)
+        return self._clients[server.aeron_dir]
+
+    def counters(self) -> tuple[DriverCounters, DriverCounters]:
+        """Of the sending and of the receiving driver."""
+        return DriverCounters(self.publisher.counters), DriverCounters(self.subscriber.counters)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each test of a pair runs in every direction that is wired."""
+    if "direction" not in metafunc.fixturenames:
+        return
+    names = os.environ.get("AEROLOG_UDP_DIRECTIONS", "").split() or WIRED
+    params = [
+        pytest.param(
+            name,
+            marks=[pytest.mark.slow] if name == "reference-to-reference" else [],
+        )
+        for name in names
+    ]
+    metafunc.parametrize("direction", params)
+
+
+@pytest.fixture(scope="session")
+def pair_servers(
+    reference: peer.Toolchain, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Server]]:
+    """Drivers for pairs: two of each implementation at most, started when first asked for."""
+    running: list[Server] = []
+    folders: list[Path] = []
+    start_one = server_starter(running, folders, tmp_path_factory.mktemp("pairs"))
+    known: dict[tuple[str, int], Server] = {}
+
+    def get(implementation: str, number: int) -> Server:
+        key = (implementation, number)
+        if key not in known or not known[key].process.running:
+            known[key] = start_one(implementation, "driver", properties=PROPERTIES)
+        return known[key]
+
+    yield get
+    stop_all(running, folders)
+
+
+@pytest.fixture
+def link(
+    direction: str, pair_servers: Callable[..., Server], our_client: Callable[..., Any]
+) -> Link:
+    """Two drivers that live as long as the run, by the direction of the test."""
+    sending, receiving = DIRECTIONS[direction]
+    return Link(
+        pair_servers(sending, 1),
+        pair_servers(receiving, 2 if sending == receiving else 1),
+        our_client,
+    )
+
+
+@pytest.fixture
+def own_link(
+    direction: str, start_server: Callable[..., Server], our_client: Callable[..., Any]
+) -> Callable[..., Link]:
+    """``own_link(sending={...}, receiving={...})``: drivers of this test's own, by properties."""
+    names = DIRECTIONS[direction]
+
+    def make(
+        sending: dict[str, str] | None = None, receiving: dict[str, str] | None = None
+    ) -> Link:
+        return Link(
+            start_server(names[0], "driver", properties=PROPERTIES | (sending or {})),
+            start_server(names[1], "driver", properties=PROPERTIES | (receiving or {})),
+            our_client,
+        )
+
+    return make
