@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 TTL_MAX: Final = 255
 _TAG_LENGTH: Final = 8
-_CONGESTION_CONTROLS: Final = ("static", "cubic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +185,11 @@ def check_mtu_fits(
 
 
 def check_window_fits(
-    channel: UdpChannel, window_length: int, effective_length: int, system_length: int
+    channel: UdpChannel,
+    window_length: int,
+    effective_length: int,
+    system_length: int,
+    existing: UdpChannel | None = None,
 ) -> None:
     """Refuse a subscription whose window the socket of its endpoint cannot hold.
 
@@ -195,6 +198,7 @@ def check_window_fits(
         window_length: its initial receiver window.
         effective_length: the endpoint's receive buffer, 0 for the system's.
         system_length: the system's default.
+        existing: channel of the endpoint that it shares.
 
     Raises:
         CommandError: with the reference's text.
@@ -204,7 +208,9 @@ def check_window_fits(
         raise generic(
             ILLEGAL_STATE,
             f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={window_length} "
-            f"so-rcvbuf={length} channel={channel.original}",
+            f"so-rcvbuf={length}{'' if effective_length else ' (OS default)'}"
+            f"{'' if existing is None else f' existingChannel={existing.original}'} "
+            f"channel={channel.original}",
         )
 
 
@@ -253,21 +259,6 @@ def unicast_nak_delay_ns(channel: UdpChannel, settings: Settings) -> int:
     if channel.nak_delay_ns is not None:
         return channel.nak_delay_ns
     return settings[properties.NAK_UNICAST_DELAY]
-
-
-def congestion_control(channel: UdpChannel, settings: Settings) -> str:
-    """``static`` or ``cubic``; asked for when an image is made, not for the subscription.
-
-    Raises:
-        CommandError: the channel names another one.
-    """
-    named = channel.uri.get(keys.CC)
-    if named is None:
-        configured = settings[properties.CONGESTIONCONTROL_SUPPLIER]
-        return "static" if configured == "default" else configured
-    if named not in _CONGESTION_CONTROLS:
-        raise generic(ILLEGAL_ARGUMENT, f"unsupported congestion control : cc={named}")
-    return named
 
 
 def _shortest_log(params: PublicationParams) -> PublicationParams:

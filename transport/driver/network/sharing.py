@@ -104,14 +104,23 @@ def check_receive_endpoint(channel: UdpChannel, existing: ExistingEndpoint) -> N
     Raises:
         ControlProtocolError: with the reference's text.
     """
+    check_receive_timestamps(channel, existing.channel)
+    _check_buffers(channel, existing)
+
+
+def check_receive_timestamps(channel: UdpChannel, existing: UdpChannel) -> None:
+    """Refuse a subscription that wants timestamps elsewhere than the endpoint that it shares.
+
+    Raises:
+        ControlProtocolError: with the reference's text.
+    """
     _check_option(
         keys.CHANNEL_RCV_TS_OFFSET,
         channel.channel_receive_timestamp_offset,
-        existing.channel.channel_receive_timestamp_offset,
+        existing.channel_receive_timestamp_offset,
         channel,
-        existing.channel,
+        existing,
     )
-    _check_buffers(channel, existing)
 
 
 def check_subscription(
