@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from aerolog.archive import protocol as ap
@@ -16,7 +18,7 @@ class Session:
 
 @pytest.fixture
 def tokens() -> ReplayTokens:
-    return ReplayTokens(LIFETIME_NS)
+    return ReplayTokens(LIFETIME_NS, random.Random(1))
 
 
 def test_a_token_names_its_session_until_it_is_too_old(tokens) -> None:
