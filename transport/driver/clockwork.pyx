@@ -13,7 +13,7 @@ from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i64
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
-from aerolog.transport.driver.ipc_stream cimport IpcStream
+from aerolog.transport.driver.conducted cimport ConductedStream
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
@@ -74,6 +74,7 @@ cdef class ConductorClockwork(Agent):
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int work_count = 0
         cdef int index
+        cdef void* stream
         self._now_ns = now_ns
         if now_ns - self._epoch_read_ns >= _EPOCH_PERIOD_NS:
             self._epoch_read_ns = now_ns
@@ -83,10 +84,9 @@ cdef class ConductorClockwork(Agent):
             self._on_timer()
             work_count += 1
         for index in range(self._stream_count):
-            work_count += (<IpcStream> self._borrowed_streams[index]).update()
-            if (<IpcStream> self._borrowed_streams[index])._allocation_error != 0 and not (
-                <IpcStream> self._borrowed_streams[index]
-            )._allocation_reported:
+            stream = self._borrowed_streams[index]
+            work_count += (<ConductedStream> stream).update(now_ns)
+            if (<ConductedStream> stream).room_refused:
                 self._room_refused = True
         self.control_due = (
             self._timer_due
@@ -107,11 +107,11 @@ cdef class ConductorClockwork(Agent):
             self._timer_due = True
             return
         for index in range(self._stream_count):
-            if (<IpcStream> self._borrowed_streams[index]).needs_control(self._now_ns):
+            if (<ConductedStream> self._borrowed_streams[index]).needs_control(self._now_ns):
                 self._timer_due = True
                 return
         for index in range(self._stream_count - 1, -1, -1):
-            (<IpcStream> self._borrowed_streams[index]).tick(self._now_ns)
+            (<ConductedStream> self._borrowed_streams[index]).tick(self._now_ns)
 
     cdef bint _a_client_is_due(self) noexcept nogil:
         cdef int64_t oldest_alive_ms = self._now_ms - self._client_liveness_ms
@@ -165,7 +165,7 @@ cdef class ConductorClockwork(Agent):
         self._more_to_free = now
         self._free_at_timer = at_timer
 
-    def add_stream(self, stream: IpcStream) -> None:
+    def add_stream(self, stream: ConductedStream) -> None:
         """Turn a stream from now on."""
         cdef void** grown
         if self._stream_count == self._stream_capacity:
@@ -179,7 +179,7 @@ cdef class ConductorClockwork(Agent):
         self._streams.append(stream)
         self._stream_count += 1
 
-    def remove_stream(self, stream: IpcStream) -> None:
+    def remove_stream(self, stream: ConductedStream) -> None:
         """Turn a stream no more; the last one takes its place."""
         cdef int index = self._streams.index(stream)
         last = self._streams.pop()

@@ -4,25 +4,28 @@ Spec log-buffers 13, 17, 18 and cnc-and-commands 14.3, 15.4. One conductor owns 
 methods run in its duty cycle without the GIL, the Python ones in its control part on the same
 thread, so nothing here is locked. Shared words (positions, tails, limits) go through atomics.
 
-A sparse log gets its room on disk term by term, always before publishers may enter the term: the
-publication limit is withheld at the end of the last term that has room. The first page of every
-term has room from the start, because a subscriber that has read a whole term looks there.
+The publication limit is withheld where the log has no room on disk yet, see ``term_room``.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.concurrent.atomic cimport (
     get_and_add_i64,
-    load_acquire_i64,
     load_plain_i64,
     store_release_i64,
 )
+from aerolog.transport.driver.conducted cimport ConductedStream
+from aerolog.transport.driver.subscriber_positions cimport (
+    IN_ACTIVE,
+    IN_LINGER,
+    IN_RESTING,
+    SubscriberPositions,
+)
+from aerolog.transport.driver.term_room cimport TermRoom
 from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
     active_term_count,
-    index_by_position,
     producer_position,
     set_end_of_stream_position,
     set_log_connected,
@@ -46,7 +49,7 @@ cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
     return address
 
 
-cdef class IpcStream:
+cdef class IpcStream(ConductedStream):
     """Limits, positions and states of one IPC publication.
 
     Args:
@@ -100,25 +103,24 @@ cdef class IpcStream:
         self._clean_position = initial_position
         self._last_consumer_position = initial_position
         self._last_consumer_change_ns = now_ns
-        self._first_term_begin = self._consumer_position & ~<int64_t> self._log.term_mask
-        self._allocated_limit = self._first_term_begin if sparse else INT64_MAX
+        self.room = TermRoom(logs, initial_position, sparse=sparse)
         self._unblock_timeout_ns = unblock_timeout_ns
-        self._window_limit_timeout_ns = window_limit_timeout_ns
-        self._linger_timeout_ns = linger_timeout_ns
-        self._resting_timeout_ns = resting_timeout_ns
-
-    def __dealloc__(self):
-        free(self._subscribers)
+        self._subscribers = SubscriberPositions(
+            counters,
+            window_limit_timeout_ns=window_limit_timeout_ns,
+            linger_timeout_ns=linger_timeout_ns,
+            resting_timeout_ns=resting_timeout_ns,
+        )
 
     # ---- the duty cycle -------------------------------------------------------------------
 
-    cdef int update(self) noexcept nogil:
+    cdef int update(self, int64_t now_ns) noexcept nogil:
         """Sample the publisher, move the limit, clean what everybody has consumed."""
         cdef int64_t slowest, fastest, limit, granted
         cdef int64_t producer
         if self._state != STREAM_ACTIVE:
             return 0
-        slowest = self._flow_minimum(&fastest)
+        slowest = self._subscribers.lowest(&fastest)
         producer = producer_position(self._log)
         if load_plain_i64(self._pub_pos) != producer:
             store_release_i64(self._pub_pos, producer)
@@ -132,8 +134,8 @@ cdef class IpcStream:
             if limit < self._trip_limit:
                 return 0
             # Only where there is room on disk, whatever a client has made of the log's tail.
-            clean_log(self._log, &self._clean_position, min(slowest, self._allocated_limit))
-            granted = self._granted(limit)
+            clean_log(self._log, &self._clean_position, min(slowest, self.room.limit))
+            granted = self.granted(limit)
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
             elif load_plain_i64(self._pub_lmt) == granted:
@@ -146,78 +148,32 @@ cdef class IpcStream:
             clean_log(
                 self._log,
                 &self._clean_position,
-                min(self._consumer_position, self._allocated_limit),
+                min(self._consumer_position, self.room.limit),
             )
             return 1
         return 0
-
-    cdef int64_t _flow_minimum(self, int64_t* maximum) noexcept nogil:
-        """Lowest and highest position of the subscribers that count; -1 when there is none."""
-        cdef int64_t lowest = INT64_MAX
-        cdef int64_t highest = -1
-        cdef int64_t position
-        cdef int index
-        for index in range(self._subscriber_count):
-            if self._subscribers[index].state != IN_RESTING:
-                position = max(<int64_t> 0, load_acquire_i64(self._subscribers[index].position))
-                lowest = min(lowest, position)
-                highest = max(highest, position)
-        maximum[0] = highest
-        return lowest if highest >= 0 else -1
-
-    cdef int64_t _granted(self, int64_t limit) noexcept nogil:
-        """The part of a limit for which the log has room on disk; makes room term by term."""
-        cdef int64_t term_length = self._log.term_length
-        cdef int error
-        while limit > self._allocated_limit and self._allocation_error == 0:
-            error = self._logs.file.allocate(
-                index_by_position(self._log, self._allocated_limit) * term_length, term_length
-            )
-            if error < 0:
-                self._allocation_error = -error
-                break
-            self._allocated_limit += term_length
-            if self._allocated_limit - self._first_term_begin >= 3 * term_length:
-                self._allocated_limit = INT64_MAX
-        return min(limit, self._allocated_limit)
 
     # ---- timer events -----------------------------------------------------------------------
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
         """Whether this timer event changes something that clients are told about."""
-        cdef int index
         if self._state == STREAM_ACTIVE:
             if self._revoked:
                 return True
             if self._cooling_down and self._cool_down_end_ns - now_ns <= 0:
                 return True
-            for index in range(self._subscriber_count):
-                if self._is_due(&self._subscribers[index], now_ns):
-                    return True
-            return False
+            return self._subscribers.any_due(self._window_limit(), now_ns)
         if self._state == STREAM_DRAINING:
-            return self._drained()
+            return self._subscribers.all_reached(producer_position(self._log))
         return self._references == 0
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
         """What a timer event does when no client has to be told anything."""
-        cdef int64_t limit, producer
-        cdef int index
-        cdef int in_flow = 0
+        cdef int64_t producer
         if self._state == STREAM_ACTIVE:
-            limit = self._window_limit()
-            for index in range(self._subscriber_count):
-                if self._subscribers[index].state == IN_RESTING:
-                    continue
-                in_flow += 1
-                if (
-                    self._subscribers[index].state == IN_ACTIVE
-                    and load_acquire_i64(self._subscribers[index].position) > limit
-                ):
-                    self._subscribers[index].since_ns = now_ns
-            set_log_connected(self._log, in_flow > 0)
-            self._allocation_error = 0
-            self._allocation_reported = False
+            self._subscribers.note_active(self._window_limit(), now_ns)
+            set_log_connected(self._log, self._subscribers.in_flow > 0)
+            self.retry_room()
         if self._state == STREAM_ACTIVE or self._state == STREAM_DRAINING:
             producer = producer_position(self._log)
             if load_plain_i64(self._pub_pos) != producer:
@@ -227,35 +183,9 @@ cdef class IpcStream:
             elif not self._exclusive:
                 self._check_blocked(now_ns)
 
-    cdef bint _is_due(self, const subscriber_t* subscriber, int64_t now_ns) noexcept nogil:
-        cdef int64_t waited_ns
-        if subscriber.tethered:
-            return False
-        waited_ns = now_ns - subscriber.since_ns
-        if subscriber.state == IN_ACTIVE:
-            return (
-                waited_ns >= self._window_limit_timeout_ns
-                and load_acquire_i64(subscriber.position) <= self._window_limit()
-            )
-        if subscriber.state == IN_LINGER:
-            return waited_ns >= self._linger_timeout_ns
-        return waited_ns >= self._resting_timeout_ns
-
     cdef int64_t _window_limit(self) noexcept nogil:
         """Position that an untethered subscriber must be past."""
         return self._consumer_position - self._window + self._window // 4
-
-    cdef bint _drained(self) noexcept nogil:
-        """Whether every subscriber has consumed everything."""
-        cdef int64_t producer = producer_position(self._log)
-        cdef int index
-        for index in range(self._subscriber_count):
-            if (
-                self._subscribers[index].state != IN_RESTING
-                and load_acquire_i64(self._subscribers[index].position) < producer
-            ):
-                return False
-        return True
 
     cdef void _check_blocked(self, int64_t now_ns) noexcept nogil:
         """Unblock when data is pending and nobody has got any further for the timeout."""
@@ -273,7 +203,7 @@ cdef class IpcStream:
 
     cdef void _unblock(self) noexcept nogil:
         """Turn an abandoned claim into padding; only in a term that has room on disk."""
-        if self._consumer_position >= self._allocated_limit:
+        if self._consumer_position >= self.room.limit:
             return
         if unblock_log(self._log, self._consumer_position) != UNBLOCK_NOTHING:
             get_and_add_i64(self._unblocked_publications, 1)
@@ -312,7 +242,7 @@ cdef class IpcStream:
     @property
     def drained(self) -> bool:
         """Whether every subscriber has consumed everything."""
-        return self._drained()
+        return self._subscribers.all_reached(producer_position(self._log))
 
     @property
     def cooling_down(self) -> bool:
@@ -330,25 +260,6 @@ cdef class IpcStream:
             return False
         self._cooling_down = False
         return True
-
-    def needs_attention(self, now_ns: int) -> bool:
-        """Whether a timer event at this time has something to tell clients."""
-        return self.needs_control(now_ns)
-
-    def on_timer(self, now_ns: int) -> None:
-        """The native share of a timer event."""
-        self.tick(now_ns)
-
-    def on_cycle(self) -> int:
-        """The native share of a duty cycle; returns a work count."""
-        return self.update()
-
-    def refused_allocation(self) -> int:
-        """The errno of room refused since the last timer event, once; else 0."""
-        if self._allocation_error == 0 or self._allocation_reported:
-            return 0
-        self._allocation_reported = True
-        return self._allocation_error
 
     def revoke(self) -> None:
         """Mark the publication revoked; the next timer event ends it."""
@@ -378,80 +289,35 @@ cdef class IpcStream:
     def join_position(self) -> int:
         """Where a new subscriber starts: the lowest of consumer and subscriber positions."""
         cdef int64_t fastest
-        cdef int64_t slowest = self._flow_minimum(&fastest)
+        cdef int64_t slowest = self._subscribers.lowest(&fastest)
         if slowest < 0:
             return self._consumer_position
         return min(self._consumer_position, slowest)
 
     def add_subscriber(self, counter_id: int, tethered: bool, now_ns: int) -> None:
         """Let a subscriber position count."""
-        cdef subscriber_t* grown
-        cdef subscriber_t* added
-        cdef int capacity
-        if self._subscriber_count == self._subscriber_capacity:
-            capacity = max(4, 2 * self._subscriber_capacity)
-            grown = <subscriber_t*> realloc(self._subscribers, capacity * sizeof(subscriber_t))
-            if grown is NULL:
-                raise MemoryError
-            self._subscribers = grown
-            self._subscriber_capacity = capacity
-        added = &self._subscribers[self._subscriber_count]
-        added.position = _address(self._counters, counter_id)
-        added.counter_id = counter_id
-        added.since_ns = now_ns
-        added.state = IN_ACTIVE
-        added.tethered = tethered
-        self._subscriber_count += 1
+        self._subscribers.add(counter_id, tethered, now_ns)
         set_log_connected(self._log, True)
 
     def remove_subscriber(self, counter_id: int) -> None:
         """Let a subscriber position count no more; nothing happens when it did not."""
-        cdef int index = self._find(counter_id)
-        if index < 0:
-            return
-        self._subscriber_count -= 1
-        self._subscribers[index] = self._subscribers[self._subscriber_count]
-        if self._state == STREAM_ACTIVE and self._in_flow() == 0:
+        known = self._subscribers.remove(counter_id)
+        if known and self._state == STREAM_ACTIVE and self._subscribers.in_flow == 0:
             set_log_connected(self._log, False)
 
     def has_subscriber(self, counter_id: int) -> bool:
         """Whether a subscriber position is known, resting or not."""
-        return self._find(counter_id) >= 0
+        return self._subscribers.has(counter_id)
 
     def due_subscribers(self, now_ns: int) -> list[int]:
         """Counter ids of the untethered subscribers that change state, the last one first."""
-        return [
-            self._subscribers[index].counter_id
-            for index in range(self._subscriber_count - 1, -1, -1)
-            if self._is_due(&self._subscribers[index], now_ns)
-        ]
+        return self._subscribers.due(self._window_limit(), now_ns)
 
     def subscriber_state(self, counter_id: int) -> int:
         """State of a subscriber: 0 active, 1 told that it is out, 2 resting."""
-        cdef int index = self._find(counter_id)
-        if index < 0:
-            raise KeyError(counter_id)
-        return self._subscribers[index].state
+        return self._subscribers.state(counter_id)
 
     def set_subscriber_state(self, counter_id: int, state: int, now_ns: int) -> None:
         """Change the state of a subscriber at a time."""
-        cdef int index = self._find(counter_id)
-        if index < 0:
-            raise KeyError(counter_id)
-        self._subscribers[index].state = state
-        self._subscribers[index].since_ns = now_ns
-        set_log_connected(self._log, self._in_flow() > 0)
-
-    def _in_flow(self) -> int:
-        cdef int index
-        cdef int count = 0
-        for index in range(self._subscriber_count):
-            count += self._subscribers[index].state != IN_RESTING
-        return count
-
-    cdef int _find(self, int32_t counter_id) noexcept:
-        cdef int index
-        for index in range(self._subscriber_count):
-            if self._subscribers[index].counter_id == counter_id:
-                return index
-        return -1
+        self._subscribers.set_state(counter_id, state, now_ns)
+        set_log_connected(self._log, self._subscribers.in_flow > 0)

@@ -1,0 +1,16 @@
+"""Room on disk for the terms of a sparse log, made before anybody may write there."""
+
+from libc.stdint cimport int64_t
+
+from aerolog.transport.logbuffer.descriptor cimport LogBuffers
+
+
+cdef class TermRoom:
+    cdef LogBuffers _logs
+    cdef int64_t limit              # positions below have room; INT64_MAX once every term has
+    cdef int error                  # errno of the first refusal since retry(), else 0
+    cdef int64_t _first_term_begin
+    # The part of a limit for which there is room; makes room term by term.
+    cdef int64_t granted(self, int64_t position_limit) noexcept nogil
+    # Ask the disk again after a refusal.
+    cdef void retry(self) noexcept nogil
