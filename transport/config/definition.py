@@ -60,6 +60,7 @@ class Property(Generic[T_co]):
         low, high: inclusive range that is checked when it is read; what depends on other
             properties is its component's business.
         choices: for NAME: accepted text -> what it stands for.
+        plug_ins: for NAME: the entry point group whose names are accepted as well.
         any_case: for BOOL: ``TRUE`` is true as well.
         lenient: a malformed number silently gives the default in the reference; here with a
             warning.
@@ -74,6 +75,7 @@ class Property(Generic[T_co]):
     low: int | None = None
     high: int | None = None
     choices: Mapping[str, str] | None = None
+    plug_ins: str | None = None
     any_case: bool = False
     lenient: bool = False
 
@@ -178,18 +180,22 @@ class Declare:
 
     @overload
     def choice(
-        self, name: str, default: str, choices: Mapping[str, str], meaning: str, **names: str
-    ) -> Property[str]: ...
+        self, name: str, default: str, choices: Mapping[str, str], meaning: str, *,
+        plug_ins: str | None = ..., **names: str,
+    ) -> Property[str]: ...  # fmt: skip
     @overload
     def choice(
-        self, name: str, default: None, choices: Mapping[str, str], meaning: str, **names: str
-    ) -> Property[str | None]: ...
+        self, name: str, default: None, choices: Mapping[str, str], meaning: str, *,
+        plug_ins: str | None = ..., **names: str,
+    ) -> Property[str | None]: ...  # fmt: skip
     def choice(
-        self, name: str, default: str | None, choices: Mapping[str, str], meaning: str,
-        **names: str,
+        self, name: str, default: str | None, choices: Mapping[str, str], meaning: str, *,
+        plug_ins: str | None = None, **names: str,
     ) -> Property[Any]:  # fmt: skip
         """One of the built-in names; ``choices`` maps each accepted text to what it stands for."""
-        return self._add(name, Kind.NAME, default, meaning, names, choices=choices)
+        return self._add(
+            name, Kind.NAME, default, meaning, names, choices=choices, plug_ins=plug_ins
+        )
 
     def hex_bytes(self, name: str, default: bytes, meaning: str, **names: str) -> Property[bytes]:
         """Bytes as hexadecimal digits."""

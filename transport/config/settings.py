@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from datetime import timedelta
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from aerolog.transport.config.definition import Infer, Kind, Property
@@ -188,10 +189,16 @@ def _parse_bool(prop: Property[Any], raw: RawValue) -> bool:
 def _choose(prop: Property[Any], text: str) -> str:
     assert prop.choices is not None
     chosen = prop.choices.get(text)
-    if chosen is None:
-        accepted = ", ".join(prop.choices)
-        raise ConfigurationError(f"{prop.name}: {text!r} is not built in; accepted are {accepted}")
-    return chosen
+    if chosen is not None:
+        return chosen
+    group = prop.plug_ins
+    if group is not None and entry_points(group=group, name=text):
+        return text
+    accepted = ", ".join(prop.choices)
+    or_installed = f" and names in the entry point group {group}" if group else ""
+    raise ConfigurationError(
+        f"{prop.name}: {text!r} is not built in; accepted are {accepted}{or_installed}"
+    )
 
 
 def _parse_number(name: str, text: str, low: int, high: int) -> int:

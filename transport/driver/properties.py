@@ -65,6 +65,10 @@ _CONGESTION_CONTROL: Final = {
     _DRIVER + "ext.CubicCongestionControlSupplier": "cubic",
 }
 
+#: Entry point groups in which other packages offer strategies by name.
+FLOW_CONTROL_PLUG_INS: Final = "aerolog.flow_control"
+CONGESTION_CONTROL_PLUG_INS: Final = "aerolog.congestion_control"
+
 _add: Final = Declare()
 
 # Directory, life cycle, diagnostics (5.1)
@@ -254,12 +258,14 @@ UNICAST_FLOWCONTROL_SUPPLIER = _add.choice(
     "default",
     _UNICAST_FLOW_CONTROL,
     "flow control of unicast publications",
+    plug_ins=FLOW_CONTROL_PLUG_INS,
 )
 MULTICAST_FLOWCONTROL_SUPPLIER = _add.choice(
     "aeron.multicast.FlowControl.supplier",
     "default",
     _MULTICAST_FLOW_CONTROL,
     "flow control of multicast publications",
+    plug_ins=FLOW_CONTROL_PLUG_INS,
 )
 UNICAST_FLOW_CONTROL_RRWM = _add.integer(
     "aeron.unicast.flow.control.rrwm",
@@ -291,6 +297,7 @@ CONGESTIONCONTROL_SUPPLIER = _add.choice(
     "default",
     _CONGESTION_CONTROL,
     "congestion control of images",
+    plug_ins=CONGESTION_CONTROL_PLUG_INS,
 )
 REJOIN_STREAM = _add.boolean(
     "aeron.rejoin.stream", True, "a lost image is joined again", any_case=True

@@ -10,7 +10,6 @@ from aerolog.transport.driver.network.params import (
     check_mtu_fits,
     check_response_publication,
     check_window_fits,
-    congestion_control,
     flow_control_group_tag,
     multicast_ttl,
     network_publication_params,
@@ -224,13 +223,3 @@ def test_the_nak_delay_is_the_channels_or_the_drivers(channels):
 
     assert unicast_nak_delay_ns(channels.resolve(UDP), found) == 2_000
     assert unicast_nak_delay_ns(channels.resolve(UDP + "|nak-delay=0"), found) == 0
-
-
-def test_congestion_control_is_the_channels_or_the_drivers(channels):
-    cubic = settings(congestioncontrol_supplier="cubic")
-
-    assert congestion_control(channels.resolve(UDP), settings()) == "static"
-    assert congestion_control(channels.resolve(UDP), cubic) == "cubic"
-    assert congestion_control(channels.resolve(UDP + "|cc=static"), cubic) == "static"
-    with pytest.raises(ControlProtocolError, match="unsupported congestion control : cc=reno"):
-        congestion_control(channels.resolve(UDP + "|cc=reno"), cubic)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.driver import network_properties, properties
 from aerolog.transport.driver.network.congestion import (
     CongestionControl,
     Cubic,
@@ -28,7 +29,9 @@ from aerolog.transport.errors import ChannelUriError, ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ENTRY_POINT_GROUP: Final = "aerolog.congestion_control"
+    from aerolog.transport.config.settings import Settings
+
+ENTRY_POINT_GROUP: Final = properties.CONGESTION_CONTROL_PLUG_INS
 STATIC: Final = "static"
 
 
@@ -84,6 +87,50 @@ _BUILT_IN: Final[dict[str, Callable[[ImageConditions], CongestionControl]]] = {
     STATIC: _static,
     "cubic": _cubic,
 }
+
+
+def image_congestion_control(
+    cc: str | None,
+    settings: Settings,
+    *,
+    receiver_window: int,
+    term_length: int,
+    mtu: int,
+    now_ns: int,
+    session_id: int = 0,
+    stream_id: int = 0,
+) -> CongestionControl:
+    """The strategy of an image: ``cc=`` over the driver's properties.
+
+    An unknown ``cc=`` is refused here and nowhere before, as the reference does: the subscription
+    stands, and each image that it would get fails.
+
+    Args:
+        cc: the value in the subscription's channel, None when it has none.
+        settings: the driver's.
+        receiver_window: of the subscription, in bytes.
+        term_length: of the image's log, in bytes.
+        mtu: of the sender, in bytes.
+        now_ns: of the driver's monotonic clock.
+        session_id: of the image.
+        stream_id: of the image.
+
+    Raises:
+        ChannelUriError, ConfigurationError: see `congestion_control`.
+    """
+    image = ImageConditions(
+        receiver_window=receiver_window,
+        term_length=term_length,
+        mtu=mtu,
+        now_ns=now_ns,
+        session_id=session_id,
+        stream_id=stream_id,
+        initial_rtt_ns=settings[network_properties.CUBIC_INITIAL_RTT],
+        measure_rtt=settings[network_properties.CUBIC_MEASURE_RTT],
+        tcp_mode=settings[network_properties.CUBIC_TCP_MODE],
+    )
+    configured = settings[properties.CONGESTIONCONTROL_SUPPLIER]
+    return congestion_control(cc, image, STATIC if configured == "default" else configured)
 
 
 def congestion_control(

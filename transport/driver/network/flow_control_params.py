@@ -31,14 +31,15 @@ from aerolog.transport.errors import ConfigurationError
 if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
 
-ENTRY_POINT_GROUP: Final = "aerolog.flow_control"
+ENTRY_POINT_GROUP: Final = properties.FLOW_CONTROL_PLUG_INS
 MAX: Final = "max"
 MIN: Final = "min"
 TAGGED: Final = "tagged"
 
 _BUILT_IN: Final = (MAX, MIN, TAGGED)
-# What the properties of the default strategies stand for.
+# What the properties of the default strategies stand for; other names are those of plug-ins.
 _SUPPLIERS: Final = {
+    "unicast_max": MAX,
     "multicast_max": MAX,
     "multicast_min": MIN,
     "multicast_tagged": TAGGED,
@@ -157,13 +158,22 @@ def _from_plug_in(params: FlowControlParams, term_length: int) -> FlowControl:
 
 
 def _configured(settings: Settings, *, is_group: bool) -> str:
-    """The strategy of a channel that names none."""
-    if not is_group:
-        return MAX  # unicast has no other
-    chosen = settings[properties.MULTICAST_FLOWCONTROL_SUPPLIER]
+    """The strategy of a channel that names none: the supplier's, else that of the default one."""
+    supplier, strategy = (
+        (
+            properties.MULTICAST_FLOWCONTROL_SUPPLIER,
+            network_properties.MULTICAST_FLOW_CONTROL_STRATEGY,
+        )
+        if is_group
+        else (
+            properties.UNICAST_FLOWCONTROL_SUPPLIER,
+            network_properties.UNICAST_FLOW_CONTROL_STRATEGY,
+        )
+    )
+    chosen = settings[supplier]
     if chosen == "default":
-        chosen = settings[network_properties.MULTICAST_FLOW_CONTROL_STRATEGY]
-    return _SUPPLIERS[chosen]
+        chosen = settings[strategy]
+    return _SUPPLIERS.get(chosen, chosen)
 
 
 def _short_tag(settings: Settings) -> int:
