@@ -96,6 +96,15 @@ class LogStore:
         path = str(self._directory / PUBLICATIONS / f"{registration_id}.logbuffer")
         return self._create(path, metadata)
 
+    def create_image_log(self, correlation_id: int, metadata: LogMetadata) -> LogFile:
+        """Make the log of an image.
+
+        Raises:
+            StorageSpaceError: there is no room for it.
+        """
+        path = str(self._directory / IMAGES / f"{correlation_id}.logbuffer")
+        return self._create(path, metadata)
+
     def free(self, log: LogFile) -> None:
         """Let go of a log now and delete its file soon."""
         log.logs = None
