@@ -65,6 +65,10 @@ class Tally:
         ]
         return sending, receiving
 
+    def __repr__(self) -> str:
+        kept = [{n: v for n, v in side.items() if v} for side in self.read()]
+        return f"sending {kept[0]}, receiving {kept[1]}"
+
     def stable(self) -> tuple[dict[str, int], dict[str, int]]:
         """The same, at a moment in which nothing was under way."""
         deadline = time.monotonic() + 10

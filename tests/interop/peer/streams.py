@@ -57,8 +57,8 @@ def free_port(host: str = "127.0.0.1") -> int:
     raise AssertionError("no free port left")
 
 
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
-    """The first true answer of a condition; fails when there is none in time."""
+def wait_until(condition: Callable[[], Any], what: Any, timeout: float = WAIT_S) -> Any:
+    """The first true answer of a condition; fails when there is none in time, naming ``what``."""
     deadline = time.monotonic() + timeout
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"

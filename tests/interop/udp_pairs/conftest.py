@@ -97,12 +97,12 @@ def pair_servers(
     running: list[Server] = []
     folders: list[Path] = []
     start_one = server_starter(running, folders, tmp_path_factory.mktemp("pairs"))
-    known: dict[tuple[str, int], Server] = {}
+    known: dict[tuple[Any, ...], Server] = {}
 
-    def get(implementation: str, number: int) -> Server:
-        key = (implementation, number)
+    def get(implementation: str, number: int, own: dict[str, str] | None = None) -> Server:
+        key = (implementation, number, *sorted((own or {}).items()))
         if key not in known or not known[key].process.running:
-            known[key] = start_one(implementation, "driver", properties=PROPERTIES)
+            known[key] = start_one(implementation, "driver", properties=PROPERTIES | (own or {}))
         return known[key]
 
     yield get
@@ -110,15 +110,21 @@ def pair_servers(
 
 
 @pytest.fixture
+def make_link(our_client: Callable[..., Any]) -> Callable[[Server, Server], Link]:
+    """``make_link(sending, receiving)``: a link between two drivers that run."""
+    return lambda sending, receiving: Link(sending, receiving, our_client)
+
+
+@pytest.fixture
 def link(
-    direction: str, pair_servers: Callable[..., Server], our_client: Callable[..., Any]
+    direction: str,
+    pair_servers: Callable[..., Server],
+    make_link: Callable[[Server, Server], Link],
 ) -> Link:
     """Two drivers that live as long as the run, by the direction of the test."""
     sending, receiving = DIRECTIONS[direction]
-    return Link(
-        pair_servers(sending, 1),
-        pair_servers(receiving, 2 if sending == receiving else 1),
-        our_client,
+    return make_link(
+        pair_servers(sending, 1), pair_servers(receiving, 2 if sending == receiving else 1)
     )
 
 
