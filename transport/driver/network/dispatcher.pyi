@@ -1,27 +1,23 @@
 from typing import Final
 
-from aerolog.transport.driver.network.image import NetworkImage
-
 SESSION_UNKNOWN: Final[int]
 SESSION_ACTIVE: Final[int]
 SESSION_PENDING_SETUP: Final[int]
 SESSION_INIT_IN_PROGRESS: Final[int]
 SESSION_COOL_DOWN: Final[int]
 SESSION_REFUSED: Final[int]
-#: Sessions that may wait for a setup, and for an image, at a time; more are dropped.
+#: Sessions that may wait for a setup or an image at a time; more are dropped.
 MAX_WAITING_SESSIONS: Final[int]
+#: Sessions that may be kept away at a time; beyond it the next one may come back at once.
+MAX_COOL_DOWNS: Final[int]
 
 class Dispatcher:
     """Which streams and sessions an endpoint wants, and the images it has (wire-protocol 8.3).
 
-    All of it belongs to the receiver. The methods here are for tests that turn no receiver.
+    All of it belongs to the receiver; what is here is for tests.
     """
 
     def __init__(self, session_limit: int = ...) -> None: ...
-    def add_stream(self, stream_id: int) -> None: ...
-    def add_session(self, stream_id: int, session_id: int) -> None: ...
-    def remove_stream(self, stream_id: int) -> list[NetworkImage]: ...
-    def remove_session(self, stream_id: int, session_id: int) -> list[NetworkImage]: ...
     def wants(self, stream_id: int, session_id: int) -> bool: ...
     def session_state(self, stream_id: int, session_id: int) -> int: ...
     @property

@@ -157,5 +157,3 @@ class NetworkImage(ConductedStream):
     def response_session_id(self, session_id: int | None) -> None:
         """Announced with every timed status message; None stops it."""
 
-    def refused_room(self) -> int:
-        """The errno of room refused since the last timer event, once; else 0."""

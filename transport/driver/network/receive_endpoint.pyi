@@ -45,3 +45,16 @@ class ReceiveEndpoint(TransportSet):
         Raises:
             ConfigurationError: it has as many transports as it may have.
         """
+
+    def hold(self, transport: ReceiveTransport) -> None:
+        """Note a transport; the receiver's methods do."""
+
+    def drop(self, transport: ReceiveTransport) -> None:
+        """Forget a transport; the receiver's methods do."""
+
+    @property
+    def channel_timestamp_offset(self) -> int: ...
+    @property
+    def media_timestamp_offset(self) -> int: ...
+    @property
+    def stamps(self) -> bool: ...

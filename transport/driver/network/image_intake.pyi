@@ -1,0 +1,12 @@
+from aerolog.transport.driver.conducted import ConductedStream
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+
+class ImageIntake(ConductedStream):
+    """What the receiver does with an image; see `NetworkImage`."""
+
+    @property
+    def session_id(self) -> int: ...
+    @property
+    def stream_id(self) -> int: ...
+    @property
+    def logs(self) -> LogBuffers: ...

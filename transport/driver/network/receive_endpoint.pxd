@@ -1,0 +1,15 @@
+"""A receive channel endpoint, for native code."""
+
+from libc.stdint cimport int32_t
+
+from aerolog.transport.driver.network.dispatcher cimport Dispatcher
+from aerolog.transport.driver.network.receive_transport cimport TransportSet
+
+
+cdef class ReceiveEndpoint(TransportSet):
+    cdef readonly Dispatcher dispatcher
+    cdef readonly int32_t channel_timestamp_offset
+    cdef readonly int32_t media_timestamp_offset
+    cdef readonly bint stamps       # either offset is given
+    # The conductor's: transports by index.
+    cdef dict _transports

@@ -1,0 +1,66 @@
+"""Ports of a receive endpoint: one for a normal one, one a destination of a multi-destination one
+(spec wire-protocol 8.2, 13).
+
+The conductor makes them; the receiver alone attaches, uses and detaches them.
+"""
+
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
+from aerolog.transport.errors import ConfigurationError
+
+from aerolog.transport.network.port cimport DatagramPort, set_address
+
+from aerolog.transport.network.port import Address
+
+
+cdef class ReceiveTransport:
+    def __init__(
+        self,
+        index: int,
+        DatagramPort port not None,
+        *,
+        explicit_control: Address | None = None,
+        control_group: Address | None = None,
+    ) -> None:
+        if not 0 <= index < MAX_TRANSPORTS:
+            raise ConfigurationError(
+                f"transport index is {index}; use 0 to {MAX_TRANSPORTS - 1}"
+            )
+        self.index = index
+        self.port = port
+        self.explicit_control = explicit_control
+        self.control_group = control_group
+        set_address(&self.group, control_group)
+        set_address(&self.control, explicit_control)
+        self.has_group = control_group is not None
+        self.has_control = explicit_control is not None
+
+
+cdef class TransportSet:
+    def __init__(
+        self,
+        receiver_id: int,
+        *,
+        group_tag: int | None = None,
+        multi_destination: bool = False,
+    ) -> None:
+        self.receiver_id = receiver_id
+        self.group_tag = group_tag
+        self.is_tagged = group_tag is not None
+        self.tag = 0 if group_tag is None else group_tag
+        self.is_multi_destination = multi_destination
+        memset(self._slots, 0, sizeof(self._slots))
+
+    cdef void attach(self, ReceiveTransport transport) noexcept nogil:
+        self._slots[transport.index] = <void*> transport
+        self.slot_limit = max(self.slot_limit, transport.index + 1)
+        self.transport_count += 1
+
+    cdef void detach(self, int32_t index) noexcept nogil:
+        if self._slots[index] is NULL:
+            return
+        self._slots[index] = NULL
+        self.transport_count -= 1
+        while self.slot_limit > 0 and self._slots[self.slot_limit - 1] is NULL:
+            self.slot_limit -= 1
