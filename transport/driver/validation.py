@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.driver import network_properties
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.channel_params import check_mtu_length, check_term_length
-from aerolog.transport.driver.command_error import CommandError
+from aerolog.transport.driver.command_error import CONFIGURATION_EXCEPTION, CommandError
+from aerolog.transport.driver.network.gossiping import gossip_options
+from aerolog.transport.driver.network.rehearsing import rehearsed
+from aerolog.transport.driver.socket_limits import SocketLimits, probe_socket_limits
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncLengths
+from aerolog.transport.network.opening import SYSTEM_NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +28,12 @@ _MAX_PAGE_SIZE = 1 << 30
 
 
 def validate(settings: Settings) -> None:
-    """Refuse settings that no driver can run with.
+    """Refuse settings that no driver can run with; warnings are added to those of the settings.
 
     Raises:
         ConfigurationError: names the property, its value and what it must be.
     """
+    check_socket_buffers(settings, probe_socket_limits())
     if settings[p.DRIVER_RESOLVER_INTERFACE] and not settings[p.DRIVER_RESOLVER_NAME]:
         raise ConfigurationError(
             f"{p.DRIVER_RESOLVER_NAME.name} must be set when {p.DRIVER_RESOLVER_INTERFACE.name} is"
@@ -46,6 +52,44 @@ def validate(settings: Settings) -> None:
     if loss_report_length(settings) < _MIN_LOSS_REPORT_LENGTH:
         raise ConfigurationError(
             f"{loss_report.name}={settings[loss_report]} is less than {_MIN_LOSS_REPORT_LENGTH}"
+        )
+    if settings[p.DRIVER_RESOLVER_INTERFACE]:
+        gossip_options(settings)
+    rehearsed(SYSTEM_NETWORK, settings)  # opens nothing yet
+
+
+def check_socket_buffers(settings: Settings, limits: SocketLimits) -> None:
+    """Compare socket buffers with what the system grants and with what has to fit into them.
+
+    Args:
+        settings: the driver's; gets a warning for a buffer that the system does not grant.
+        limits: of the system.
+
+    Raises:
+        ConfigurationError: a datagram or the initial window does not fit into a buffer.
+    """
+    sndbuf, rcvbuf = settings[p.SOCKET_SO_SNDBUF], settings[p.SOCKET_SO_RCVBUF]
+    for asked, granted, prop, name in (
+        (sndbuf, limits.max_sndbuf, p.SOCKET_SO_SNDBUF, "SO_SNDBUF"),
+        (rcvbuf, limits.max_rcvbuf, p.SOCKET_SO_RCVBUF, "SO_RCVBUF"),
+    ):
+        if asked > granted:
+            settings.warnings.append(
+                f"Could not set desired {name}, adjust OS to allow {prop.name} "
+                f"attempted={asked}, actual={granted}"
+            )
+    mtu, window = settings[p.MTU_LENGTH], settings[p.RCV_INITIAL_WINDOW_LENGTH]
+    if mtu > (sndbuf or limits.default_sndbuf):
+        raise ConfigurationError(
+            f"mtuLength={mtu} > SO_SNDBUF={sndbuf or limits.default_sndbuf}, "
+            f"increase {p.SOCKET_SO_SNDBUF.name} to match MTU",
+            reference_type=CONFIGURATION_EXCEPTION,
+        )
+    if window > (rcvbuf or limits.default_rcvbuf):
+        raise ConfigurationError(
+            f"initialWindowLength={window} > SO_RCVBUF={rcvbuf or limits.default_rcvbuf}, "
+            f"increase {p.SOCKET_SO_RCVBUF.name} limits to match initialWindowLength",
+            reference_type=CONFIGURATION_EXCEPTION,
         )
 
 
@@ -84,6 +128,10 @@ def _check_idle_strategies(settings: Settings) -> None:
         (p.RECEIVER_IDLE_STRATEGY, p.RECEIVER_IDLE_STRATEGY_INIT_ARGS),
         (p.SHAREDNETWORK_IDLE_STRATEGY, p.SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS),
         (p.SHARED_IDLE_STRATEGY, p.SHARED_IDLE_STRATEGY_INIT_ARGS),
+        (
+            network_properties.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY,
+            network_properties.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY_INIT_ARGS,
+        ),
     ):
         try:
             idle_strategy(settings[name], settings[arguments])
