@@ -79,6 +79,31 @@ class Site:
         (found,) = [c for c in self.counters() if c.type_id == type_id]
         return found.value
 
+    @staticmethod
+    def wait(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
+        """See ``wait_until``."""
+        return wait_until(condition, what, timeout)
+
+    @staticmethod
+    def free_port() -> int:
+        """A UDP port that nobody has now."""
+        return free_port()
+
+    def bound_address(self, subscription_id: int) -> str | None:
+        """Address that the archive's driver has bound for a subscription."""
+        counters = self.counters()
+        channels = [
+            c.counter_id
+            for c in counters
+            if c.type_id == 7 and c.registration_id == subscription_id
+        ]
+        bound = [
+            c.label.rpartition(" ")[2]
+            for c in counters
+            if c.type_id == 14 and int.from_bytes(c.key[:4], "little") in channels
+        ]
+        return bound[0] if bound else None
+
     def wait_replays_ended(self) -> None:
         """Until the archive replays nothing any more."""
         wait_until(lambda: self.counter_value(112) == 0, "replays to end")
@@ -246,6 +271,15 @@ class Bench:
         assert self.wait_stopped(recording_id) == position
         publication.close()
         return recording_id, position
+
+    def replay_here(self, recording_id: int, position: int, length: int) -> Any:
+        """A subscription to a replay that comes to a port of the client's driver."""
+        subscription = self.client.add_subscription(
+            f"aeron:udp?endpoint={HOST}:0", self.stream_id + 50_000
+        )
+        channel = wait_until(subscription.tryResolveChannelEndpointPort, "the replay's port")
+        self.archive.startReplay(recording_id, position, length, channel, self.stream_id + 50_000)
+        return subscription
 
     def descriptor(self, recording_id: int) -> dict[str, Any]:
         """The descriptor of one recording."""
