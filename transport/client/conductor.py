@@ -387,6 +387,7 @@ class ClientConductor:
     def abandon(self) -> None:
         """Leave everything as it is, as a process does that is killed; for simulations."""
         self._fork_generation = -1
+        self.closed = True
 
     def close_dropped(self, close: Callable[[], None]) -> None:
         """Close a client that was garbage collected, maybe in here: then a moment later."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import Archive
 from aerolog.testing.filesystem import FakeFileSystem
+from aerolog.testing.mounts import MountedFileSystem
 from aerolog.testing.turning import TurnedAgent
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
@@ -46,11 +47,13 @@ CLIENT_OPTIONS: Final[dict[str, Any]] = {"driver_timeout": 2.0, "keepalive_inter
 
 
 class SimulatedHost:
-    """One machine: a disk, an address, and the processes on it.
+    """One machine: its disks, an address, and the processes on it.
 
     Attributes:
         name: for the trace.
-        disk: its file system.
+        memory: the memory disk that holds the driver's directory.
+        disk: the disk that holds the archive's folder.
+        files: both of them.
         network: opens its ports; ``network.ipv4`` is its address.
         driver: the running driver, None without one.
         archive: the running archive, None without one.
@@ -60,10 +63,12 @@ class SimulatedHost:
     def __init__(self, simulation: Simulation, name: str) -> None:
         self.simulation = simulation
         self.name = name
+        self.memory = FakeFileSystem()
         self.disk = FakeFileSystem()
         self.network: FakeHost = simulation.network.host()
         self.aeron_dir = f"/{name}/aeron"
         self.archive_dir = f"/{name}/archive"
+        self.files = MountedFileSystem({"/": self.memory, self.archive_dir: self.disk})
         self.driver: MediaDriver | None = None
         self.archive: Archive | None = None
         self.clients: list[Aeron] = []
@@ -84,7 +89,7 @@ class SimulatedHost:
             self.aeron_dir,
             threading_mode="INVOKER",
             clock=simulation.clock,
-            file_system=self.disk,
+            file_system=self.files,
             properties=Properties(),
             random_source=self._random(),
             **{**DRIVER_OPTIONS, **options},
@@ -126,7 +131,7 @@ class SimulatedHost:
             invoker=True,
             driver_invoker=self.simulation.step,
             clock=self.simulation.clock,
-            file_system=self.disk,
+            file_system=self.files,
             properties=Properties(),
             **{**CLIENT_OPTIONS, **options},
         )
@@ -166,7 +171,7 @@ class SimulatedHost:
             threading_mode="INVOKER",
             driver_invoker=simulation.step,
             clock=simulation.clock,
-            file_system=self.disk,
+            file_system=self.files,
             properties=Properties(),
             random_source=self._random(),
             **{**ARCHIVE_OPTIONS, **options},

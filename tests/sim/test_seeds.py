@@ -1,0 +1,57 @@
+"""Scenarios by the thousand: what arrives is what was sent, or the stream ended with a reason."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from aerolog.testing.plays import play
+from aerolog.testing.scenarios import Kind, make_scenario
+from aerolog.testing.seeds import play_many
+
+PROCESSES = 2
+SHORT = [(Kind.IPC, range(200))]
+LONG = [(Kind.IPC, range(1_000_000, 1_005_000))]
+
+
+def play_all(wanted):
+    played = list(play_many(wanted, PROCESSES))
+    failed = [str(one) for one in played if one.failure]
+    assert not failed, f"{len(failed)} of {len(played)} seeds failed\n" + "\n".join(failed[:20])
+    return [one.outcome for one in played]
+
+
+@pytest.mark.timeout(600)
+def test_short_seeds_hold():
+    outcomes = play_all(SHORT)
+    assert sum(outcome.received for outcome in outcomes) > 100 * len(outcomes)
+    assert any(outcome.ended for outcome in outcomes)  # kills and long stalls do end streams
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_many_more_seeds_hold():
+    play_all(LONG)
+
+
+@pytest.mark.parametrize("kind", [Kind.IPC])
+def test_a_seed_gives_the_same_run_in_another_process(kind):
+    seeds = range(40, 52)
+    here = [play(make_scenario(kind, seed)).fingerprint for seed in seeds]
+    program = (
+        "import sys\n"
+        "from aerolog.testing.plays import play\n"
+        "from aerolog.testing.scenarios import make_scenario\n"
+        "for seed in sys.argv[2:]: print(play(make_scenario(sys.argv[1], int(seed))).fingerprint)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, kind.value, *map(str, seeds)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "12345", "AERON_TERM_BUFFER_LENGTH": "1m"},
+    )
+    assert done.stdout.split() == here
+    assert len(set(here)) == len(here)
