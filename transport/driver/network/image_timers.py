@@ -35,11 +35,19 @@ class ImageTimers:
     def on_timer(self) -> None:
         """Let every image have its timer event, the last one first."""
         for index in range(len(self._images) - 1, -1, -1):
-            image = self._images[index]
-            self._on_timer(image)
-            if image.stream.state == DONE and image.is_released:
-                self._end(image)
-                remove_at(self._images, index)
+            self._on_timer(self._images[index])
+            self.end_if_over(index)
+
+    def end_if_over(self, index: int) -> None:
+        """Free everything of an image that neither clients nor the receiver have any more."""
+        image = self._images[index]
+        if image.stream.state != DONE or not image.is_released:
+            return
+        remove_at(self._images, index)
+        self._clockwork.remove_stream(image.stream)
+        for counter_id in image.counter_ids:
+            self._context.free_counter(counter_id)
+        self._context.logs.free(image.log)
 
     def _on_timer(self, image: PublicationImage) -> None:
         stream = image.stream
@@ -73,13 +81,6 @@ class ImageTimers:
         image.stream.enter(DONE, now_ns)
         for link in self._subscriptions.with_image(image):
             self._subscriptions.unlink(link, image)
-
-    def _end(self, image: PublicationImage) -> None:
-        """Free everything of an image that neither client nor receiver has any more."""
-        self._clockwork.remove_stream(image.stream)
-        for counter_id in image.counter_ids:
-            self._context.free_counter(counter_id)
-        self._context.logs.free(image.log)
 
     def _move_untethered(self, image: PublicationImage, counter_id: int, now_ns: int) -> None:
         """The next state of an untethered subscriber whose time has come."""

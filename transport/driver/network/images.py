@@ -192,9 +192,10 @@ class Images:
         return image
 
     def _on_image_released(self, stream: NetworkImage) -> None:
-        for image in self._images:
+        for index, image in enumerate(self._images):
             if image.stream is stream:
                 image.is_released = True
+                self._timers.end_if_over(index)
                 return
 
     def _look_up(self, known: ReceiveChannel, transport: ReceiveTransport) -> None:

@@ -92,6 +92,7 @@ class Subscriptions:
         for image in self.images:
             if (
                 link.matches(image.endpoint, image.stream_id, image.session_id)
+                and len(image.stream.subscribers) > 0
                 and image.stream.accepts_subscribers()
             ):
                 self._join(link, image)
