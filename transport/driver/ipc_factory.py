@@ -33,20 +33,14 @@ def make_publication(
     Raises:
         StorageSpaceError: no room for the log; nothing is left behind.
     """
-    start = params.start
-    if start is None:
-        initial_term_id = wrap_int32(context.random.getrandbits(32))
-        start = StartPosition(initial_term_id, initial_term_id, 0)
+    start = start_of(context, params)
     log = context.logs.create_publication_log(
         command.correlation_id,
-        _metadata(context, command, params, start, is_exclusive=is_exclusive),
+        publication_metadata(context, command, params, start, is_exclusive=is_exclusive),
     )
     counter_ids: list[int] = []
     try:
-        position = (
-            wrap_int32(start.term_id - start.initial_term_id) * params.term_length
-            + start.term_offset
-        )
+        position = position_of(start, params.term_length)
         kind = "exclusive" if is_exclusive else "concurrent"
         for type_id, name in (
             (CounterType.PUBLISHER_POSITION, f"pub-pos ({kind})"),
@@ -140,7 +134,20 @@ def _stream(
     )
 
 
-def _metadata(
+def start_of(context: DriverContext, params: PublicationParams) -> StartPosition:
+    """Where a publication starts: as its channel says, else at a random term id."""
+    if params.start is not None:
+        return params.start
+    initial_term_id = wrap_int32(context.random.getrandbits(32))
+    return StartPosition(initial_term_id, initial_term_id, 0)
+
+
+def position_of(start: StartPosition, term_length: int) -> int:
+    """The position of a start, in bytes."""
+    return wrap_int32(start.term_id - start.initial_term_id) * term_length + start.term_offset
+
+
+def publication_metadata(
     context: DriverContext,
     command: AddPublication | AddExclusivePublication,
     params: PublicationParams,
@@ -148,6 +155,7 @@ def _metadata(
     *,
     is_exclusive: bool,
 ) -> LogMetadata:
+    """What the log of a publication of either media begins with."""
     limits = context.socket_limits
     return LogMetadata(
         correlation_id=command.correlation_id,

@@ -6,18 +6,24 @@ and images. They meet here, in spies, and in response channels.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.network.images import Images
+from aerolog.transport.driver.network.publication_timers import PublicationTimers
 from aerolog.transport.driver.network.publications import Publications
+from aerolog.transport.driver.network.send_channels import SendChannels
+from aerolog.transport.driver.network.send_commands import SendCommands
+from aerolog.transport.driver.network.sender_reports import SenderReports
 from aerolog.transport.driver.network.spies import Spies
 from aerolog.transport.driver.network.subscriptions import Subscriptions
+from aerolog.transport.errors import StorageSpaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.driver.network.image import NetworkImage
     from aerolog.transport.driver.network.parts import NetworkParts
+    from aerolog.transport.driver.network.udp_publication import UdpPublication
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import (
         AddDestination,
@@ -55,16 +61,35 @@ class NetworkMedia:
     def __init__(self, parts: NetworkParts, refuse: Callable[[int, Exception], None]) -> None:
         self._parts = parts
         self._refuse = refuse
-        self._waiting = 0
-        self._spies = Spies(parts)
+        self._udp_publications: list[UdpPublication] = []
+        self._endpoints = SendChannels(parts)
+        self._spies = Spies(parts, self._udp_publications)
         self._subscriptions = Subscriptions(parts)
         self._images = Images(parts, self._subscriptions)
-        self._publications = Publications(parts, self._spies, self._subscriptions, self._images)
+        self._publications = Publications(
+            parts,
+            self._endpoints,
+            self._spies,
+            self._subscriptions,
+            self._images,
+            self._udp_publications,
+        )
+        self._timers = PublicationTimers(
+            parts, self._endpoints, self._spies, self._udp_publications
+        )
+        self._destinations = SendCommands(parts, self._publications)
+        self._reports = SenderReports(
+            parts, self._endpoints, self._subscriptions, self._images, self._udp_publications
+        )
 
     @property
-    def is_resolving(self) -> bool:
-        """Whether a command waits for a name: no other command is taken meanwhile."""
-        return self._waiting > 0
+    def is_busy(self) -> bool:
+        """Whether no command may be taken yet.
+
+        A name is being looked up, or a send endpoint is being closed whose port may be asked for
+        again. Both end soon, and commands are answered in the order in which they came.
+        """
+        return self._parts.context.names.is_busy or self._endpoints.is_closing
 
     # ---- publications -----------------------------------------------------------------------
 
@@ -78,17 +103,17 @@ class NetworkMedia:
 
     def add_destination(self, command: AddDestination) -> None:
         """Send a publication to one more address."""
-        self._publications.check_destinations(command.registration_id)
-        self._publications.add_destination(command)
+        self._destinations.add(command, lambda error: self._refuse(command.correlation_id, error))
 
     def remove_destination(self, command: RemoveDestination) -> None:
         """Send a publication no more to an address."""
-        self._publications.check_destinations(command.registration_id)
-        self._publications.remove_destination(command)
+        self._destinations.remove(
+            command, lambda error: self._refuse(command.correlation_id, error)
+        )
 
     def remove_destination_by_id(self, command: RemoveDestinationById) -> None:
         """Send a publication no more to the address that a command added."""
-        self._publications.remove_destination_by_id(command)
+        self._destinations.remove_by_id(command)
 
     # ---- subscriptions ------------------------------------------------------------------------
 
@@ -139,10 +164,6 @@ class NetworkMedia:
         """Have an image tell its sender why it is not wanted; False when there is none."""
         return self._images.reject(correlation_id, reason)
 
-    def find_image(self, correlation_id: int) -> NetworkImage | None:
-        """The image of that id."""
-        return self._images.find(correlation_id)
-
     # ---- timer events and agents ----------------------------------------------------------------
 
     def drop_links_of_gone_clients(self) -> None:
@@ -151,7 +172,7 @@ class NetworkMedia:
 
     def on_publications_timer(self) -> None:
         """Let every publication have its timer event."""
-        self._publications.on_timer()
+        self._timers.on_timer()
 
     def close_subscriptions_of_gone_clients(self) -> None:
         """Close the subscriptions and spies of clients that are gone, without a message."""
@@ -171,18 +192,31 @@ class NetworkMedia:
         parts = self._parts
         parts.sender.flush()
         parts.receiver.flush()
-        return self._publications.on_sender_events() + self._images.on_receiver_events()
+        return self._reports.take() + self._images.on_receiver_events()
 
     def report_refused_room(self) -> None:
         """Record every log that did not get room for its next term."""
-        self._publications.report_refused_room()
+        for publication in self._udp_publications:
+            code = publication.stream.refused_allocation()
+            if code:
+                self._parts.context.errors.record_event(
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
+                    f"the next term of {publication.log.path} ({os.strerror(code)}): "
+                    f"its publication limit is withheld until there is\n",
+                    ("no room for a term", publication.registration_id),
+                )
         self._images.report_refused_room()
 
-    def close(self) -> None:
-        """Let go of all logs and sockets; the agents have ended."""
+    def free_logs(self) -> None:
+        """Let go of all logs: the conductor has ended."""
+        for publication in self._udp_publications:
+            self._parts.context.logs.free(publication.log)
         self._images.close()
+
+    def close_sockets(self) -> None:
+        """Close all sockets: sender and receiver have ended."""
         self._subscriptions.close()
-        self._publications.close()
+        self._endpoints.close()
 
     def _with_channel(
         self,
@@ -192,4 +226,9 @@ class NetworkMedia:
         is_destination: bool = False,
     ) -> None:
         """Resolve a command's channel, then go on with it."""
-        then(self._parts.context.channels.resolve(command.channel, is_destination=is_destination))
+        self._parts.context.names.resolve(
+            command.channel,
+            then,
+            lambda error: self._refuse(command.correlation_id, error),
+            is_destination=is_destination,
+        )
