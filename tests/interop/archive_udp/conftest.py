@@ -121,6 +121,7 @@ def archive_properties(control: str, events: str) -> dict[str, str]:
         "aeron.publication.linger.timeout": "200ms",
         "aeron.archive.replay.linger.timeout": "200ms",
         "aeron.image.liveness.timeout": "2s",
+        "aeron.archive.connect.timeout": "2s",
     }
 
 
@@ -166,6 +167,12 @@ class Sites:
             properties=properties,
         )
 
+    def start_again(self, ended: Server) -> Server:
+        """A server that has ended, once more: its folders, its ports."""
+        server = start(ended.implementation, ended.spec)
+        self._running.append(server)
+        return server
+
     def get(self, archive_make: str, archive_driver: str, elsewhere: str) -> Site:
         """The site of these makes."""
         key = f"{archive_make} on {archive_driver}"
@@ -175,13 +182,17 @@ class Sites:
             server = self.start_archive(archive_make, archive_driver, control, events)
             self._archives[key] = (server, control, events)
         if elsewhere not in self._drivers:
-            self._drivers[elsewhere] = self._start(elsewhere, "driver")
+            self._drivers[elsewhere] = self._start(
+                elsewhere, "driver", properties={"aeron.client.liveness.timeout": "4s"}
+            )
         server, control, events = self._archives[key]
         return Site(server, self._drivers[elsewhere], control, archive_make, archive_driver, events)
 
     def stop(self) -> None:
         """End all, the last one first."""
-        codes = [(s.process.name, s.process.stop()) for s in reversed(self._running)]
+        codes = [
+            (s.process.name, s.process.stop()) for s in reversed(self._running) if s.process.running
+        ]
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"
