@@ -1,10 +1,9 @@
-from aerolog.transport.driver.conducted import ConductedStream
-from aerolog.transport.driver.subscriber_positions import SubscriberPositions
-
 from aerolog.transport.concurrent.clock import Clock
+from aerolog.transport.driver.conducted import ConductedStream
 from aerolog.transport.driver.network.congestion import CongestionControl
 from aerolog.transport.driver.network.feedback_delay import FeedbackDelay
 from aerolog.transport.driver.network.receive_transport import TransportSet
+from aerolog.transport.driver.subscriber_positions import SubscriberPositions
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.loss_report import LossReport

@@ -113,7 +113,7 @@ cdef class NetworkImage(ImageIntake):
         self._log = &logs.log
         self.session_id = self._log.session_id
         self.stream_id = self._log.stream_id
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self.connections = Connections(endpoint)
         self._transport_index = transport_index
         set_address(&self._control, control)

@@ -7,7 +7,7 @@ from aerolog.transport.driver.network.congestion cimport CongestionControl
 from aerolog.transport.driver.network.connections cimport Connections
 from aerolog.transport.driver.network.loss_detection cimport gap_t
 from aerolog.transport.driver.network.receive_context cimport ReceiveContext
-from aerolog.transport.driver.network.receive_transport cimport TransportSet
+from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport, TransportSet
 from aerolog.transport.driver.network.term_insert cimport receive_window_t
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.network.frames cimport rttm_t
@@ -27,7 +27,7 @@ cdef class ImageIntake(ConductedStream):
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
     cdef readonly LogBuffers logs
-    cdef TransportSet _endpoint
+    cdef TransportSet endpoint
     cdef CongestionControl _congestion
     cdef const log_buffer_t* _log
     cdef int64_t* _hwm
@@ -80,6 +80,8 @@ cdef class ImageIntake(ConductedStream):
     cdef void deactivate(self, int64_t now_ns) noexcept nogil
     cdef void silence(self) noexcept nogil
     cdef bint is_active(self) noexcept nogil
+    cdef bint has_ended(self) noexcept nogil
+    cdef bint was_revoked(self) noexcept nogil
     # A DATA or PAD datagram of at least a header, of this session and stream.
     cdef void on_packet(
         self,
@@ -93,6 +95,10 @@ cdef class ImageIntake(ConductedStream):
         self, ReceiveContext context, int32_t index, const address_t* source
     ) noexcept nogil
     cdef void on_round_trip(self, ReceiveContext context, const rttm_t* rttm) noexcept nogil
+    cdef bint is_of(self, ImageIntake other) noexcept nogil
+    cdef void add_transport(
+        self, ReceiveContext context, ReceiveTransport transport
+    ) noexcept nogil
     cdef void drop_transport(self, ReceiveContext context, int32_t index) noexcept nogil
     # A cycle of the receiver, cheap while there is nothing to do; returns a work count, or -1 when
     # nothing was heard for the liveness timeout.

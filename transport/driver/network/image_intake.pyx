@@ -94,6 +94,12 @@ cdef class ImageIntake(ConductedStream):
     cdef bint is_active(self) noexcept nogil:
         return self._phase == IMAGE_ACTIVE
 
+    cdef bint has_ended(self) noexcept nogil:
+        return self._ended
+
+    cdef bint was_revoked(self) noexcept nogil:
+        return publication_is_revoked(self._log)
+
     # ---- datagrams ------------------------------------------------------------------------------
 
     cdef void on_packet(
@@ -173,6 +179,23 @@ cdef class ImageIntake(ConductedStream):
         cdef int64_t away_ns = _elapsed(rttm.echo_timestamp_ns, context.now_ns)
         self._congestion.on_rtt(context.now_ns, _elapsed(rttm.reception_delta_ns, away_ns))
 
+    cdef bint is_of(self, ImageIntake other) noexcept nogil:
+        """Whether both are images of one session at one endpoint."""
+        return (
+            self.session_id == other.session_id
+            and self.stream_id == other.stream_id
+            and <void*> self.endpoint == <void*> other.endpoint
+        )
+
+    cdef void add_transport(
+        self, ReceiveContext context, ReceiveTransport transport
+    ) noexcept nogil:
+        """A new destination: answered at once where its address is known, else when it speaks."""
+        if transport.has_group:
+            self.connections.ensure(transport.index, &transport.group, context.now_ns)
+        elif transport.has_control:
+            self.connections.ensure(transport.index, &transport.control, context.now_ns)
+
     cdef void drop_transport(self, ReceiveContext context, int32_t index) noexcept nogil:
         self.connections.drop(index)
         self._note_active_transports(context.now_ns)
@@ -250,8 +273,8 @@ cdef class ImageIntake(ConductedStream):
             target = self.connections.target(index, context.now_ns)
             if target is not NULL:
                 context.send_status(
-                    self._endpoint,
-                    <ReceiveTransport> self._endpoint.transport_at(index),
+                    self.endpoint,
+                    <ReceiveTransport> self.endpoint.transport_at(index),
                     target,
                     &status,
                 )
@@ -277,8 +300,8 @@ cdef class ImageIntake(ConductedStream):
             target = self.connections.target(index, context.now_ns)
             if target is not NULL:
                 context.send_rejection(
-                    self._endpoint,
-                    <ReceiveTransport> self._endpoint.transport_at(index),
+                    self.endpoint,
+                    <ReceiveTransport> self.endpoint.transport_at(index),
                     target,
                     self.session_id,
                     self.stream_id,
@@ -295,7 +318,7 @@ cdef class ImageIntake(ConductedStream):
             target = self.connections.target(index, context.now_ns)
             if target is not NULL:
                 context.send_response_setup(
-                    <ReceiveTransport> self._endpoint.transport_at(index),
+                    <ReceiveTransport> self.endpoint.transport_at(index),
                     target,
                     self.session_id,
                     self.stream_id,
@@ -331,7 +354,7 @@ cdef class ImageIntake(ConductedStream):
             target = self.connections.target(index, context.now_ns)
             if target is not NULL:
                 context.send_nak(
-                    <ReceiveTransport> self._endpoint.transport_at(index),
+                    <ReceiveTransport> self.endpoint.transport_at(index),
                     target,
                     self.session_id,
                     self.stream_id,
@@ -351,12 +374,12 @@ cdef class ImageIntake(ConductedStream):
         rttm.stream_id = self.stream_id
         rttm.echo_timestamp_ns = context.now_ns
         rttm.reception_delta_ns = 0
-        rttm.receiver_id = self._endpoint.receiver_id
+        rttm.receiver_id = self.endpoint.receiver_id
         for index in range(self.connections.slot_limit()):
             target = self.connections.target(index, context.now_ns)
             if target is not NULL:
                 context.send_rttm(
-                    <ReceiveTransport> self._endpoint.transport_at(index), target, &rttm
+                    <ReceiveTransport> self.endpoint.transport_at(index), target, &rttm
                 )
         self._congestion.on_rtt_request(context.now_ns)
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t
 
 from aerolog.transport.driver.network.dispatcher cimport Dispatcher
-from aerolog.transport.driver.network.receive_transport cimport TransportSet
+from aerolog.transport.driver.network.receive_transport cimport MAX_TRANSPORTS, TransportSet
 
 
 cdef class ReceiveEndpoint(TransportSet):
@@ -11,5 +11,8 @@ cdef class ReceiveEndpoint(TransportSet):
     cdef readonly int32_t channel_timestamp_offset
     cdef readonly int32_t media_timestamp_offset
     cdef readonly bint stamps       # either offset is given
-    # The conductor's: transports by index.
+    # The conductor's: transports by index, and those that the receiver is to start with.
     cdef dict _transports
+    cdef void* held[MAX_TRANSPORTS]
+    cdef int32_t held_count
+    cdef void list_held(self)

@@ -61,6 +61,12 @@ cdef class ReceiveEndpoint(TransportSet):
                 return index
         raise ConfigurationError(f"a subscription has at most {MAX_TRANSPORTS} destinations")
 
+    cdef void list_held(self):
+        self.held_count = 0
+        for transport in self.transports:
+            self.held[self.held_count] = <void*> transport
+            self.held_count += 1
+
     def hold(self, ReceiveTransport transport not None):
         """Note a transport; the receiver's methods do."""
         if transport.index in self._transports:

@@ -15,6 +15,7 @@ cdef class ReceiveTransport:
     cdef readonly object control_group
     cdef bint has_group
     cdef address_t group
+    cdef int32_t ttl                # of answers to the group, 0 when not asked for
     # The receiver's own:
     cdef bint has_control
     cdef address_t control          # the explicit control address in effect

@@ -33,6 +33,7 @@ cdef class ReceiveTransport:
         self.control_group = control_group
         set_address(&self.group, control_group)
         set_address(&self.control, explicit_control)
+        self.ttl = port.ttl
         self.has_group = control_group is not None
         self.has_control = explicit_control is not None
 

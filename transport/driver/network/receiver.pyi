@@ -1,13 +1,13 @@
-from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.driver.network.image import NetworkImage
 from aerolog.transport.driver.network.receive_endpoint import ReceiveEndpoint
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
 from aerolog.transport.driver.network.receiver_events import ReceiverEvent
+from aerolog.transport.driver.network.reception import Reception
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.network.port import Address
 
-class Receiver(Agent):
+class Receiver(Reception):
     """The agent that receives: datagrams into images, status messages and NAKs out of them.
 
     The methods below are the conductor's. None blocks or fails for lack of room: what the

@@ -1,0 +1,374 @@
+"""The agent that receives: commands of the conductor in, what it finds out (spec wire-protocol 8).
+
+The conductor gives borrowed pointers and keeps the objects alive until the receiver has told that
+it let go of them. A command is taken only while there is room for the event that answers it.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+
+from collections import deque
+
+from aerolog.transport.concurrent.queue cimport record_t
+from aerolog.transport.driver.network.id_table cimport high_of, low_of, pair_key
+from aerolog.transport.driver.network.image_intake cimport ImageIntake
+from aerolog.transport.driver.network.receive_endpoint cimport ReceiveEndpoint
+from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport
+from aerolog.transport.driver.network.reception cimport (
+    EVENT_ANSWER_FAILED,
+    EVENT_CREATE_IMAGE,
+    EVENT_ENDPOINT_RELEASED,
+    EVENT_IMAGE_RELEASED,
+    EVENT_LIMIT_EXCEEDED,
+    EVENT_RECEIVE_FAILED,
+    EVENT_TRANSPORT_RELEASED,
+    EVENT_UNRESOLVED,
+    Reception,
+    pack_address,
+    unpack_address,
+)
+from aerolog.transport.network.port cimport address_pair, address_t, set_address
+
+from aerolog.transport.driver.network.receiver_events import (
+    AnswerFailed,
+    CreateImage,
+    EndpointReleased,
+    ImageReleased,
+    ReceiveFailed,
+    SessionLimitExceeded,
+    TransportReleased,
+    Unresolved,
+)
+
+from aerolog.transport.errors import ConfigurationError
+
+cdef enum command:
+    ADD_ENDPOINT = 1
+    REMOVE_ENDPOINT = 2
+    ADD_SUBSCRIPTION = 3
+    REMOVE_SUBSCRIPTION = 4
+    ADD_IMAGE = 5
+    REFUSE_IMAGE = 6
+    REMOVE_IMAGE = 7
+    REMOVE_COOL_DOWN = 8
+    ADD_DESTINATION = 9
+    REMOVE_DESTINATION = 10
+    REQUEST_SETUP = 11
+    CHANGE_ADDRESS = 12
+
+cdef enum:
+    COMMAND_LIMIT = 32      # a cycle
+    EVENT_LIMIT = 32        # a call of `events`, so that a flood of setups leaves time for others
+
+
+cdef class Receiver(Reception):
+    def __init__(self, clock, counters, **options):
+        super().__init__(clock, counters, **options)
+        self._backlog = deque()
+        self._held = {}
+
+    # ---- the duty cycle -------------------------------------------------------------------------
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count
+        self._context.now_ns = now_ns
+        work_count = self._take_commands()
+        return work_count + self.turn(now_ns)
+
+    cdef int _take_commands(self) noexcept nogil:
+        cdef record_t command
+        cdef int taken = 0
+        while taken < COMMAND_LIMIT and self.has_event_room(2) and self._commands.poll(&command):
+            self._execute(&command)
+            taken += 1
+        return taken
+
+    cdef void _execute(self, const record_t* command) noexcept nogil:
+        cdef void* pointer = command.pointer
+        cdef int32_t stream_id = high_of(command.a)
+        cdef int32_t session_id = low_of(command.a)
+        cdef int64_t now_ns = self._context.now_ns
+        if command.kind == ADD_ENDPOINT:
+            self._add_endpoint(<ReceiveEndpoint> pointer)
+        elif command.kind == REMOVE_ENDPOINT:
+            self._remove_endpoint(<ReceiveEndpoint> pointer)
+        elif command.kind == ADD_SUBSCRIPTION:
+            self._add_subscription(
+                <ReceiveEndpoint> pointer, stream_id, session_id, command.flags
+            )
+        elif command.kind == REMOVE_SUBSCRIPTION and command.flags:
+            (<ReceiveEndpoint> pointer).dispatcher.remove_one(stream_id, session_id, now_ns)
+        elif command.kind == REMOVE_SUBSCRIPTION:
+            (<ReceiveEndpoint> pointer).dispatcher.remove_all(stream_id, now_ns)
+        elif command.kind == ADD_IMAGE:
+            self._add_image(<ImageIntake> pointer)
+        elif command.kind == REFUSE_IMAGE:
+            (<ReceiveEndpoint> pointer).dispatcher.refuse_image(stream_id, session_id, now_ns)
+        elif command.kind == REMOVE_IMAGE:
+            self._remove_image(<ImageIntake> pointer)
+        elif command.kind == REMOVE_COOL_DOWN:
+            (<ReceiveEndpoint> pointer).dispatcher.end_cool_down(stream_id, session_id)
+        elif command.kind == ADD_DESTINATION:
+            self._add_destination(<ReceiveEndpoint> pointer, <ReceiveTransport> <void*> command.b)
+        elif command.kind == REMOVE_DESTINATION:
+            self._remove_destination(
+                <ReceiveEndpoint> pointer, <ReceiveTransport> <void*> command.b
+            )
+        elif command.kind == REQUEST_SETUP:
+            self._elicit_session(<ReceiveEndpoint> pointer, stream_id, session_id)
+        elif command.kind == CHANGE_ADDRESS:
+            unpack_address(command, &(<ReceiveTransport> pointer).control)
+
+    cdef void _add_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil:
+        cdef int32_t index
+        for index in range(endpoint.held_count):
+            self.poll_transport(endpoint, <ReceiveTransport> endpoint.held[index])
+
+    cdef void _remove_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil:
+        cdef int32_t index
+        endpoint.dispatcher.deactivate_all(self._context.now_ns)
+        for index in range(endpoint.slot_limit - 1, -1, -1):
+            if endpoint.transport_at(index) is not NULL:
+                self.unpoll_transport(endpoint, <ReceiveTransport> endpoint.transport_at(index))
+        self._tell(EVENT_ENDPOINT_RELEASED, <void*> endpoint, NULL)
+
+    cdef void _add_subscription(
+        self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id, bint single
+    ) noexcept nogil:
+        if single:
+            endpoint.dispatcher.add_one(stream_id, session_id)
+            self._elicit_session(endpoint, stream_id, session_id)
+        else:
+            endpoint.dispatcher.add_all(stream_id)
+        self.look_for_elicits()
+
+    cdef void _elicit_session(
+        self, ReceiveEndpoint endpoint, int32_t stream_id, int32_t session_id
+    ) noexcept nogil:
+        cdef void* transport = endpoint.transport_at(0)
+        if transport is NULL or not (<ReceiveTransport> transport).has_control:
+            return
+        self._context.elicit(
+            endpoint,
+            <ReceiveTransport> transport,
+            &(<ReceiveTransport> transport).control,
+            session_id,
+            stream_id,
+        )
+
+    cdef void _add_image(self, ImageIntake image) noexcept nogil:
+        cdef int index
+        cdef int64_t now_ns = self._context.now_ns
+        for index in range(self._image_count):
+            if (<ImageIntake> self._images[index]).is_of(image):
+                (<ImageIntake> self._images[index]).silence()
+        image.activate(now_ns)
+        if not self.hold_image(image) or not (
+            <ReceiveEndpoint> image.endpoint
+        ).dispatcher.add_image(image):
+            image.deactivate(now_ns)
+
+    cdef void _remove_image(self, ImageIntake image) noexcept nogil:
+        cdef bint was_held = self.drop_image(image)
+        (<ReceiveEndpoint> image.endpoint).dispatcher.remove_image(image, image.has_ended())
+        if was_held and image.was_revoked():
+            image.send_last_status(self._context)
+        image.deactivate(self._context.now_ns)
+        self._tell(EVENT_IMAGE_RELEASED, <void*> image, NULL)
+
+    cdef void _add_destination(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        cdef int index
+        if not self.poll_transport(endpoint, transport):
+            return
+        for index in range(self._image_count):
+            if (<void*> (<ImageIntake> self._images[index]).endpoint) == <void*> endpoint:
+                (<ImageIntake> self._images[index]).add_transport(self._context, transport)
+
+    cdef void _remove_destination(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        cdef int index
+        self.unpoll_transport(endpoint, transport)
+        for index in range(self._image_count):
+            if (<void*> (<ImageIntake> self._images[index]).endpoint) == <void*> endpoint:
+                (<ImageIntake> self._images[index]).drop_transport(
+                    self._context, transport.index
+                )
+        self._tell(EVENT_TRANSPORT_RELEASED, <void*> endpoint, <void*> transport)
+
+    cdef void _tell(self, int32_t kind, void* pointer, void* other) noexcept nogil:
+        cdef record_t record
+        record.kind = kind
+        record.flags = 0
+        record.pointer = pointer
+        record.a = <int64_t> other
+        self._events.offer(&record)
+
+    cdef bint has_events(self) noexcept nogil:
+        return self._events.size() > 0
+
+    # ---- commands of the conductor ----------------------------------------------------------------
+
+    def add_endpoint(self, ReceiveEndpoint endpoint not None):
+        self._hold(endpoint)
+        for transport in endpoint.transports:
+            self._hold(transport)
+        endpoint.list_held()
+        self._put(ADD_ENDPOINT, endpoint)
+
+    def remove_endpoint(self, ReceiveEndpoint endpoint not None):
+        self._put(REMOVE_ENDPOINT, endpoint)
+
+    def add_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
+        self._put(
+            ADD_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
+        )
+
+    def remove_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
+        self._put(
+            REMOVE_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
+        )
+
+    def add_image(self, ReceiveEndpoint endpoint not None, ImageIntake image not None):
+        if image.endpoint is not endpoint:
+            raise ConfigurationError("the image was made for another endpoint")
+        self._hold(image)
+        self._put(ADD_IMAGE, image)
+
+    def refuse_image(self, ReceiveEndpoint endpoint not None, session_id, stream_id):
+        self._put(REFUSE_IMAGE, endpoint, 0, _key(stream_id, session_id))
+
+    def remove_image(self, ImageIntake image not None):
+        self._put(REMOVE_IMAGE, image)
+
+    def remove_cool_down(self, ReceiveEndpoint endpoint not None, session_id, stream_id):
+        self._put(REMOVE_COOL_DOWN, endpoint, 0, _key(stream_id, session_id))
+
+    def add_destination(
+        self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None
+    ):
+        if not endpoint.is_multi_destination:
+            raise ConfigurationError("only a multi-destination endpoint takes more transports")
+        endpoint.hold(transport)
+        self._hold(transport)
+        self._put(ADD_DESTINATION, endpoint, 0, 0, <int64_t> <void*> transport)
+
+    def remove_destination(
+        self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None
+    ):
+        endpoint.drop(transport)
+        self._put(REMOVE_DESTINATION, endpoint, 0, 0, <int64_t> <void*> transport)
+
+    def request_setup(self, ReceiveEndpoint endpoint not None, stream_id, session_id):
+        self._put(REQUEST_SETUP, endpoint, 0, _key(stream_id, session_id))
+
+    def change_address(
+        self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None, address
+    ):
+        cdef record_t record
+        cdef address_t control
+        if not transport.has_control:
+            raise ConfigurationError("the transport has no explicit control address")
+        set_address(&control, address)
+        pack_address(&record, &control)
+        self._put(CHANGE_ADDRESS, transport, 0, record.a, record.b, record.c, record.d)
+
+    def flush(self):
+        while self._backlog and self._offer(self._backlog[0]):
+            self._backlog.popleft()
+
+    def _put(self, kind, target, flags=0, a=0, b=0, c=0, d=0):
+        command = (kind, target, int(flags), a, b, c, d)
+        self.flush()
+        if self._backlog or not self._offer(command):
+            self._backlog.append(command)
+
+    cdef bint _offer(self, object command):
+        cdef record_t record
+        kind, target, flags, a, b, c, d = command
+        record.kind = kind
+        record.flags = flags
+        record.pointer = <void*> target
+        record.a = a
+        record.b = b
+        record.c = c
+        record.d = d
+        return self._commands.offer(&record)
+
+    def _hold(self, thing):
+        self._held[<uintptr_t> <void*> thing] = thing
+
+    def on_cycle(self):
+        return self.duty_cycle(self._clock.nano_time())
+
+    # ---- events ---------------------------------------------------------------------------------
+
+    def has_waiting_events(self):
+        return self.has_events()
+
+    def events(self):
+        cdef record_t record
+        found = []
+        for _ in range(EVENT_LIMIT):
+            if not self._events.poll(&record):
+                break
+            event = self._event(&record)
+            if event is not None:
+                found.append(event)
+        return found
+
+    cdef object _event(self, const record_t* record):
+        cdef address_t address
+        cdef int32_t kind = record.kind
+        subject = self._held[<uintptr_t> record.pointer]
+        if kind == EVENT_CREATE_IMAGE:
+            self._half = _setup_fields(subject, record)
+            return None
+        unpack_address(record, &address)
+        if kind == EVENT_IMAGE_RELEASED:
+            del self._held[<uintptr_t> record.pointer]
+            return ImageReleased(subject)
+        if kind == EVENT_ENDPOINT_RELEASED:
+            self._let_go_of_endpoint(subject)
+            return EndpointReleased(subject)
+        if kind == EVENT_TRANSPORT_RELEASED:
+            return TransportReleased(subject, self._held.pop(<uintptr_t> <void*> record.a))
+        if kind == EVENT_LIMIT_EXCEEDED:
+            return SessionLimitExceeded(subject, record.flags, address_pair(&address))
+        if kind == EVENT_UNRESOLVED:
+            return Unresolved(subject, self._held[<uintptr_t> <void*> record.a])
+        if kind == EVENT_RECEIVE_FAILED:
+            return ReceiveFailed(subject, record.flags)
+        if kind == EVENT_ANSWER_FAILED:
+            return AnswerFailed(subject, address_pair(&address), record.flags)
+        return self._created(subject, address_pair(&address))
+
+    def _let_go_of_endpoint(self, ReceiveEndpoint endpoint):
+        del self._held[<uintptr_t> <void*> endpoint]
+        for transport in endpoint.transports:
+            self._held.pop(<uintptr_t> <void*> transport, None)
+
+    def _created(self, transport, source):
+        """The second record of a setup: where it came from."""
+        fields, self._half = self._half, None
+        return CreateImage(*fields, source, transport.control_group or source)
+
+
+def _key(stream_id: int, session_id: int) -> int:
+    return pair_key(stream_id, session_id)
+
+
+cdef object _setup_fields(object endpoint, const record_t* record):
+    return (
+        endpoint,
+        low_of(record.d),
+        high_of(record.a),
+        low_of(record.a),
+        high_of(record.b),
+        low_of(record.b),
+        high_of(record.c),
+        low_of(record.c),
+        high_of(record.d),
+        record.flags,
+    )
