@@ -196,6 +196,13 @@ NETWORK_OFFLOAD = _add.boolean(
     any_case=True,
 )
 
+MEDIA_RECEIVE_TIMESTAMPS = _add.boolean(
+    "aeron.media.receive.timestamps",
+    False,
+    "subscriptions may have media-rcv-ts-offset, as with the C driver; refused otherwise",
+    any_case=True,
+)
+
 # Names (5.5, 5.6, 8)
 DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY = _add.choice(
     "aeron.driver.async.executor.idle.strategy",

@@ -225,8 +225,10 @@ class ChannelResolver:
             socket_sndbuf_length=sndbuf,
             receiver_window_length=window,
             nak_delay_ns=nak_delay_ns,
-            channel_receive_timestamp_offset=_timestamp_offset(uri, keys.CHANNEL_RCV_TS_OFFSET),
-            channel_send_timestamp_offset=_timestamp_offset(uri, keys.CHANNEL_SND_TS_OFFSET),
+            channel_receive_timestamp_offset=parse_timestamp_offset(
+                uri, keys.CHANNEL_RCV_TS_OFFSET
+            ),
+            channel_send_timestamp_offset=parse_timestamp_offset(uri, keys.CHANNEL_SND_TS_OFFSET),
             group_tag=_group_tag(uri),
         )
 
@@ -282,7 +284,12 @@ def _socket_length(uri: ChannelUri, key: str) -> int:
     return length
 
 
-def _timestamp_offset(uri: ChannelUri, key: str) -> int:
+def parse_timestamp_offset(uri: ChannelUri, key: str) -> int:
+    """A timestamp offset: bytes into the payload, -8 for ``reserved``, -1 when not given.
+
+    Raises:
+        ChannelUriError: with the reference's text.
+    """
     text = uri.get(key)
     if text is None:
         return NO_OFFSET

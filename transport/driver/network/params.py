@@ -29,8 +29,8 @@ from aerolog.transport.driver.command_error import (
     ILLEGAL_ARGUMENT,
     ILLEGAL_STATE,
     generic,
-    invalid_channel,
 )
+from aerolog.transport.driver.network.timestamps import check_media_receive_timestamps
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.udp_channel import ControlMode
 from aerolog.transport.uri import keys
@@ -130,11 +130,7 @@ def network_subscription_params(
                 ILLEGAL_ARGUMENT,
                 f"control has port=0 for subscription: channel={channel.original}",
             )
-        if keys.MEDIA_RCV_TS_OFFSET in uri:
-            raise invalid_channel(
-                "Media timestamps 'media-rcv-ts-offset' are not supported in the Java driver: "
-                f"channel={channel.original}"
-            )
+        check_media_receive_timestamps(channel, settings)
     shared = ipc_subscription_params(uri, settings)
     window_length = channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
     window_limit_ns, linger_ns, resting_ns = untethered_timeouts(uri, settings)

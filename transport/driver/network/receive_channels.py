@@ -33,6 +33,7 @@ from aerolog.transport.driver.network.sharing import (
     is_canonical_match,
     is_tagged_match,
 )
+from aerolog.transport.driver.network.timestamps import media_receive_timestamp_offset
 from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.errors import ErrorCode
 from aerolog.transport.network.udp_channel import ControlMode
@@ -272,6 +273,7 @@ class ReceiveChannels:
                 multi_destination=has_destinations,
                 session_limit=settings[properties.DRIVER_STREAM_SESSION_LIMIT],
                 channel_timestamp_offset=channel.channel_receive_timestamp_offset,
+                media_timestamp_offset=media_receive_timestamp_offset(channel),
             )
             undo.pop_all()
         show_active(self._context, status_id, "" if bound is None else bound.local_text)

@@ -17,7 +17,9 @@ from aerolog.transport.driver.network.endpoint_counters import (
 )
 from aerolog.transport.driver.network.params import multicast_ttl
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
+from aerolog.transport.driver.network.timestamps import media_receive_timestamp_offset
 from aerolog.transport.network.ports import WildcardPorts
+from aerolog.transport.network.udp_channel import NO_OFFSET
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.context import DriverContext
@@ -119,6 +121,7 @@ class ReceiveSockets:
                 ttl=ttl,
                 so_rcvbuf=rcvbuf,
                 so_sndbuf=sndbuf,
+                timestamps=media_receive_timestamp_offset(channel) != NO_OFFSET,
             )
         except OSError as error:
             self._ports.release(address)

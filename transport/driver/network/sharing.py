@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from aerolog.transport.driver.command_error import ILLEGAL_ARGUMENT, generic, invalid_channel
+from aerolog.transport.driver.network.timestamps import media_receive_timestamp_offset
 from aerolog.transport.network.udp_channel import ControlMode
 from aerolog.transport.uri import keys
 
@@ -118,6 +119,13 @@ def check_receive_timestamps(channel: UdpChannel, existing: UdpChannel) -> None:
         keys.CHANNEL_RCV_TS_OFFSET,
         channel.channel_receive_timestamp_offset,
         existing.channel_receive_timestamp_offset,
+        channel,
+        existing,
+    )
+    _check_option(
+        keys.MEDIA_RCV_TS_OFFSET,
+        media_receive_timestamp_offset(channel),
+        media_receive_timestamp_offset(existing),
         channel,
         existing,
     )
