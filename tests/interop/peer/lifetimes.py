@@ -27,13 +27,14 @@ def server_starter(running: list[Server], folders: list[Path], archive_root: Pat
         aeron_dir: Path | None = None,
         archive_dir: Path | None = None,
         properties: dict[str, str] | None = None,
+        prefix: tuple[str, ...] = (),
     ) -> Server:
         if aeron_dir is None:
             aeron_dir = make_shm_dir()
             folders.append(aeron_dir)
         if archive_dir is None and kind != "driver":
             archive_dir = archive_root / f"archive-{next(_dirs)}"
-        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {})
+        spec = ServerSpec(kind, aeron_dir, archive_dir, properties or {}, prefix)
         server = start(implementation, spec)
         running.append(server)
         return server

@@ -30,6 +30,18 @@ def recent_logs() -> list[tuple[str, str]]:
     return shown
 
 
+def run_quietly(*command: str) -> str:
+    """A short command; its output.
+
+    Raises:
+        OSError: it is not installed, or it failed, with what it said.
+    """
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
 class ServerProcess:
     """A child with a pipe to its input, its standard output read line by line, a log of both.
 

@@ -39,12 +39,16 @@ MODULES = {
 
 @dataclass
 class ServerSpec:
-    """What to start: ``kind`` is driver, archive or archiving-driver."""
+    """What to start: ``kind`` is driver, archive or archiving-driver.
+
+    ``prefix`` is a command that runs it, for example in another network namespace.
+    """
 
     kind: str
     aeron_dir: Path
     archive_dir: Path | None = None
     properties: dict[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
 
     def all_properties(self) -> dict[str, str]:
         """Defaults that keep tests small and quick, then the directories, then the given ones."""
@@ -85,7 +89,7 @@ class Server:
 def start_java(spec: ServerSpec) -> Server:
     """Starts the reference and waits until it says that it runs."""
     command = toolchain().command("Server", spec.kind, properties=spec.all_properties())
-    process = ServerProcess(f"java-{spec.kind}", command)
+    process = ServerProcess(f"java-{spec.kind}", [*spec.prefix, *command])
     process.wait_line("ready")
     return Server("reference", spec, process)
 
@@ -98,7 +102,7 @@ def start_ours(
     command += [f"-D{name}={value}" for name, value in spec.all_properties().items()]
     process = ServerProcess(
         f"our-{spec.kind}",
-        command,
+        [*spec.prefix, *command],
         env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
         stop_by_signal=True,
     )

@@ -99,10 +99,17 @@ def pair_servers(
     start_one = server_starter(running, folders, tmp_path_factory.mktemp("pairs"))
     known: dict[tuple[Any, ...], Server] = {}
 
-    def get(implementation: str, number: int, own: dict[str, str] | None = None) -> Server:
-        key = (implementation, number, *sorted((own or {}).items()))
+    def get(
+        implementation: str,
+        number: int,
+        own: dict[str, str] | None = None,
+        prefix: tuple[str, ...] = (),
+    ) -> Server:
+        key = (implementation, number, *sorted((own or {}).items()), prefix)
         if key not in known or not known[key].process.running:
-            known[key] = start_one(implementation, "driver", properties=PROPERTIES | (own or {}))
+            known[key] = start_one(
+                implementation, "driver", properties=PROPERTIES | (own or {}), prefix=prefix
+            )
         return known[key]
 
     yield get
@@ -132,16 +139,21 @@ def link(
 def own_link(
     direction: str, start_server: Callable[..., Server], our_client: Callable[..., Any]
 ) -> Callable[..., Link]:
-    """``own_link(sending={...}, receiving={...})``: drivers of this test's own, by properties."""
+    """``own_link(sending={...}, receiving={...})``: drivers of this test's own, by properties.
+
+    With ``prefixes`` each is run by a command, for example in a network namespace.
+    """
     names = DIRECTIONS[direction]
 
     def make(
-        sending: dict[str, str] | None = None, receiving: dict[str, str] | None = None
+        sending: dict[str, str] | None = None,
+        receiving: dict[str, str] | None = None,
+        prefixes: tuple[tuple[str, ...], ...] = ((), ()),
     ) -> Link:
-        return Link(
-            start_server(names[0], "driver", properties=PROPERTIES | (sending or {})),
-            start_server(names[1], "driver", properties=PROPERTIES | (receiving or {})),
-            our_client,
-        )
+        servers = [
+            start_server(name, "driver", properties=PROPERTIES | (own or {}), prefix=prefix)
+            for name, own, prefix in zip(names, (sending, receiving), prefixes, strict=True)
+        ]
+        return Link(*servers, our_client)
 
     return make
