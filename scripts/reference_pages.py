@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
 from aerolog.tools.app import COMMANDS, application
 from aerolog.transport.config.settings import format_value
@@ -55,6 +56,11 @@ def property_table(properties: Iterable[Any]) -> str:
     )
 
 
+def _plug_ins(prop: Any) -> str:
+    group = prop.plug_ins
+    return f", names in the entry point group `{group}`" if group else ""
+
+
 def _default(prop: Any) -> str:
     text = format_value(prop, prop.default)
     return f"`{text}`" if text else "none"
@@ -65,7 +71,7 @@ def choices(properties: Iterable[Any]) -> str:
     return table(
         ("Property", "Accepted"),
         (
-            (f"`{prop.name}`", ", ".join(f"`{name}`" for name in prop.choices))
+            (f"`{prop.name}`", ", ".join(f"`{name}`" for name in prop.choices) + _plug_ins(prop))
             for prop in properties
             if prop.choices is not None
         ),
@@ -138,6 +144,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "driver-properties": lambda: property_table(driver_properties.PROPERTIES),
     "driver-choices": lambda: choices(driver_properties.PROPERTIES),
     "archive-properties": lambda: property_table(archive_properties.PROPERTIES),
+    "archive-client-properties": lambda: property_table(archive_client_options.PROPERTIES),
     "archive-choices": lambda: choices(archive_properties.PROPERTIES),
     "uri-parameters": uri_parameters,
     "commands": commands,

@@ -202,15 +202,16 @@ class ArchiveOptions(DriverOptions):
         ),
     ] = 10
     response_channel: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--response-channel",
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
-            help="Channel of the archive's control responses.",
-            callback=check_channel,
+            help="Channel of the archive's control responses: aeron:ipc with requests over IPC,"
+            " else one that the archive can reach, for example aeron:udp?endpoint=<this host>:0.",
+            callback=_channel_option,
         ),
-    ] = "aeron:ipc"
+    ] = None
     response_stream: Annotated[
         int,
         typer.Option(

@@ -6,10 +6,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.files.recording import ArchiveFolder, Recording
@@ -75,9 +75,22 @@ def row_of_folder(recording: Recording) -> dict[str, Any]:
     return row(recording.descriptor, recording.end_position, active=recording.is_live)
 
 
-def rows_of_folder(folder: ArchiveFolder) -> Iterator[dict[str, Any]]:
-    """All recordings of a folder, by id."""
-    return (row_of_folder(recording) for recording in folder.recordings())
+def rows_of_folder(
+    folder: ArchiveFolder, on_damaged: Callable[[int, FileFormatError], object]
+) -> Iterator[dict[str, Any]]:
+    """All recordings of a folder, by id.
+
+    Args:
+        folder: to list.
+        on_damaged: told of each recording that cannot be read; the others still come.
+    """
+    for recording_id in folder.catalog.ids():
+        try:
+            recording = folder.recording(recording_id)
+        except FileFormatError as error:
+            on_damaged(recording_id, error)
+        else:
+            yield row_of_folder(recording)
 
 
 def known_recording(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:

@@ -44,33 +44,47 @@ def list_recordings(
 ) -> None:
     """List recordings, by id.
 
-    position is how far a recording is recorded now. JSON has all fields of the catalog.
+    position is how far a recording is recorded now. JSON has all fields of the catalog. A folder's
+    recordings that are damaged are named on standard error, and the exit code is 1.
     """
     from aerolog.tools import console
     from aerolog.tools import recordings_view as view
+    from aerolog.tools.exits import EXIT_FAILED
 
     wanted = (channel, stream, from_id)
-    source = _of_folder(archive_dir, *wanted) if archive_dir else _of_archive(archive, *wanted)
+    damaged: list[int] = []
+    source = (
+        _of_folder(archive_dir, *wanted, damaged) if archive_dir else _of_archive(archive, *wanted)
+    )
     rows = list(islice(source, count))
     if as_json:
         console.print_json(rows)
-        return
-    people = [view.shown(row) for row in rows]
-    console.print_table(
-        view.LIST_COLUMNS,
-        ([row[name] for name in view.LIST_COLUMNS] for row in people),
-        right=view.RIGHT_COLUMNS,
-    )
+    else:
+        people = [view.shown(row) for row in rows]
+        console.print_table(
+            view.LIST_COLUMNS,
+            ([row[name] for name in view.LIST_COLUMNS] for row in people),
+            right=view.RIGHT_COLUMNS,
+        )
+    if damaged:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _of_folder(
-    archive_dir: str, channel: str, stream: int | None, from_id: int
+    archive_dir: str, channel: str, stream: int | None, from_id: int, damaged: list[int]
 ) -> Iterator[dict[str, Any]]:
     from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.tools.console import remark
     from aerolog.tools.recordings_view import rows_of_folder
+    from aerolog.transport.errors import FileFormatError
+
+    def note(recording_id: int, error: FileFormatError) -> None:
+        if recording_id >= from_id:
+            damaged.append(recording_id)
+            remark(f"aerolog: recording {recording_id} is damaged: {error}")
 
     with ArchiveFolder(archive_dir) as folder:
-        for row in rows_of_folder(folder):
+        for row in rows_of_folder(folder, note):
             if (
                 row["recording_id"] >= from_id
                 and channel in row["original_channel"]

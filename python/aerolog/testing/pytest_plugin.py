@@ -1,6 +1,7 @@
 """pytest fixtures with media drivers in the test's process.
 
-Load it with ``pytest_plugins = ["aerolog.testing.pytest_plugin"]`` in a conftest.py.
+pytest finds it by itself where aerolog is installed; a ``pytest_plugins`` that lists it does no
+harm. The driver is loaded when a test asks for one.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.transport.driver import MediaDriver
+if TYPE_CHECKING:
+    from aerolog.transport.driver import MediaDriver
 
-MediaDriverFactory = Callable[..., MediaDriver]
+MediaDriverFactory = Callable[..., "MediaDriver"]
 
 _SMALL_BUFFERS = {
     "counters_buffer_length": "1m",
@@ -41,6 +44,8 @@ def media_driver_factory() -> Iterator[MediaDriverFactory]:
     Takes what `MediaDriver` takes; without a directory each gets one of its own. All are closed
     after the test, the last one first, and their directories removed.
     """
+    from aerolog.transport.driver import MediaDriver
+
     drivers: list[MediaDriver] = []
 
     def make(*args: object, **options: object) -> MediaDriver:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from aerolog.archive.files.catalog_map import FIELD, CatalogReader
 from aerolog.tools.main import main
 
 SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
@@ -40,6 +42,33 @@ def test_the_valid_recordings_are_listed(capfd: pytest.CaptureFixture[str]) -> N
     assert [row["recording_id"] for row in rows] == [one["recordingId"] for one in VALID]
     assert [row["position"] for row in rows] == [one["content"]["endPosition"] for one in VALID]
     assert not any(row["active"] for row in rows)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_damaged_recording_is_named_and_the_others_are_listed(
+    form: list[str], capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "archive"
+    shutil.copytree(FOLDER, folder)
+    damaged, *others = [one["recordingId"] for one in VALID]
+    with CatalogReader.open(folder) as catalog:
+        at = catalog.entry(damaged).offset + FIELD["segment_file_length"]
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.seek(at)
+        file.write((12345).to_bytes(4, "little"))
+
+    assert main(["recordings", "list", *form, "--archive-dir", str(folder)]) == 1
+    out, err = capfd.readouterr()
+    assert f"recording {damaged} is damaged: " in err
+    assert "12345" in err
+    if form:
+        assert [row["recording_id"] for row in json.loads(out)] == others
+    else:
+        assert [int(line.split()[0]) for line in out.splitlines()[1:]] == others
+    # What is not asked for is not complained about.
+    last = ["recordings", "list", "--from", str(others[-1])]
+    assert main([*last, "--archive-dir", str(folder)]) == 0
+    assert capfd.readouterr().err == ""
 
 
 @each_recording
