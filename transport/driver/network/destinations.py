@@ -36,16 +36,29 @@ def check_send_destination(uri: ChannelUri) -> str:
     """
     if uri.is_spy:
         raise invalid_channel(f"Aeron spies are invalid as send destinations: channel={uri}")
+    if uri.is_udp:
+        _check_keys(uri)
+    endpoint = send_destination_endpoint(uri)
+    if endpoint.endswith(_ANY_PORT):
+        raise invalid_channel(f"endpoint has port=0 for send destination: channel={uri}")
+    return endpoint
+
+
+def send_destination_endpoint(uri: ChannelUri) -> str:
+    """Where the channel of a destination leads to; all that its removal asks for.
+
+    Raises:
+        ChannelUriError: another media than UDP, or no endpoint.
+    """
     if not uri.is_udp:
         raise ChannelUriError(f"UdpChannel only supports UDP media: {uri}")
-    _check_keys(uri)
     endpoint = uri.get(keys.ENDPOINT)
     if endpoint is None:
         raise ChannelUriError(
-            f"a send destination needs an endpoint: channel={uri}", reference_type=NULL_POINTER
+            f"a send destination needs an endpoint: channel={uri}",
+            reference_type=NULL_POINTER,
+            reference_message="input string must not be null or empty",
         )
-    if endpoint.endswith(_ANY_PORT):
-        raise invalid_channel(f"endpoint has port=0 for send destination: channel={uri}")
     return endpoint
 
 

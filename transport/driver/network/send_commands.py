@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.command_error import invalid_channel
-from aerolog.transport.driver.network.destinations import check_send_destination
+from aerolog.transport.driver.network.destinations import (
+    check_send_destination,
+    send_destination_endpoint,
+)
 from aerolog.transport.driver.network.naming import names_a_host
 from aerolog.transport.driver.network.receive_sockets import as_pair
 from aerolog.transport.driver.network.send_channels import SendDestination
@@ -72,7 +75,7 @@ class SendCommands:
             ChannelUriError: the channel does not parse.
         """
         endpoint = self._endpoint(command.registration_id)
-        text = check_send_destination(ChannelUri.parse(command.channel))
+        text = send_destination_endpoint(ChannelUri.parse(command.channel))
 
         def remove(address: SocketAddress | None) -> None:
             for registration_id, known in endpoint.destinations.items():
