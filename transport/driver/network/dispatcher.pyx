@@ -9,7 +9,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from aerolog.transport.driver.network.id_table cimport (
     IdTable,
     high_of,
-    low_of,
     pair_key,
     slot_t,
 )

@@ -23,7 +23,7 @@ cdef enum image_state:
 
 
 cdef class ImageIntake(ConductedStream):
-    # ---- set once -------------------------------------------------------------------------------
+    # ---- set once
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
     cdef readonly LogBuffers logs
@@ -40,7 +40,7 @@ cdef class ImageIntake(ConductedStream):
     cdef bint _reliable
     cdef bint _measures             # the strategy may want round trips: ask it every cycle
 
-    # ---- the conductor writes, the receiver reads -------------------------------------------------
+    # ---- the conductor writes, the receiver reads
     cdef int64_t _conductor_line[8]
     cdef int64_t change             # moves with everything published below
     cdef int64_t _room_limit        # positions below it have room on disk
@@ -57,13 +57,13 @@ cdef class ImageIntake(ConductedStream):
     cdef const uint8_t* _reason_text
     cdef int32_t _reason_length
 
-    # ---- the receiver writes, the conductor reads -------------------------------------------------
+    # ---- the receiver writes, the conductor reads
     cdef int64_t _receiver_line[8]
     cdef int32_t _phase
     cdef int32_t _ended
     cdef int64_t _draining_since_ns
 
-    # ---- the receiver's own -----------------------------------------------------------------------
+    # ---- the receiver's own
     cdef int64_t wake_ns            # the next cycle that has something to do, if nothing changes
     cdef int64_t _change_seen
     cdef int64_t _status_deadline_ns

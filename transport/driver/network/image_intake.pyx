@@ -21,7 +21,6 @@ from aerolog.transport.driver.conducted cimport ConductedStream
 from aerolog.transport.driver.network.loss_detection cimport fill_gap, gap_t
 from aerolog.transport.driver.network.receive_context cimport (
     ReceiveContext,
-    add_to,
     count,
     status_t,
 )

@@ -17,7 +17,8 @@ cdef enum:
 def _checked_offset(name: str, offset: int) -> int:
     if offset < 0 and offset not in (NO_OFFSET, RESERVED_VALUE) or offset > 2**31 - 1:
         raise ConfigurationError(
-            f"{name} is {offset}; use 0 or more, {NO_OFFSET} for none, {RESERVED_VALUE} for reserved"
+            f"{name} is {offset}; use 0 or more, {NO_OFFSET} for none,"
+            f" {RESERVED_VALUE} for the reserved value"
         )
     return offset
 

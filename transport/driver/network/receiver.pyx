@@ -208,7 +208,7 @@ cdef class Receiver(Reception):
     cdef bint has_events(self) noexcept nogil:
         return self._events.size() > 0
 
-    # ---- commands of the conductor ----------------------------------------------------------------
+    # ---- commands of the conductor --------------------------------------------------------------
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None):
         self._hold(endpoint)
