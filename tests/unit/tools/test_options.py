@@ -56,7 +56,7 @@ def test_an_archive_is_looked_for_over_ipc_by_default() -> None:
 
     assert code == 0
     assert "control_channel='aeron:ipc', control_stream=10" in shown
-    assert "response_channel='aeron:ipc', response_stream=20" in shown
+    assert "response_channel=None, response_stream=20" in shown
     assert "driver_timeout=10.0" in shown
 
 
