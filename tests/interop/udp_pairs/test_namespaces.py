@@ -1,7 +1,7 @@
 """Two hosts: each driver in a network namespace of its own, joined by a virtual cable."""
 
-import os
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 from peer.channels import Row, check_rest, join
@@ -130,7 +130,7 @@ def test_a_cut_cable_is_survived(hosts, stream_id, wire):
 
 def test_the_other_host_is_the_other_network(hosts, wire):
     """The setting itself: neither driver shares an address with the other or with the test."""
-    own = os.readlink("/proc/self/ns/net")
-    links = {os.readlink(f"/proc/{s.pid}/ns/net") for s in (hosts.sending, hosts.receiving)}
+    own = Path("/proc/self/ns/net").readlink()
+    links = {Path(f"/proc/{s.pid}/ns/net").readlink() for s in (hosts.sending, hosts.receiving)}
     assert len(links) == 2
     assert own not in links
