@@ -73,6 +73,7 @@ class Station:
         self.refuses = False
         self.rejoin = True
         self.conductor_sleeps = False
+        self.endpoint_of: dict[NetworkImage, ReceiveEndpoint] = {}
         self._subscribers: dict[NetworkImage, list[int]] = {}
         self._timer_ns = clock.now_ns() + IMAGE_TIMER_NS
 
@@ -108,7 +109,8 @@ class Station:
 
     def cycle(self, advance_ns: int = 0) -> None:
         """Time passes, then receiver, conductor and receiver once each."""
-        self.clock.advance_ns(advance_ns)
+        if advance_ns:
+            self.clock.advance_ns(advance_ns)
         self.receiver.on_cycle()
         if not self.conductor_sleeps:
             self.conduct()
@@ -147,8 +149,6 @@ class Station:
                 image.on_timer(now_ns)
 
     # ---- images -----------------------------------------------------------------------------
-
-    endpoint_of: dict[NetworkImage, ReceiveEndpoint]
 
     def _create(self, event: CreateImage) -> None:
         if self.refuses:
@@ -247,7 +247,7 @@ class Source:
     def __init__(
         self,
         port: DatagramPort,
-        target: Address,
+        target: Address | None,
         *,
         session_id: int = SESSION,
         stream_id: int = STREAM,
@@ -342,10 +342,18 @@ def network(clock: ManualClock) -> FakeNetwork:
 
 
 @pytest.fixture
+def station_of() -> type[Station]:
+    return Station
+
+
+@pytest.fixture
+def source_of() -> type[Source]:
+    return Source
+
+
+@pytest.fixture
 def station(clock: ManualClock, network: FakeNetwork) -> Station:
-    made = Station(clock, network.host())
-    made.endpoint_of = {}
-    return made
+    return Station(clock, network.host())
 
 
 @pytest.fixture
