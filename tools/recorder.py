@@ -10,6 +10,7 @@ from aerolog.archive.client import RecordingSignal, SourceLocation
 from aerolog.tools.following import Idle
 from aerolog.tools.recordings_wait import wait_recorded, wait_stopped
 from aerolog.tools.watching import Watch
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ class Recorded:
         stop_position: where it ended, None while it goes on.
         messages: counted, when they are.
         counted_position: after the last message counted.
+        replay: that it is counted by, where it is.
     """
 
     recording_id: int
@@ -39,6 +41,7 @@ class Recorded:
     stop_position: int | None = None
     messages: int = 0
     counted_position: int = 0
+    replay: Subscription | None = None
 
 
 class Recorder:
@@ -67,7 +70,8 @@ class Recorder:
             channel: to record.
             stream_id: to record.
             location: LOCAL or REMOTE.
-            count_messages: subscribe too, before the recording starts, and count.
+            count_messages: over IPC by a subscription made before the recording starts; of other
+                channels, which often only one can subscribe to, by replays that follow.
             on_event: called with "started" or "stopped" and the recording.
         """
         self.recordings: dict[int, Recorded] = {}
@@ -75,8 +79,11 @@ class Recorder:
         self._watch = Watch(aeron, archive)
         self._on_event = on_event
         self._counting: Subscription | None = None
+        self._counts_replays = False
         if count_messages:
-            self._counting = aeron.add_subscription(channel, stream_id)
+            self._counts_replays = not ChannelUri.parse(channel).is_ipc
+            if not self._counts_replays:
+                self._counting = aeron.add_subscription(channel, stream_id)
         self._subscription_id = archive.start_recording(channel, stream_id, location)
 
     @property
@@ -121,6 +128,9 @@ class Recorder:
         """Stops what still goes on and waits for the stop positions, if there is an archive."""
         if self._counting is not None:
             self._counting.close()
+        for recorded in self.recordings.values():
+            if recorded.replay is not None:
+                recorded.replay.close()
         if self._archive.is_disconnected or self._archive.aeron.closed:
             return
         self._archive.try_stop_recording_subscription(self._subscription_id)
@@ -145,6 +155,8 @@ class Recorder:
             recorded = Recorded(signal.recording_id, session_id, signal.position)
             self.recordings[signal.recording_id] = recorded
             self._on_event("started", recorded)
+            if self._counts_replays:
+                recorded.replay = self._archive.replay(signal.recording_id, signal.position)
         elif signal.signal == RecordingSignal.STOP and signal.recording_id in self.recordings:
             self._stopped(self.recordings[signal.recording_id], signal.position)
 
@@ -155,7 +167,8 @@ class Recorder:
 
     def _count(self, wanted: int) -> int:
         """Counts messages of sessions whose recording has begun; others wait in their logs."""
-        assert self._counting is not None
+        if self._counting is None:
+            return sum(self._count_replay(one, wanted) for one in self.recordings.values())
         by_session = {recorded.session_id: recorded for recorded in self.recordings.values()}
         work = 0
         for image in self._counting.images:
@@ -164,6 +177,12 @@ class Recorder:
             if recorded is not None and missing > 0:
                 work += image.poll(_Counter(recorded), min(missing, _COUNT_BATCH))
         return work
+
+    def _count_replay(self, recorded: Recorded, wanted: int) -> int:
+        missing = wanted - self.messages
+        if recorded.replay is None or missing <= 0:
+            return 0
+        return recorded.replay.poll(_Counter(recorded), min(missing, _COUNT_BATCH))
 
     def _wait_for_counted(self) -> None:
         for recorded in self._active():
