@@ -5,6 +5,7 @@ import pytest
 from aerolog.transport.driver.network.gossiping import WORK_INTERVAL_NS
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.network.opening import SYSTEM_NETWORK
 
 S = 1_000_000_000
 NEIGHBORS, CACHE, BOOTSTRAP = 15, 16, 21
@@ -136,7 +137,29 @@ def test_what_does_not_hold_together_is_counted_and_changes_nothing(pair, networ
     assert list(first.labels(NEIGHBORS).values()) == [1]
 
 
-@pytest.mark.parametrize("interface", ["nowhere:8050", "127.0.0.1", "127.0.0.1:99999"])
+@pytest.mark.parametrize(
+    ("interface", "bound"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.9:0/8", "127.0.0.1"),
+        ("{lo}", "127.0.0.1"),
+        ("[::1]:0", "::1"),
+        ("loop:0", "127.0.0.1"),
+    ],
+)
+def test_an_interface_is_named_as_in_a_channel(make_driver, hosts, interface, bound):
+    hosts["loop"] = "127.0.0.1"
+    driver = make_driver(
+        host=SYSTEM_NETWORK, driver_resolver_name="me", driver_resolver_interface=interface
+    )
+    address = driver.names.gossiper.gossip._bound
+    assert str(address.ip) == bound
+    assert address.port > 0
+
+
+@pytest.mark.parametrize(
+    "interface", ["nowhere:8050", "127.0.0.1:99999", "127.0.0.1/33", "{none0}", "192.0.2.1/32/1"]
+)
 def test_an_interface_that_is_none_is_refused(make_driver, interface):
     with pytest.raises(ConfigurationError, match=r"aeron\.driver\.resolver\.interface"):
         make_driver(driver_resolver_name="me", driver_resolver_interface=interface)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver import network_properties, properties
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.network.addresses import SocketAddress
+from aerolog.transport.network.interfaces import find_local_address, parse_interface
 from aerolog.transport.network.name_gossip import GossipOptions, NameGossip, parse_bootstrap
-from aerolog.transport.network.names import parse_host_port, resolve_endpoint
+from aerolog.transport.network.names import resolve_endpoint
+from aerolog.transport.network.system_interfaces import system_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.driver.network.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
-    from aerolog.transport.network.names import NameResolver
+    from aerolog.transport.network.names import IpAddress, NameResolver
     from aerolog.transport.network.opening import Network
     from aerolog.transport.network.port import Address, DatagramPort
 
@@ -62,22 +64,28 @@ def gossip_options(settings: Settings) -> GossipOptions:
     )
 
 
-def open_gossip_port(text: str, network: Network, names: NameResolver) -> DatagramPort:
+def open_gossip_port(
+    text: str, network: Network, platform: Callable[[str], IpAddress | None]
+) -> DatagramPort:
     """The gossip's own socket, on the address that ``aeron.driver.resolver.interface`` names.
 
+    The text has the forms of a channel's ``interface``.
+
     Raises:
-        ConfigurationError: the text is not ``host:port``, or the host is unknown.
+        ConfigurationError: it has not, no interface fits, or the host is unknown.
         OSError: the address cannot be bound.
     """
-    name = properties.DRIVER_RESOLVER_INTERFACE.name
     try:
-        host, port = parse_host_port(text)
-        ip = names.resolve(host, "interface", is_re_resolution=False)
-    except ValueError as error:
+        search = parse_interface(text, platform)
+        address = SocketAddress(search.ip, search.port)
+        if search.name or search.prefix_length != search.ip.max_prefixlen:
+            address, _ = find_local_address(
+                search, system_interfaces(), ip_version=search.ip.version, is_multicast=False
+            )
+    except ChannelUriError as error:
+        name = properties.DRIVER_RESOLVER_INTERFACE.name
         raise ConfigurationError(f"{name}={text}: {error}") from error
-    if ip is None:
-        raise ConfigurationError(f"{name}={text}: unknown host {host}")
-    return network.open_receive_port((str(ip), port), offload=False)
+    return network.open_receive_port(_port_address(address), offload=False)
 
 
 class Gossiper:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.network.names import IpAddress, NameResolver
     from aerolog.transport.network.opening import Network
+    from aerolog.transport.network.port import DatagramPort
     from aerolog.transport.network.resolvers import NameEntry
     from aerolog.transport.network.udp_channel import UdpChannel
 
@@ -134,7 +135,9 @@ class DriverNames:
         resolver = name_resolver(settings, counters, platform=platform)
         interface = settings[properties.DRIVER_RESOLVER_INTERFACE]
         if interface:
-            self.gossiper = self._open_gossip(interface, settings, network, resolver)
+            self.gossiper = self._open_gossip(
+                settings, open_gossip_port(interface, network, platform), resolver
+            )
             resolver = GossipNameResolver(self.gossiper.gossip, resolver)
         self.agent = PeriodicAgent(
             ROLE_NAME, self._turn, self.close, WORK_INTERVAL_NS if self.gossiper else 0
@@ -277,13 +280,11 @@ class DriverNames:
         self._counters.get_and_add(counter, 1)
 
     def _open_gossip(
-        self, interface: str, settings: Settings, network: Network, resolver: NameResolver
+        self, settings: Settings, port: DatagramPort, resolver: NameResolver
     ) -> Gossiper:
-        options = gossip_options(settings)
-        port = open_gossip_port(interface, network, resolver)
         try:
             return Gossiper(
-                options,
+                gossip_options(settings),
                 port,
                 counters=self._counters,
                 errors=self._errors,
