@@ -74,15 +74,30 @@ class Link:
         return DriverCounters(self.publisher.counters), DriverCounters(self.subscriber.counters)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker of this folder."""
+    config.addinivalue_line(
+        "markers", "ours(side): only where that driver, sending, receiving or either, is ours"
+    )
+
+
+def is_ours(direction: str, side: str) -> bool:
+    """Whether the sending, the receiving or either driver of a direction is ours."""
+    names = dict(zip(("sending", "receiving"), DIRECTIONS[direction], strict=True))
+    return "ours" in (names.values() if side == "either" else [names[side]])
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each test of a pair runs in every direction that is wired."""
     if "direction" not in metafunc.fixturenames:
         return
     names = os.environ.get("AEROLOG_UDP_DIRECTIONS", "").split() or WIRED
+    for marker in metafunc.definition.iter_markers("ours"):
+        names = [name for name in names if is_ours(name, marker.args[0])]
     params = [
         pytest.param(
             name,
-            marks=[pytest.mark.slow] if name == "reference-to-reference" else [],
+            marks=[pytest.mark.slow] if len(set(DIRECTIONS[name])) == 1 else [],
         )
         for name in names
     ]
