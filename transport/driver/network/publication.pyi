@@ -1,11 +1,10 @@
-from aerolog.transport.driver.conducted import ConductedStream
 from aerolog.transport.driver.network.flow_control import FlowControl
+from aerolog.transport.driver.network.outbound_stream import OutboundStream
 from aerolog.transport.driver.network.retransmit import RetransmitHandler
 from aerolog.transport.driver.network.send_endpoint import SendEndpoint
 from aerolog.transport.driver.subscriber_positions import SubscriberPositions
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
-from aerolog.transport.network.port import Address
 
 ACTIVE: int
 DRAINING: int
@@ -14,7 +13,7 @@ DONE: int
 NO_TIMESTAMP: int
 RESERVED_VALUE_OFFSET: int
 
-class NetworkPublication(ConductedStream):
+class NetworkPublication(OutboundStream):
     def __init__(
         self,
         logs: LogBuffers,
@@ -86,11 +85,12 @@ class NetworkPublication(ConductedStream):
     @property
     def consumer_position(self) -> int:
         """The sender's position."""
-    @property
-    def spies(self) -> SubscriberPositions: ...
+    spies: SubscriberPositions
     def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None:
         """At `join_position()`; also `spies.add`, this one updates the connected flag at once."""
     def remove_spy(self, counter_id: int) -> bool: ...
+    def set_spy_state(self, counter_id: int, state: int, now_ns: int) -> None:
+        """`spies.set_state`, and what it means to the connected flag."""
     def due_spies(self, now_ns: int) -> list[int]:
         """Untethered spies whose state changes now, see `SubscriberPositions.due`."""
     def join_position(self) -> int:
@@ -125,10 +125,3 @@ class NetworkPublication(ConductedStream):
     def sender_position(self) -> int: ...
     @property
     def sender_limit(self) -> int: ...
-    @property
-    def endpoint(self) -> SendEndpoint: ...
-    @property
-    def response_correlation_id(self) -> int: ...
-    @property
-    def response_address(self) -> Address | None:
-        """Where a response publication sends to; for tests."""

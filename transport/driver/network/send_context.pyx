@@ -1,0 +1,179 @@
+"""What every part of the sender uses in a cycle: time, counters, reports, messages to be sent.
+
+Frames of different streams that share an endpoint leave in one call: heartbeats of a thousand
+idle streams are a few system calls. What became of a message is told to its stream when its batch
+is sent, in the same cycle.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    load_acquire_i64,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
+from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.network.port cimport address_t, same_address
+
+from aerolog.transport.driver.system_counters import SystemCounter
+
+cdef enum:
+    # Events that only releases may be the last of.
+    RELEASE_RESERVE = 64
+
+
+cdef class SentStream(ConductedStream):
+    """A stream that messages of a batch belong to."""
+
+    cdef int64_t on_sent(
+        self, SendContext context, int kind, int64_t taken, int32_t length, int32_t padding
+    ) noexcept nogil:
+        return taken
+
+
+cdef class SendContext:
+    """Shared by everything that one sender turns.
+
+    Args:
+        clock: of the driver.
+        counters: holds the system counters under their fixed ids; kept alive.
+        queue_length: events that may wait, more than 64.
+    """
+
+    def __init__(self, Clock clock not None, CountersReader counters not None, queue_length):
+        self.clock = clock
+        self._reader = counters
+        self.events = SpscQueue(queue_length)
+        self._reports = <report_t*> calloc(REPORT_LIMIT, sizeof(report_t))
+        if self._reports == NULL:
+            raise MemoryError
+        self.counters.bytes_sent = self._address(SystemCounter.BYTES_SENT)
+        self.counters.short_sends = self._address(SystemCounter.SHORT_SENDS)
+        self.counters.heartbeats_sent = self._address(SystemCounter.HEARTBEATS_SENT)
+        self.counters.status_messages_received = self._address(
+            SystemCounter.STATUS_MESSAGES_RECEIVED
+        )
+        self.counters.status_messages_rejected = self._address(
+            SystemCounter.STATUS_MESSAGES_REJECTED
+        )
+        self.counters.naks_received = self._address(SystemCounter.NAK_MESSAGES_RECEIVED)
+        self.counters.retransmits_sent = self._address(SystemCounter.RETRANSMITS_SENT)
+        self.counters.retransmitted_bytes = self._address(SystemCounter.RETRANSMITTED_BYTES)
+        self.counters.retransmit_overflows = self._address(SystemCounter.RETRANSMIT_OVERFLOW)
+        self.counters.invalid_packets = self._address(SystemCounter.INVALID_PACKETS)
+        self.counters.error_frames_received = self._address(SystemCounter.ERROR_FRAMES_RECEIVED)
+        self.counters.flow_control_limits = self._address(
+            SystemCounter.SENDER_FLOW_CONTROL_LIMITS
+        )
+
+    def __dealloc__(self):
+        free(self._reports)
+
+    cdef int64_t* _address(self, int32_t counter_id) except NULL:
+        cdef int64_t* address = self._reader.value_address(counter_id)
+        if address == NULL:
+            raise IndexError(f"no such counter: {counter_id}")
+        return address
+
+    # ---- the batch ------------------------------------------------------------------------------
+
+    cdef void aim(
+        self, SendEndpoint endpoint, const address_t* to, int messages
+    ) noexcept nogil:
+        if self._count > 0 and (
+            self._endpoint != <void*> endpoint
+            or self._count + messages > BATCH_MESSAGES
+            or (endpoint.is_response and not same_address(&self._to, to))
+        ):
+            self.flush()
+        if self._count == 0:
+            self._endpoint = <void*> endpoint
+            if endpoint.is_response:
+                self._to = to[0]
+
+    cdef int room(self) noexcept nogil:
+        return BATCH_MESSAGES - self._count
+
+    cdef uint8_t* frame(self) noexcept nogil:
+        return self._frames + self._count * FRAME_ROOM
+
+    cdef void push(
+        self,
+        SentStream stream,
+        int kind,
+        const uint8_t* data,
+        int32_t length,
+        int32_t segment,
+        int32_t padding,
+    ) noexcept nogil:
+        cdef int at = self._count
+        self._messages[at].data = data
+        self._messages[at].length = length
+        self._messages[at].segment = segment if segment < length else 0
+        self._entries[at].stream = <void*> stream
+        self._entries[at].kind = kind
+        self._entries[at].padding = padding
+        self._count = at + 1
+
+    cdef void flush(self) noexcept nogil:
+        cdef int64_t left
+        cdef int64_t taken
+        cdef int32_t length
+        cdef void* short_stream = NULL
+        cdef int i
+        if self._count == 0:
+            return
+        left = (<SendEndpoint> self._endpoint).transmit(
+            self._messages, self._count, &self._to, self.now_ns
+        )
+        for i in range(self._count):
+            length = self._messages[i].length
+            taken = min(left, <int64_t> length)
+            left -= taken
+            self.bytes_sent += (<SentStream> self._entries[i].stream).on_sent(
+                self, self._entries[i].kind, taken, length, self._entries[i].padding
+            )
+            if taken < length and self._entries[i].stream != short_stream:
+                short_stream = self._entries[i].stream
+                self.was_short = True
+                get_and_add_i64(self.counters.short_sends, 1)
+        self._count = 0
+
+    # ---- events ---------------------------------------------------------------------------------
+
+    cdef bint tell(self, int32_t kind, void* subject, int64_t a, int64_t b) noexcept nogil:
+        cdef record_t record
+        if self.events.size() >= self.events.capacity - RELEASE_RESERVE:
+            return False
+        record.kind = kind
+        record.flags = 0
+        record.pointer = subject
+        record.a = a
+        record.b = b
+        record.c = 0
+        record.d = 0
+        return self.events.offer(&record)
+
+    cdef bint tell_release(self, int32_t kind, void* subject) noexcept nogil:
+        cdef record_t record
+        record.kind = kind
+        record.flags = 0
+        record.pointer = subject
+        record.a = record.b = record.c = record.d = 0
+        return self.events.offer(&record)
+
+    cdef report_t* next_report(self) noexcept nogil:
+        cdef int64_t unread = self._report_head - load_acquire_i64(&self._report_tail)
+        if unread >= REPORT_LIMIT:
+            return NULL
+        return &self._reports[self._report_head & (REPORT_LIMIT - 1)]
+
+    cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil:
+        if not self.tell(kind, subject, self._report_head, 0):
+            return False
+        store_release_i64(&self._report_head, self._report_head + 1)
+        return True
