@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from aerolog.testing.plays import play
+from aerolog.testing.archive_plays import play
 from aerolog.testing.scenarios import Kind, make_scenario
 from aerolog.testing.seeds import play_many
 
 PROCESSES = 2
-SHORT = [(Kind.IPC, range(200))]
-LONG = [(Kind.IPC, range(1_000_000, 1_005_000))]
+SHORT = [(Kind.IPC, range(200)), (Kind.ARCHIVE, range(100))]
+LONG = [(kind, range(1_000_000, 1_003_000)) for kind in (Kind.IPC, Kind.ARCHIVE)]
 
 
 def play_all(wanted):
@@ -35,13 +35,13 @@ def test_many_more_seeds_hold():
     play_all(LONG)
 
 
-@pytest.mark.parametrize("kind", [Kind.IPC])
+@pytest.mark.parametrize("kind", [Kind.IPC, Kind.ARCHIVE])
 def test_a_seed_gives_the_same_run_in_another_process(kind):
     seeds = range(40, 52)
     here = [play(make_scenario(kind, seed)).fingerprint for seed in seeds]
     program = (
         "import sys\n"
-        "from aerolog.testing.plays import play\n"
+        "from aerolog.testing.archive_plays import play\n"
         "from aerolog.testing.scenarios import make_scenario\n"
         "for seed in sys.argv[2:]: print(play(make_scenario(sys.argv[1], int(seed))).fingerprint)\n"
     )

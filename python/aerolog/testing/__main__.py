@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from aerolog.testing.plays import play
+from aerolog.testing.archive_plays import play
 from aerolog.testing.scenarios import Kind, make_scenario
 from aerolog.testing.seeds import play_many
 from aerolog.transport.errors import AerologError

@@ -38,7 +38,7 @@ ARCHIVE_OPTIONS: Final[dict[str, Any]] = {
     "file_io_max_length": "64k",
     "catalog_capacity": "64k",
     "low_storage_space_threshold": 0,
-    "driver_timeout": 2.0,
+    "aeron_driver_timeout": 2.0,
     "connect_timeout": 2.0,
     "session_liveness_check_interval": 0.2,
     "replay_linger_timeout": 0.5,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.testing.scenarios import Harm, HarmPlan, Scenario
 from aerolog.testing.simulation import Pace, Simulation
 from aerolog.testing.streams import CheckedReader, CheckedWriter, Ledger, StreamCheckError
+from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +101,7 @@ class Play:
         self._clients: dict[int, Aeron] = {}
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._may_end = scenario.harsh
+        self._errors: list[BaseException] = []
 
     def run(self) -> Outcome:
         """Act it out.
@@ -118,6 +120,7 @@ class Play:
                 for writer in stream.writers:
                     self._end_writer(writer)
             self._run_until(self._all_images_gone, "the images to go")
+            self._epilogue()
             self._check_ends()
             self._check_errors()
             return self._outcome()
@@ -135,7 +138,7 @@ class Play:
             jitter_ns=link.jitter_ns,
         )
         for host in self._hosts:
-            host.start_driver()
+            self._start_host(host)
         for stream in self._streams:
             for _ in range(stream.plan.writers):
                 self._add_writer(stream)
@@ -146,6 +149,9 @@ class Play:
             self._at(harm.at_s, partial(self._do_harm, harm))
         self._agenda.sort(key=lambda entry: entry[:2])
         simulation.add_party("director", self._direct)
+
+    def _start_host(self, host: SimulatedHost) -> None:
+        host.start_driver()
 
     def _at(self, at_s: float, action: Callable[[], None]) -> None:
         due_ns = self.simulation.clock.now_ns() + int(at_s * _NS_PER_S)
@@ -171,7 +177,8 @@ class Play:
         return client
 
     def _on_client_error(self, error: BaseException) -> None:
-        self.simulation.note(f"client error: {type(error).__name__}")
+        self.simulation.note(f"client error: {error!r}")
+        self._errors.append(error)
 
     def _add_writer(self, stream: _Stream) -> None:
         plan, host = stream.plan, self._hosts[stream.plan.host]
@@ -247,7 +254,7 @@ class Play:
             self._at(max(plan.lasts_s, 2.5), lambda: self._restart(host))
 
     def _restart(self, host: SimulatedHost) -> None:
-        host.start_driver()
+        self._start_host(host)
         for stream in self._streams:
             if self._hosts[stream.plan.host] is host:
                 self._add_writer(stream)
@@ -278,6 +285,9 @@ class Play:
         if not writer.is_lost and not writer.client.closed:
             writer.work.close()
             self._dismiss(writer)
+
+    def _epilogue(self) -> None:
+        """What happens after the last image has gone."""
 
     # -- what has to hold ------------------------------------------------------------------------
 
@@ -332,6 +342,10 @@ class Play:
                         _check_end(reading, reader.work.reliable)
 
     def _check_errors(self) -> None:
+        """Nobody has noted an error but those by which a harsh scenario ends a client."""
+        for error in self._errors:
+            if not (self._may_end and isinstance(error, AeronTimeoutError)):
+                raise StreamCheckError(f"a client has reported {error!r}") from error
         for host in self._hosts:
             if host.driver is None:
                 continue
@@ -364,17 +378,3 @@ def _check_end(reading: Reading, reliable: bool) -> None:
         raise StreamCheckError(f"the image went before everything was read: {reading}")
     if not reading.image.is_end_of_stream:
         raise StreamCheckError(f"the image went without the end of its stream: {reading}")
-
-
-def play(scenario: Scenario, trace: Callable[[str], object] | None = None) -> Outcome:
-    """Act a scenario out.
-
-    Args:
-        scenario: to act out.
-        trace: is given a line for everything that happens.
-
-    Raises:
-        StreamCheckError: something did not hold.
-        SimulationTimeoutError: something did not happen.
-    """
-    return Play(scenario, trace).run()

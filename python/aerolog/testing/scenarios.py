@@ -1,8 +1,9 @@
 """Scenarios: what a seed makes of hosts, streams, their readers, and the harm that comes to them.
 
-A scenario is data, made of a seed alone; ``plays`` acts it out. Mild ones bring loss, duplicates,
-reordering, delay, short partitions and short stalls: every stream gets through whole. Harsh ones
-bring long partitions, long stalls and kills as well: streams may end, with a reason.
+A scenario is data, made of a seed alone; ``plays`` and ``archive_plays`` act it out. Mild ones
+bring loss, duplicates, reordering, delay, short partitions and short stalls: every stream gets
+through whole. Harsh ones bring long partitions, long stalls and kills as well: streams may end,
+with a reason.
 """
 
 from __future__ import annotations
@@ -32,6 +33,17 @@ class Harm(Enum):
     STALL = "stall"
     KILL_CLIENT = "kill-client"
     KILL_HOST = "kill-host"
+    KILL_ARCHIVE = "kill-archive"
+    FULL_DISK = "full-disk"
+    POWER_CUT = "power-cut"
+
+
+#: What a harsh scenario may do beside long stalls and partitions.
+_KILLS: Final = {
+    Kind.IPC: (Harm.KILL_CLIENT, Harm.KILL_HOST),
+    Kind.UDP: (Harm.KILL_CLIENT, Harm.KILL_HOST),
+    Kind.ARCHIVE: (Harm.KILL_ARCHIVE, Harm.FULL_DISK, Harm.POWER_CUT),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,7 @@ class _Maker:
 
     def make(self) -> Scenario:
         draw = self.draw
-        harsh = self.chance(0.3)
+        harsh = self.chance(0.6 if self.kind is Kind.ARCHIVE else 0.3)
         is_udp = self.kind is Kind.UDP
         hosts = draw.randint(2, 4) if is_udp else 1
         link = self.link() if is_udp else LinkPlan()
@@ -250,7 +262,7 @@ class _Maker:
                 lasts_s = draw.random() * (4.0 if harsh and self.chance(0.3) else 0.3)
                 found.append(HarmPlan(draw.random(), Harm.STALL, host, other, lasts_s))
         if harsh:
-            harm = draw.choice((Harm.KILL_CLIENT, Harm.KILL_HOST))
+            harm = draw.choice(_KILLS[self.kind])
             lasts_s = draw.random() * 3.0
             found.append(HarmPlan(draw.random(), harm, draw.randrange(hosts), lasts_s=lasts_s))
         return tuple(sorted(found, key=lambda plan: plan.at_s))

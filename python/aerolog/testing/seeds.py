@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final
 
-from aerolog.testing.plays import play
+from aerolog.testing.archive_plays import play
 from aerolog.testing.scenarios import Kind, make_scenario
 from aerolog.transport.errors import AerologError
 
@@ -72,7 +74,8 @@ def play_seeds(kind: Kind, seeds: Sequence[int]) -> list[Played]:
     for number, seed in enumerate(seeds):
         if number % _COLLECT_EVERY == 0:
             gc.collect()
-        found.append(play_seed(kind, seed))
+        with redirect_stderr(StringIO()):  # warnings of restarts
+            found.append(play_seed(kind, seed))
     return found
 
 

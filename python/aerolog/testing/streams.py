@@ -399,9 +399,10 @@ class CheckedReader:
         self._note(f"image {reading}")
 
     def _on_image_gone(self, image: Image) -> None:
-        reading = self._open.pop(image.session_id)
-        reading.gone = True
-        self._note(f"image gone {reading}")
+        reading = self._open.pop(image.session_id, None)
+        if reading is not None:  # of a reader that was not closed
+            reading.gone = True
+            self._note(f"image gone {reading}")
 
     def close(self) -> None:
         """Close the subscription; images end with it."""
