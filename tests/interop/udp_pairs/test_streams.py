@@ -28,6 +28,7 @@ ROWS = {
     "large frames": unicast("|mtu=8192", longest=8192),
     "largest frames": unicast("|mtu=65504", term_length="1m", longest=131_072, count=60),
     "fragmented up to the maximum": unicast(longest=8192),
+    "messages of 16 MiB": unicast(term_length="128m", longest=16 << 20, count=4),
     "preset positions": unicast("|init-term-id=-5|term-id=2147|term-offset=61440"),
     "term ids that wrap": unicast("|init-term-id=2147483645|term-id=2147483646|term-offset=0"),
     "small publication window": unicast("|pub-wnd=8k", sub="|rcv-wnd=4k"),
