@@ -158,20 +158,21 @@ class Images:
     def _on_create(self, event: CreateImage) -> None:
         """A session begins: make its image, or say that there is none."""
         endpoint = self._channels.of(event.endpoint)
-        image = None
-        if endpoint is not None and not endpoint.is_closing:
-            try:
-                image = self._create(endpoint, event)
-            except Exception as error:  # noqa: BLE001 -- no command: whatever it is, it is recorded
-                self._context.errors.record(error)
-        if image is None:
+        if endpoint is None or endpoint.is_closing:
+            return  # the receiver is about to give the endpoint back, and its sessions with it
+        is_made = False
+        try:
+            is_made = self._create(endpoint, event)
+        except Exception as error:  # noqa: BLE001 -- no command: whatever it is, it is recorded
+            self._context.errors.record(error)
+        if not is_made:
             self._parts.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
 
-    def _create(self, endpoint: ReceiveChannel, event: CreateImage) -> PublicationImage | None:
+    def _create(self, endpoint: ReceiveChannel, event: CreateImage) -> bool:
         subscriptions = self._subscriptions
         links = subscriptions.of_session(endpoint, event.stream_id, event.session_id)
         if not links:
-            return None
+            return False
         position_ids: list[int] = []
         try:
             for link in links:
@@ -189,7 +190,7 @@ class Images:
             subscriptions.link_image(link, image, counter_id)
         self._parts.clockwork.add_stream(image.stream)
         self._parts.receiver.add_image(endpoint.endpoint, image.stream)
-        return image
+        return True
 
     def _on_image_released(self, stream: NetworkImage) -> None:
         for index, image in enumerate(self._images):
