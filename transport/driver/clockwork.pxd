@@ -4,8 +4,16 @@ from libc.stdint cimport int64_t
 
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.driver.network.receiver cimport Receiver
+from aerolog.transport.driver.network.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+
+
+# A stream's turn in the cycle.
+ctypedef struct turn_t:
+    void* stream
+    int64_t quiet_cycles            # without work, in a row
 
 
 cdef class ConductorClockwork(Agent):
@@ -13,8 +21,11 @@ cdef class ConductorClockwork(Agent):
     cdef ManyToOneRingBuffer _commands
     cdef CountersReader _counters
     cdef object _conductor
-    cdef list _streams              # keeps alive what the next line borrows
-    cdef void** _borrowed_streams
+    cdef Sender _sender
+    cdef Receiver _receiver
+    cdef list _streams              # keeps alive what the turns borrow
+    cdef turn_t* _turns
+    cdef int64_t _cycle
     cdef int _stream_count
     cdef int _stream_capacity
     cdef dict _client_slots
@@ -35,6 +46,8 @@ cdef class ConductorClockwork(Agent):
     cdef bint _more_to_free
     cdef bint _free_at_timer
     cdef bint _room_refused
+    cdef bint _more_to_hand_over    # sender or receiver had no room for a command
+    cdef int _turn_streams(self, int64_t now_ns) noexcept nogil
     cdef void _on_timer(self) noexcept nogil
     cdef bint _a_client_is_due(self) noexcept nogil
     cdef void _check_blocked_commands(self) noexcept nogil

@@ -14,10 +14,18 @@ from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
 from aerolog.transport.driver.conducted cimport ConductedStream
+from aerolog.transport.driver.network.receiver cimport Receiver
+from aerolog.transport.driver.network.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
+# With more streams than MANY, one that has had nothing to do for QUIET_CYCLES is turned in every
+# eighth cycle only: its limit is a window ahead of whoever wakes it.
+cdef enum:
+    MANY = 64
+    QUIET_CYCLES = 256
+    QUIET_PERIOD = 8
 cdef int64_t _PARK = 4  # of the controllable idle strategy
 
 
@@ -66,15 +74,13 @@ cdef class ConductorClockwork(Agent):
         self._head_since_ns = self._now_ns
 
     def __dealloc__(self):
-        free(self._borrowed_streams)
+        free(self._turns)
         free(self._heartbeats)
 
     # ---- the duty cycle -------------------------------------------------------------------
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int work_count = 0
-        cdef int index
-        cdef void* stream
         self._now_ns = now_ns
         if now_ns - self._epoch_read_ns >= _EPOCH_PERIOD_NS:
             self._epoch_read_ns = now_ns
@@ -83,17 +89,40 @@ cdef class ConductorClockwork(Agent):
             self._timer_deadline_ns = now_ns + self._timer_interval_ns
             self._on_timer()
             work_count += 1
-        for index in range(self._stream_count):
-            stream = self._borrowed_streams[index]
-            work_count += (<ConductedStream> stream).update(now_ns)
-            if (<ConductedStream> stream).room_refused:
-                self._room_refused = True
+        work_count += self._turn_streams(now_ns)
         self.control_due = (
             self._timer_due
             or self._room_refused
             or self._more_to_free
+            or self._more_to_hand_over
             or self._commands.has_message()
+            or (self._sender is not None and self._sender.has_events())
+            or (self._receiver is not None and self._receiver.has_events())
         )
+        return work_count
+
+    cdef int _turn_streams(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count = 0
+        cdef int index, done
+        cdef turn_t* turn
+        cdef bint are_many = self._stream_count > MANY
+        self._cycle += 1
+        for index in range(self._stream_count):
+            turn = &self._turns[index]
+            if (
+                are_many
+                and turn.quiet_cycles >= QUIET_CYCLES
+                and (self._cycle + index) % QUIET_PERIOD != 0
+            ):
+                continue
+            done = (<ConductedStream> turn.stream).update(now_ns)
+            if (<ConductedStream> turn.stream).room_refused:
+                self._room_refused = True
+            if done > 0:
+                turn.quiet_cycles = 0
+                work_count += done
+            elif turn.quiet_cycles < QUIET_CYCLES:
+                turn.quiet_cycles += 1
         return work_count
 
     cdef void _on_timer(self) noexcept nogil:
@@ -107,11 +136,11 @@ cdef class ConductorClockwork(Agent):
             self._timer_due = True
             return
         for index in range(self._stream_count):
-            if (<ConductedStream> self._borrowed_streams[index]).needs_control(self._now_ns):
+            if (<ConductedStream> self._turns[index].stream).needs_control(self._now_ns):
                 self._timer_due = True
                 return
         for index in range(self._stream_count - 1, -1, -1):
-            (<ConductedStream> self._borrowed_streams[index]).tick(self._now_ns)
+            (<ConductedStream> self._turns[index].stream).tick(self._now_ns)
 
     cdef bint _a_client_is_due(self) noexcept nogil:
         cdef int64_t oldest_alive_ms = self._now_ms - self._client_liveness_ms
@@ -139,7 +168,12 @@ cdef class ConductorClockwork(Agent):
         timer_due = self._timer_due
         room_refused = self._room_refused
         self._timer_due = self._room_refused = False
-        return self._conductor.control(timer_due, room_refused)
+        work_count = self._conductor.control(timer_due, room_refused)
+        if self._sender is not None:
+            self._more_to_hand_over = (
+                len(self._sender._waiting) > 0 or len(self._receiver._backlog) > 0
+            )
+        return work_count
 
     def on_close(self) -> None:
         """Called on the agent's thread after its last cycle."""
@@ -165,17 +199,23 @@ cdef class ConductorClockwork(Agent):
         self._more_to_free = now
         self._free_at_timer = at_timer
 
+    def watch_events(self, sender: Sender, receiver: Receiver) -> None:
+        """Ask for control whenever sender or receiver have something to report."""
+        self._sender = sender
+        self._receiver = receiver
+
     def add_stream(self, stream: ConductedStream) -> None:
         """Turn a stream from now on."""
-        cdef void** grown
+        cdef turn_t* grown
         if self._stream_count == self._stream_capacity:
             capacity = max(8, 2 * self._stream_capacity)
-            grown = <void**> realloc(self._borrowed_streams, <size_t> capacity * sizeof(void*))
+            grown = <turn_t*> realloc(self._turns, <size_t> capacity * sizeof(turn_t))
             if grown is NULL:
                 raise MemoryError
-            self._borrowed_streams = grown
+            self._turns = grown
             self._stream_capacity = capacity
-        self._borrowed_streams[self._stream_count] = <void*> stream
+        self._turns[self._stream_count].stream = <void*> stream
+        self._turns[self._stream_count].quiet_cycles = 0
         self._streams.append(stream)
         self._stream_count += 1
 
@@ -186,7 +226,7 @@ cdef class ConductorClockwork(Agent):
         self._stream_count -= 1
         if index < self._stream_count:
             self._streams[index] = last
-            self._borrowed_streams[index] = <void*> last
+            self._turns[index] = self._turns[self._stream_count]
 
     def watch_client(self, counter_id: int) -> None:
         """Look at a client's heartbeat counter at every timer event."""

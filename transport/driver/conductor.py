@@ -15,7 +15,17 @@ from aerolog.transport.driver.command_error import CommandError, answer_to
 from aerolog.transport.driver.counter_links import CounterLinks
 from aerolog.transport.driver.ipc_media import IpcMedia
 from aerolog.transport.driver.ipc_timers import IpcTimers
-from aerolog.transport.driver.network_media import NetworkMedia
+from aerolog.transport.driver.network.media import NetworkMedia
+from aerolog.transport.driver.network.parts import NetworkParts
+from aerolog.transport.driver.network.receiver import Receiver
+from aerolog.transport.driver.network.sender import Sender
+from aerolog.transport.driver.runners import (
+    AgentSlot,
+    DriverAgents,
+    conductor_slot,
+    receiver_slot,
+    sender_slot,
+)
 from aerolog.transport.driver.session_ids import PublicationSessions, SessionIds
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
@@ -37,6 +47,7 @@ class Conductor:
 
     Attributes:
         clockwork: the native agent that turns this.
+        agents: all agents of the driver, to be turned.
     """
 
     def __init__(self, context: DriverContext) -> None:
@@ -64,7 +75,37 @@ class Conductor:
         self._counters = CounterLinks(context, self._clients)
         self._ipc = IpcMedia(context, self.clockwork, self._clients, self._sessions)
         self._ipc_timers = IpcTimers(context, self.clockwork, self._ipc)
-        self._network = NetworkMedia(self._ipc)
+        sender = Sender(
+            context.clock,
+            context.counters,
+            status_message_timeout_ns=settings[properties.RCV_STATUS_MESSAGE_TIMEOUT],
+            send_to_status_poll_ratio=settings[properties.SEND_TO_STATUS_POLL_RATIO],
+            reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
+        )
+        receiver = Receiver(
+            context.clock,
+            context.counters,
+            reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
+        )
+        self.clockwork.watch_events(sender, receiver)
+        self._network = NetworkMedia(
+            NetworkParts(
+                context,
+                self.clockwork,
+                self._clients,
+                self._sessions,
+                self._ipc,
+                sender,
+                receiver,
+            ),
+            self._refuse,
+        )
+        self.agents = DriverAgents(
+            conductor_slot(context, self.clockwork),
+            AgentSlot(context.names.agent, None),
+            sender_slot(context, sender),
+            receiver_slot(context, receiver),
+        )
         self._handlers = self._handler_table()
 
     def control(self, timer_due: bool, room_refused: bool) -> int:
@@ -78,7 +119,9 @@ class Conductor:
         if timer_due:
             self._on_timer()
             work_count += 1
-        work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+        if not self._network.is_busy:
+            work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+        work_count += self._network.on_events()
         self._report_corrupt_commands()
         if room_refused:
             self._report_refused_room()
@@ -91,15 +134,25 @@ class Conductor:
         """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
         for publication in self._ipc.publications:
             self._context.logs.free(publication.log)
+        self._network.free_logs()
         self._context.logs.free_all()
         self._context.cnc.mark_closed()
         self._context.on_ended()
+
+    def close_network(self) -> None:
+        """Close all sockets; no agent is turned any more."""
+        self._network.close_sockets()
+        self._context.names.close()
 
     def _on_timer(self) -> None:
         """A timer event that clients have to be told about, in the reference's order."""
         self._clients.on_timer()
         self._ipc_timers.drop_links_of_gone_clients()
+        self._network.drop_links_of_gone_clients()
+        self._network.on_publications_timer()
         self._ipc_timers.close_subscriptions_of_gone_clients()
+        self._network.close_subscriptions_of_gone_clients()
+        self._network.on_images_timer()
         self._ipc_timers.on_timer()
         self._counters.on_timer()
 
@@ -110,10 +163,14 @@ class Conductor:
             correlation_id = command.correlation_id
             self._handlers[type(command)](command)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the client is told
-            if not (isinstance(error, CommandError) and error.quiet):
-                self._context.errors.record(error)
-            code, text = answer_to(error)
-            self._context.tell(OnError(correlation_id, code, text))
+            self._refuse(correlation_id, error)
+
+    def _refuse(self, correlation_id: int, error: Exception) -> None:
+        """Answer a command that failed, and note it."""
+        if not (isinstance(error, CommandError) and error.quiet):
+            self._context.errors.record(error)
+        code, text = answer_to(error)
+        self._context.tell(OnError(correlation_id, code, text))
 
     def _handler_table(self) -> dict[type[commands.Command], Callable[..., None]]:
         return {
@@ -123,9 +180,9 @@ class Conductor:
             commands.AddSubscription: self._add_subscription,
             commands.RemoveSubscription: self._remove_subscription,
             commands.ClientKeepalive: self._keepalive,
-            commands.AddDestination: self._network.on_send_destination,
-            commands.RemoveDestination: self._network.on_send_destination,
-            commands.RemoveDestinationById: self._network.on_send_destination,
+            commands.AddDestination: self._network.add_destination,
+            commands.RemoveDestination: self._network.remove_destination,
+            commands.RemoveDestinationById: self._network.remove_destination_by_id,
             commands.AddReceiveDestination: self._network.add_receive_destination,
             commands.RemoveReceiveDestination: self._network.remove_receive_destination,
             commands.AddCounter: self._counters.add,
@@ -143,23 +200,28 @@ class Conductor:
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_publication(command)
         else:
-            self._network.add(command.channel)
+            self._network.add_publication(command)
 
     def _add_subscription(self, command: commands.AddSubscription) -> None:
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_subscription(command)
         else:
-            self._network.add(command.channel)
+            self._network.add_subscription(command)
 
     def _remove_publication(self, command: commands.RemovePublication) -> None:
-        if not self._ipc.remove_publication(command.registration_id, revoke=command.revoke):
+        registration_id, revoke = command.registration_id, command.revoke
+        if not (
+            self._ipc.remove_publication(registration_id, revoke=revoke)
+            or self._network.remove_publication(registration_id, revoke=revoke)
+        ):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
             )
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def _remove_subscription(self, command: commands.RemoveSubscription) -> None:
-        if not self._ipc.remove_subscription(command.registration_id):
+        is_ipc = self._ipc.remove_subscription(command.registration_id)
+        if not (self._network.remove_subscription(command.registration_id) or is_ipc):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
             )
@@ -178,17 +240,18 @@ class Conductor:
                 f"ERROR - Invalidation reason must be {_MAX_REASON_LENGTH} bytes or less",
             )
         publication = self._ipc.find_publication(command.image_correlation_id)
-        if publication is None:
+        if publication is not None:
+            self._ipc_timers.reject(
+                publication,
+                command.reason,
+                self.clockwork.now_ns,
+                self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
+            )
+        elif not self._network.reject_image(command.image_correlation_id, command.reason):
             raise ControlProtocolError(
                 ErrorCode.GENERIC_ERROR,
                 f"Unable to resolve image for correlationId={command.image_correlation_id}",
             )
-        self._ipc_timers.reject(
-            publication,
-            command.reason,
-            self.clockwork.now_ns,
-            self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
-        )
         self._context.tell(OperationSuccess(command.correlation_id))
 
     def _next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
@@ -219,3 +282,4 @@ class Conductor:
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )
+        self._network.report_refused_room()

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.driver.log_store import LogStore
+    from aerolog.transport.driver.network.naming import DriverNames
     from aerolog.transport.driver.socket_limits import SocketLimits
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
     from aerolog.transport.memory.cnc import CncFile
     from aerolog.transport.memory.counters import CountersManager
+    from aerolog.transport.memory.loss_report import LossReport
+    from aerolog.transport.network.opening import Network
     from aerolog.transport.protocol.responses import Response
 
 T = TypeVar("T")
@@ -37,6 +40,9 @@ class DriverContext:
         to_clients: the driver's end of the broadcast buffer.
         errors: where failures go.
         logs: log files.
+        loss_report: where images note what they missed.
+        names: resolves channels, and names of silent peers again.
+        network: opens the ports of channel endpoints.
         socket_limits: what the system grants sockets.
         random: for session ids and initial term ids.
         may_terminate: decides on a terminate command by its token.
@@ -52,6 +58,9 @@ class DriverContext:
     to_clients: BroadcastTransmitter
     errors: ErrorRecorder
     logs: LogStore
+    loss_report: LossReport
+    names: DriverNames
+    network: Network
     socket_limits: SocketLimits
     random: Random
     may_terminate: Callable[[str, bytes], bool]

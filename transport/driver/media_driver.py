@@ -16,13 +16,10 @@ from aerolog.transport.driver.conductor import Conductor
 from aerolog.transport.driver.context import DriverContext
 from aerolog.transport.driver.error_recorder import ErrorRecorder
 from aerolog.transport.driver.log_store import IMAGES, PUBLICATIONS, LogStore
+from aerolog.transport.driver.network.naming import DriverNames
+from aerolog.transport.driver.network.rehearsing import rehearsed
 from aerolog.transport.driver.printout import format_configuration
-from aerolog.transport.driver.runners import (
-    DriverAgents,
-    ThreadingMode,
-    conductor_slot,
-    make_runners,
-)
+from aerolog.transport.driver.runners import ThreadingMode, make_runners
 from aerolog.transport.driver.socket_limits import probe_socket_limits
 from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
@@ -30,6 +27,9 @@ from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.aeron_directory import AeronDirectory, unconfigured_aeron_dir
 from aerolog.transport.memory.cnc import CncFile, CncHeader
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
+from aerolog.transport.memory.loss_report import LossReport
+from aerolog.transport.network.opening import SYSTEM_NETWORK, Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.config.sources import Properties
 
-LOSS_REPORT_FILE = "loss-report.dat"
 # Stands where the reference shows its commit.
 BUILD = f"aerolog-{__version__}"
 _NS_PER_MS = 1_000_000
@@ -60,7 +59,8 @@ class MediaDriver:
             by default as configured, which is to deny.
         termination_hook: called, on the conductor's thread, when such a command is obeyed.
         ended_hook: called when the conductor has ended, closed or not.
-        random_source: for session ids and initial term ids.
+        random_source: for session ids, initial term ids and receiver ids.
+        network: opens the ports of channel endpoints and of the gossip between drivers.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.``, durations in seconds or text, sizes in bytes or text.
 
@@ -82,6 +82,7 @@ class MediaDriver:
         termination_hook: Callable[[], None] | None = None,
         ended_hook: Callable[[], None] | None = None,
         random_source: random.Random | None = None,
+        network: Network = SYSTEM_NETWORK,
         **options: object,
     ) -> None:
         mode = threading_mode.value if isinstance(threading_mode, ThreadingMode) else threading_mode
@@ -102,12 +103,12 @@ class MediaDriver:
                 termination_hook or _nothing,
                 ended_hook or _nothing,
                 random_source or random.SystemRandom(),
+                network,
             )
             if settings[p.PRINT_CONFIGURATION]:
                 sys.stderr.write(format_configuration(self._directory, settings))
             self._conductor = Conductor(self._context)
-            agents = DriverAgents(conductor_slot(self._context, self._conductor.clockwork))
-            self._runners = make_runners(self._context, agents)
+            self._runners = make_runners(self._context, self._conductor.agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
         except BaseException:
@@ -174,6 +175,7 @@ class MediaDriver:
         self._closed = True
         for runner in reversed(self._runners):
             runner.close()
+        self._conductor.close_network()
         self._delete_directory_if_configured()
 
     def __enter__(self) -> Self:
@@ -209,6 +211,7 @@ class MediaDriver:
         on_terminate: Callable[[], None],
         on_ended: Callable[[], None],
         random_source: random.Random,
+        network: Network,
     ) -> DriverContext:
         settings = self._settings
         header = CncHeader(
@@ -248,6 +251,11 @@ class MediaDriver:
             to_clients=cnc.transmitter(),
             errors=errors,
             logs=LogStore(self._directory, settings, self._files, counters, errors),
+            loss_report=LossReport(loss_report),
+            names=DriverNames(
+                settings, clock=self._clock, counters=counters, errors=errors, network=network
+            ),
+            network=rehearsed(network, settings, self._clock),
             socket_limits=probe_socket_limits(),
             random=random_source,
             may_terminate=may_terminate,

@@ -30,25 +30,27 @@ class ThreadingMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AgentSlot:
-    """One agent with the counters of its duty cycle."""
+    """One agent with the counters of its duty cycle, None for an agent without any."""
 
     agent: Agent
-    tracker: DutyCycleTracker
+    tracker: DutyCycleTracker | None
 
 
 @dataclass(frozen=True, slots=True)
 class DriverAgents:
-    """The agents of a driver; an agent that a driver has no use for is None.
+    """The agents of a driver.
 
     Attributes:
-        conductor: always there.
+        conductor: of commands, timers and streams.
+        names: turned after the conductor, on its thread.
         sender: of network publications.
         receiver: of network images.
     """
 
     conductor: AgentSlot
-    sender: AgentSlot | None = None
-    receiver: AgentSlot | None = None
+    names: AgentSlot
+    sender: AgentSlot
+    receiver: AgentSlot
 
 
 def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
@@ -62,6 +64,28 @@ def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
     return AgentSlot(agent, tracker)
 
 
+def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
+    """The sender with its cycle counters."""
+    tracker = cycle_tracker(
+        context.counters,
+        SystemCounter.SENDER_MAX_CYCLE_TIME,
+        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        context.settings[p.DRIVER_SENDER_CYCLE_THRESHOLD],
+    )
+    return AgentSlot(agent, tracker)
+
+
+def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
+    """The receiver with its cycle counters."""
+    tracker = cycle_tracker(
+        context.counters,
+        SystemCounter.RECEIVER_MAX_CYCLE_TIME,
+        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        context.settings[p.DRIVER_RECEIVER_CYCLE_THRESHOLD],
+    )
+    return AgentSlot(agent, tracker)
+
+
 def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvoker]:
     """Runners for the agents, not yet started, in the reference's order of starting.
 
@@ -69,8 +93,8 @@ def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvo
     conductor.
     """
     mode = ThreadingMode(context.settings[p.THREADING_MODE])
-    everybody = [slot for slot in (agents.sender, agents.receiver, agents.conductor) if slot]
     if mode is ThreadingMode.INVOKER:
+        everybody = [agents.sender, agents.receiver, agents.conductor, agents.names]
         return [
             AgentInvoker(
                 [slot.agent for slot in everybody],
@@ -83,20 +107,20 @@ def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvo
 
 
 def _threads(mode: ThreadingMode, agents: DriverAgents) -> list[_Thread]:
-    sender, receiver, conductor = agents.sender, agents.receiver, agents.conductor
-    network = [slot for slot in (sender, receiver) if slot]
+    network = [agents.sender, agents.receiver]
+    conductor = [agents.conductor, agents.names]
     if mode is ThreadingMode.SHARED:
-        return [_Thread([*network, conductor], _SHARED, shared=True)]
-    threads = [_Thread([conductor], _CONDUCTOR)]
+        return [_Thread([*network, *conductor], _SHARED, shared=True)]
     if mode is ThreadingMode.SHARED_NETWORK:
-        if network:
-            threads.append(_Thread(network, _SHARED_NETWORK, shared=True))
-        return threads
-    if sender:
-        threads.append(_Thread([sender], _SENDER))
-    if receiver:
-        threads.append(_Thread([receiver], _RECEIVER))
-    return threads
+        return [
+            _Thread(conductor, _CONDUCTOR),
+            _Thread(network, _SHARED_NETWORK, shared=True),
+        ]
+    return [
+        _Thread(conductor, _CONDUCTOR),
+        _Thread([agents.sender], _SENDER),
+        _Thread([agents.receiver], _RECEIVER),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +163,7 @@ class _Thread:
             settings[self.properties.idle], settings[self.properties.idle_args]
         )
         bind_idle_strategy(strategy, context.counters, SystemCounter.CONTROLLABLE_IDLE_STRATEGY)
-        roles = ",".join(slot.agent.role_name for slot in self.slots)
+        roles = ",".join(slot.agent.role_name for slot in self.slots if slot.tracker)
         return AgentRunner(
             [slot.agent for slot in self.slots],
             strategy,

@@ -23,6 +23,7 @@ OPTIONS = {
     "threading_mode": "INVOKER",
     "counters_buffer_length": "1m",
     "ipc_term_buffer_length": "64k",
+    "driver_async_executor_enabled": False,
 }
 
 

@@ -34,8 +34,8 @@ REFUSED = [
     ("aeron:ipc?", 1, "java.lang.IllegalStateException: no more input found, state=PARAMS_KEY"),
     ("aeron:tcp", 1, "java.lang.IllegalArgumentException: unknown media: tcp"),
     ("ipc", 1, "Aeron URIs must start with 'aeron:', found: ipc"),
-    ("aeron:udp?endpoint=localhost:1", 8, "UDP channels are not supported"),
-    ("aeron-spy:aeron:udp?endpoint=localhost:1", 8, "UDP channels are not supported"),
+    ("aeron:udp?endpoint=localhost:0", 11, "endpoint has port=0 for publication"),
+    ("aeron:udp?endpoint=localhost", 1, "address:port is required for ipv4: localhost"),
     ("aeron-spy:aeron:ipc", 1, "UdpChannel only supports UDP media: aeron-spy:aeron:ipc"),
 ]
 
@@ -65,7 +65,7 @@ def test_a_publication_is_refused_with_code_and_text(bench, make, channel, code,
             "java.lang.IllegalStateException : difference greater than",
         ),
         ("aeron:ipc?untethered-linger-timeout=x", 11, "should end with: s, ms, us, or ns."),
-        ("aeron:udp?endpoint=localhost:1", 8, "UDP channels are not supported"),
+        ("aeron:udp?control=localhost:0", 11, "control has port=0 for subscription"),
     ],
 )
 def test_a_subscription_is_refused_with_code_and_text(bench, channel, code, text):

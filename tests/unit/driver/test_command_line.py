@@ -103,16 +103,20 @@ def test_starting_and_stopping_takes_half_a_second_of_processor_time_at_most(run
     assert used.ru_utime + used.ru_stime < 0.5
 
 
-def test_it_has_no_sockets_and_no_children_and_few_threads(run):
+def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):
     process = run()
     process.ready()
     proc = Path(f"/proc/{process.popen.pid}")
     links = [str(fd.readlink()) for fd in (proc / "fd").iterdir()]
     assert not [link for link in links if link.startswith("socket:")]
     tasks = list((proc / "task").iterdir())
-    assert len(tasks) == 2
+    assert len(tasks) == 4
     assert "".join((task / "children").read_text() for task in tasks) == ""
-    assert {(task / "comm").read_text().strip() for task in tasks} >= {"driver-conducto"}
+    assert {(task / "comm").read_text().strip() for task in tasks} >= {
+        "driver-conducto",
+        "sender",
+        "receiver",
+    }
     process.stop()
 
 
@@ -178,7 +182,7 @@ def test_the_conductor_runs_on_the_processor_it_is_given(run):
     tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
     allowed = {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
     assert allowed.pop("driver-conducto") == {processor}
-    assert list(allowed.values()) == [os.sched_getaffinity(0)]
+    assert list(allowed.values()) == [os.sched_getaffinity(0)] * 3
     process.stop()
 
 

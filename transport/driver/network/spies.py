@@ -167,13 +167,13 @@ class Spies:
         state = stream.spies.state(counter_id)
         if state == SUBSCRIBER_ACTIVE:
             self._tell_unavailable(spy, publication)
-            stream.spies.set_state(counter_id, LINGER, now_ns)
+            stream.set_spy_state(counter_id, LINGER, now_ns)
         elif state == SUBSCRIBER_RESTING:
             self._context.counters.set_value(counter_id, stream.join_position())
-            stream.spies.set_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
+            stream.set_spy_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
             self._tell_available(spy, publication)
         elif spy.params.is_rejoin:
-            stream.spies.set_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            stream.set_spy_state(counter_id, SUBSCRIBER_RESTING, now_ns)
         else:
             self._drop_position(spy, publication)
 

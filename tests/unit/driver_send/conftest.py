@@ -1,0 +1,275 @@
+"""A driver on a simulated network that the test turns by hand, and receivers written by hand."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
+from aerolog.transport.driver import MediaDriver
+from aerolog.transport.driver.stream_counters import CounterType
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+from aerolog.transport.logbuffer.direct import DirectPublication
+from aerolog.transport.memory.broadcast import BroadcastReceiver
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.counters import CounterSnapshot
+from aerolog.transport.network import frame_codec as f
+from aerolog.transport.network.port import Address, DatagramPort
+from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import responses as r
+
+MS = 1_000_000
+S = 1_000_000_000
+TERM = 64 * 1024
+STREAM = 7
+HERE = "10.0.0.1"
+THERE = "10.0.0.2"
+PORT = 4000
+CHANNEL = f"aeron:udp?endpoint={THERE}:{PORT}"
+
+OPTIONS = {
+    "threading_mode": "INVOKER",
+    "counters_buffer_length": "1m",
+    "ipc_term_buffer_length": "64k",
+    "term_buffer_length": "64k",
+    "publication_linger_timeout": "2s",
+    "timer_interval": "100ms",
+    "driver_async_executor_enabled": False,
+}
+
+
+@dataclass
+class Listener:
+    """The receiving side of one channel, frame by frame."""
+
+    port: DatagramPort
+    receiver_id: int = 4711
+    window: int = 32 * 1024
+    seen: list[tuple[f.AnyFrame, Address]] = field(default_factory=list)
+
+    def heard(self, kind: type[f.Frame] | None = None) -> list[f.AnyFrame]:
+        """What came since the last call, of one kind or of any; `seen` has where it came from."""
+        self.seen = [
+            (frame, source)
+            for datagram, source, _ in self.port.receive_datagrams()
+            for frame in f.decode_frames(datagram)
+        ]
+        return [frame for frame, _ in self.seen if kind is None or isinstance(frame, kind)]
+
+    def setup(self) -> f.SetupFrame:
+        """The latest SETUP of those that came since the last call; there must be one."""
+        return self.heard(f.SetupFrame)[-1]
+
+    @property
+    def source(self) -> Address:
+        """Where the last frame came from."""
+        return self.seen[-1][1]
+
+    def send(self, frame: f.AnyFrame, to: Address | None = None) -> None:
+        destination = self.source if to is None else to
+        assert self.port.send_datagrams([f.encode_frame(frame)], destination) == 1
+
+    def status(
+        self, setup: f.SetupFrame, position: int = 0, flags: int = 0, to: Address | None = None
+    ) -> None:
+        """Tells the sender of a setup how far it was received."""
+        self.send(
+            f.StatusMessage(
+                setup.session_id,
+                setup.stream_id,
+                setup.initial_term_id + position // TERM,
+                position % TERM,
+                self.window,
+                self.receiver_id,
+                flags=flags,
+            ),
+            to,
+        )
+
+
+@dataclass
+class Bench:
+    """A driver, the network it is on, and one raw client that stays alive by itself."""
+
+    driver: MediaDriver
+    clock: ManualClock
+    files: FakeFileSystem
+    network: FakeNetwork
+    there: FakeHost
+    cnc: CncFile
+    receiver: BroadcastReceiver
+    client_id: int
+    alive: list[int] = field(default_factory=list)
+    last: list[r.Response] = field(default_factory=list)  # what `add` heard
+
+    @classmethod
+    def start(cls, directory: str, **options: object) -> "Bench":
+        clock = ManualClock()
+        files = FakeFileSystem()
+        network = FakeNetwork(clock, seed=3)
+        here, there = network.host(HERE, "::1"), network.host(THERE)
+        driver = MediaDriver(
+            directory,
+            clock=clock,
+            file_system=files,
+            random_source=Random(7),
+            **{**OPTIONS, "network": here, **options},
+        )
+        cnc = CncFile.open(files, driver.aeron_dir, writable=True)
+        client_id = cnc.to_driver.next_correlation_id()
+        return cls(
+            driver, clock, files, network, there, cnc, cnc.receiver(), client_id, [client_id]
+        )
+
+    def turn(self) -> list[r.Response]:
+        """Turns the driver until it finds nothing more to do at this time; what it said."""
+        idle = 0
+        while idle < 3:  # what one agent hands over, another one finds in the next round
+            idle = 0 if self.driver.do_work() else idle + 1
+        return self.heard()
+
+    def heard(self) -> list[r.Response]:
+        said = []
+        while (received := self.receiver.receive_next()) is not None:
+            message = r.decode_response(*received)
+            assert message is not None
+            said.append(message)
+        return said
+
+    def send(self, make: Callable[[int, int], c.Command], client_id: int | None = None) -> int:
+        correlation_id = self.cnc.to_driver.next_correlation_id()
+        command = make(self.client_id if client_id is None else client_id, correlation_id)
+        assert self.cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
+        return correlation_id
+
+    def do(
+        self, make: Callable[[int, int], c.Command], client_id: int | None = None
+    ) -> list[r.Response]:
+        """Sends a command and turns the driver; what it said."""
+        self.send(make, client_id)
+        return self.turn()
+
+    def add(
+        self, make: Callable[[int, int], c.Command], client_id: int | None = None
+    ) -> r.Response:
+        """Sends a command; its answer, which must be no error."""
+        correlation_id = self.send(make, client_id)
+        self.last = self.turn()
+        for message in self.last:
+            if getattr(message, "correlation_id", None) == correlation_id:
+                assert not isinstance(message, r.OnError), message
+                return message
+        raise AssertionError(f"no answer to {correlation_id}")
+
+    def refused(self, make: Callable[[int, int], c.Command]) -> tuple[int, str]:
+        """Sends a command that has to fail; code and text of the error."""
+        (error,) = self.do(make)
+        assert isinstance(error, r.OnError), error
+        return error.code, error.message
+
+    def pass_time(self, duration_ns: int, step_ns: int = 20 * MS) -> list[r.Response]:
+        """Turns the driver while time passes; what it said."""
+        said = []
+        while duration_ns > 0:
+            self.clock.advance_ns(min(step_ns, duration_ns))
+            duration_ns -= step_ns
+            for client_id in self.alive:
+                self.beat(client_id)
+            said += self.turn()
+        return said
+
+    def beat(self, client_id: int) -> None:
+        counter_id = self.cnc.counters.find_by_key_i64(CounterType.CLIENT_HEARTBEAT, client_id)
+        if counter_id >= 0:
+            self.cnc.counters.set_value(counter_id, self.clock.now_epoch_ms())
+
+    def value(self, counter_id: int) -> int:
+        return self.cnc.counters.counter_value(counter_id)
+
+    def counters(self, type_id: int) -> list[CounterSnapshot]:
+        return [k for k in self.cnc.counters if k.type_id == type_id]
+
+    def counter(self, type_id: int) -> CounterSnapshot:
+        (found,) = self.counters(type_id)
+        return found
+
+    def types(self) -> list[int]:
+        """Types of the counters that are not the driver's own, in the order of their ids."""
+        return [k.type_id for k in self.cnc.counters if k.type_id not in {0, 11}]
+
+    def publication(
+        self, channel: str = CHANNEL, stream_id: int = STREAM, **options: int
+    ) -> r.PublicationReady:
+        return self.add(lambda i, n: c.AddPublication(i, n, stream_id, channel), **options)
+
+    def exclusive(
+        self, channel: str = CHANNEL, stream_id: int = STREAM, **options: int
+    ) -> r.PublicationReady:
+        return self.add(lambda i, n: c.AddExclusivePublication(i, n, stream_id, channel), **options)
+
+    def spy(
+        self, channel: str = CHANNEL, stream_id: int = STREAM, **options: int
+    ) -> r.SubscriptionReady:
+        channel = f"aeron-spy:{channel}"
+        return self.add(lambda i, n: c.AddSubscription(i, n, stream_id, channel), **options)
+
+    def remove(self, ready: r.PublicationReady, flags: int = 0) -> list[r.Response]:
+        return self.do(lambda i, n: c.RemovePublication(i, n, ready.correlation_id, flags))
+
+    def destination(self, ready: r.PublicationReady, channel: str) -> int:
+        """Adds a destination; its id."""
+        added = self.add(lambda i, n: c.AddDestination(i, n, ready.registration_id, channel))
+        return added.correlation_id
+
+    def listener(self, address: Address = (THERE, PORT), **options: int) -> Listener:
+        """A receiver at another host that has not said anything yet."""
+        return Listener(self.there.open_receive_port(address), **options)
+
+    def connect(self, listener: Listener) -> f.SetupFrame:
+        """Has a listener answer the setup of the publication; the setup."""
+        self.pass_time(200 * MS)
+        setup = listener.setup()
+        listener.status(setup)
+        self.turn()
+        return setup
+
+    def log(self, ready: r.PublicationReady) -> LogBuffers:
+        return LogBuffers.open(self.files.open_mapped(ready.log_file))
+
+    def writer(self, ready: r.PublicationReady) -> DirectPublication:
+        lengths = self.cnc.header.lengths
+        values = 128 + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
+        return DirectPublication(
+            self.log(ready),
+            self.cnc.mapped,
+            values + 128 * ready.limit_counter_id,
+            exclusive=isinstance(ready, r.ExclusivePublicationReady),
+        )
+
+    def position_of(self, ready: r.PublicationReady, type_id: int) -> int:
+        """The value of a publication's counter of some type."""
+        counter_id = self.cnc.counters.find_by_registration_id(ready.registration_id, type_id)
+        assert counter_id >= 0
+        return self.value(counter_id)
+
+    def errors(self) -> list[str]:
+        return [seen.text for seen in self.cnc.errors()]
+
+
+@pytest.fixture
+def start(tmp_path) -> Iterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
+
+    def start_bench(**options: object) -> Bench:
+        benches.append(Bench.start(str(tmp_path / f"aeron-{len(benches)}"), **options))
+        return benches[-1]
+
+    yield start_bench
+    for bench in benches:
+        bench.driver.close()
+
+
+@pytest.fixture
+def bench(start) -> Bench:
+    return start()
