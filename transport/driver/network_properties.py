@@ -101,15 +101,21 @@ RECEIVE_CHANNEL_ENDPOINT_SUPPLIER = _add.choice(
     keyword="receive_channel_endpoint_supplier",
 )
 SENDER_IO_VECTOR_CAPACITY = _add.integer(
-    "aeron.sender.io.vector.capacity", 4, "datagrams per call of the sender", low=1
+    "aeron.sender.io.vector.capacity",
+    4,
+    "without effect: a call of the sender takes as many datagrams as window and term allow",
+    low=1,
 )
 RECEIVER_IO_VECTOR_CAPACITY = _add.integer(
-    "aeron.receiver.io.vector.capacity", 4, "datagrams per call of the receiver", low=1
+    "aeron.receiver.io.vector.capacity",
+    4,
+    "without effect: a call of the receiver takes as many datagrams as are there, up to 64",
+    low=1,
 )
 NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND = _add.integer(
     "aeron.network.publication.max.messages.per.send",
     4,
-    "datagrams of one publication per sender cycle",
+    "without effect: a cycle of the sender takes as many as window and term allow",
     low=1,
 )
 DRIVER_CONNECT = _add.boolean(
@@ -208,12 +214,12 @@ DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY = _add.choice(
     "aeron.driver.async.executor.idle.strategy",
     "sleep-ms",
     _IDLE,
-    "what the thread that resolves names does without work",
+    "without effect: the thread that resolves names sleeps until there is work",
 )
 DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY_INIT_ARGS = _add.text(
     "aeron.driver.async.executor.idle.strategy.init.args",
     None,
-    "arguments of the async executor idle strategy",
+    "without effect, as the strategy that they belong to",
 )
 DRIVER_RESOLVER_NEIGHBOR_TIMEOUT = _add.duration(
     "aeron.driver.resolver.neighbor.timeout",

@@ -93,7 +93,10 @@ PRINT_CONFIGURATION = _add.boolean(
     "aeron.print.configuration", False, "print the configuration at start"
 )
 ENABLE_EXPERIMENTAL_FEATURES = _add.boolean(
-    "aeron.enable.experimental.features", False, "no feature is gated by it", any_case=True
+    "aeron.enable.experimental.features",
+    False,
+    "without effect: no feature is gated by it",
+    any_case=True,
 )
 PERFORM_STORAGE_CHECKS = _add.boolean(
     "aeron.perform.storage.checks", True, "check free space before a log is created"
