@@ -1,0 +1,138 @@
+"""Commands and events between conductor and receiver: full queues, late answers, threads."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from aerolog.transport.concurrent.agent_runner import AgentRunner
+from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.concurrent.idle import YieldingIdleStrategy
+from aerolog.transport.driver.network.dispatcher import SESSION_REFUSED, SESSION_UNKNOWN
+from aerolog.transport.driver.network.receive_transport import ReceiveTransport
+from aerolog.transport.driver.network.receiver import Receiver
+from aerolog.transport.driver.network.receiver_events import EndpointReleased, TransportReleased
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.network import sockets
+
+STREAM = 1001
+
+
+def test_commands_that_the_queue_does_not_take_are_kept_in_order(station):
+    station.receiver = Receiver(station.clock, station.counters, queue_length=4)
+    endpoint = station.endpoint()
+    for stream_id in range(100):
+        station.receiver.add_subscription(endpoint, stream_id)
+        station.receiver.remove_subscription(endpoint, stream_id)
+    station.receiver.add_subscription(endpoint, 7)
+    for _ in range(100):
+        station.cycle()
+    assert endpoint.dispatcher.wants(7, 1)
+    assert not any(endpoint.dispatcher.wants(stream, 1) for stream in range(100) if stream != 7)
+
+
+def test_releases_wait_for_room_among_the_events(station, make_source):
+    station.conductor_sleeps = True
+    endpoint = station.endpoint(multi_destination=True)
+    station.receiver.add_subscription(endpoint, STREAM)
+    removed = []
+    for port in range(5000, 5400):
+        transport = ReceiveTransport(endpoint.free_index(), station.port(port))
+        station.receiver.add_destination(endpoint, transport)
+        station.receiver.remove_destination(endpoint, transport)
+        removed.append(transport)
+    source = make_source()
+    for session in range(2000):
+        source.session_id = session
+        source.setup()
+        station.cycle()
+    station.receiver.remove_endpoint(endpoint)
+    events = []
+    for _ in range(400):
+        station.receiver.flush()
+        station.cycle()
+        events += station.receiver.events()
+    released = [event.transport for event in events if isinstance(event, TransportReleased)]
+    assert released == removed
+    assert events[-1] == EndpointReleased(endpoint)
+
+
+def test_a_refusal_after_the_subscription_went_does_nothing(station, source):
+    station.conductor_sleeps = True
+    endpoint = station.listen()
+    source.setup()
+    station.cycle()
+    station.receiver.remove_subscription(endpoint, STREAM)
+    station.cycle()
+    station.receiver.refuse_image(endpoint, source.session_id, STREAM)
+    station.cycle()
+    assert endpoint.dispatcher.session_state(STREAM, source.session_id) == SESSION_UNKNOWN
+    station.receiver.add_subscription(endpoint, STREAM)
+    station.refuses = True
+    source.setup()
+    station.cycle()
+    station.conduct()
+    station.conduct()
+    station.cycle()
+    assert endpoint.dispatcher.session_state(STREAM, source.session_id) == SESSION_REFUSED
+
+
+def test_an_image_that_comes_too_late_drains_at_once(station, source):
+    station.conductor_sleeps = True
+    endpoint = station.listen()
+    source.setup()
+    station.cycle()
+    station.receiver.remove_subscription(endpoint, STREAM)
+    station.cycle()
+    station.conduct()
+    station.cycle()
+    assert [frame.flags for frame in source.heard()] == [0x40]
+    assert endpoint.dispatcher.image_count(STREAM) == 0
+
+
+def test_images_of_other_endpoints_are_refused(streaming):
+    station, _ = streaming
+    other = station.endpoint(ReceiveTransport(0, station.port(4001)))
+    with pytest.raises(ConfigurationError, match="another endpoint"):
+        station.receiver.add_image(other, station.image)
+
+
+def test_conductor_and_receiver_work_on_threads_of_their_own(station_of, source_of):
+    """Loss, status messages and data cross threads all the time; nothing is lost or invented."""
+    station = station_of(SystemClock(), None)
+    receiving = sockets.open_receive_port(("127.0.0.1", 0), so_rcvbuf=1 << 20)
+    sending = sockets.open_send_port(receiving.local_address, ("127.0.0.1", 0), so_rcvbuf=1 << 20)
+    with receiving, sending:
+        endpoint = station.endpoint(ReceiveTransport(0, receiving))
+        station.receiver.add_subscription(endpoint, STREAM)
+        source = source_of(sending, None)
+        with AgentRunner(station.receiver, YieldingIdleStrategy()):
+            _stream_with_repair(station, source, 4 * 65536)
+
+
+def _stream_with_repair(station, source, end):
+    """Send with holes and serve every NAK, until all has been consumed in order."""
+    deadline = time.monotonic() + 30
+    position, limit, consumed = 0, 0, b""
+    skipped = 0
+    source.setup()
+    while len(consumed) < end // 1024 * 992:
+        assert time.monotonic() < deadline, "the stream did not come through in time"
+        station.conduct()
+        for frame in source.heard():
+            begin = (frame.term_id - source.initial_term_id) * 65536 + frame.term_offset
+            if type(frame).__name__ == "StatusMessage":
+                limit = max(limit, begin + frame.window)
+                continue
+            for at in range(begin, begin + frame.length, 1024):
+                source.data(at, 1024, fill=at // 1024 % 251)
+        while position < min(limit, end):
+            skipped += 1
+            if skipped % 5:
+                source.data(position, 1024, fill=position // 1024 % 251)
+            position += 1024
+        source.heartbeat(position)
+        if station.images:
+            consumed += station.consume(station.image)
+    assert consumed == b"".join(bytes([at // 1024 % 251]) * 992 for at in range(0, end, 1024))
