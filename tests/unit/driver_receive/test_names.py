@@ -1,0 +1,80 @@
+"""Control addresses by name: looked up again when their source is silent."""
+
+import pytest
+
+from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.network.resolvers import (
+    FAIL_RESOLUTION,
+    NAME_ENTRY_COUNTER_TYPE_ID,
+    USE_RE_RESOLUTION_HOST,
+)
+
+S = 1_000_000_000
+TO = ("10.0.0.1", 24330)
+
+
+@pytest.fixture
+def bench(start):
+    return start(
+        name_resolver_supplier="csv_table",
+        name_resolver_init_args="source,10.0.0.2,10.0.0.3",
+    )
+
+
+@pytest.fixture
+def sources(bench):
+    """Ports at both addresses that the name stands for, one after the other."""
+    moved = bench.network.host("10.0.0.3")
+    old = bench.source(TO, local=("10.0.0.2", 24331))
+    new = type(old)(moved.open_send_port(TO, ("10.0.0.3", 24331)))
+    return old, new
+
+
+def switch(bench, to):
+    (entry,) = bench.counters(NAME_ENTRY_COUNTER_TYPE_ID)
+    bench.cnc.counters.set_value(entry.counter_id, to)
+
+
+def test_a_silent_source_that_has_moved_is_found_again(bench, sources):
+    old, new = sources
+    bench.subscription("aeron:udp?endpoint=10.0.0.1:24330|control=source:24331")
+    assert len(old.heard()) == 1
+    switch(bench, USE_RE_RESOLUTION_HOST)
+    bench.pass_time(8 * S)
+    old.heard()
+    assert new.heard() != []
+    bench.pass_time(3 * S)
+    assert old.heard() == []
+    assert len(new.heard()) >= 2
+    assert bench.value(SystemCounter.RESOLUTION_CHANGES) == 1
+
+
+def test_a_destination_that_has_moved_is_found_again(bench, sources):
+    old, new = sources
+    ready = bench.subscription("aeron:udp?control-mode=manual")
+    bench.destination(ready, "aeron:udp?endpoint=10.0.0.1:24330|control=source:24331")
+    switch(bench, USE_RE_RESOLUTION_HOST)
+    bench.pass_time(8 * S)
+    assert new.heard() != []
+    assert old.heard() != []
+
+
+def test_a_name_that_is_unknown_now_leaves_the_address(bench, sources):
+    old, _ = sources
+    bench.subscription("aeron:udp?endpoint=10.0.0.1:24330|control=source:24331")
+    switch(bench, FAIL_RESOLUTION)
+    bench.pass_time(8 * S)
+    old.heard()
+    bench.pass_time(3 * S)
+    assert old.heard() != []
+    assert any("could not re-resolve: control=source:24331" in text for text in bench.errors())
+
+
+def test_a_source_that_talks_is_not_looked_up(bench, sources):
+    old, new = sources
+    bench.subscription("aeron:udp?endpoint=10.0.0.1:24330|control=source:24331")
+    switch(bench, USE_RE_RESOLUTION_HOST)
+    for _ in range(8):
+        old.heartbeat(0)
+        bench.pass_time(S)
+    assert new.heard() == []
