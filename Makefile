@@ -15,7 +15,7 @@ NATIVE := $(shell find -L transport archive catalog tools native \
   -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 ARGS ?=
 
-.PHONY: help build demo test test-long lint bench sanitize clean distclean
+.PHONY: help build demo demo-udp test test-long lint bench sanitize clean distclean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ build: $(STAMPS)/install $(STAMPS)/extensions ## .venv with aerolog, its extras 
 demo: build $(STAMPS)/demo-data ## publish, record, replay, export and query 336,776 flights
 	@scripts/prerequisites java
 	$(BIN)/python -m examples.flights $(ARGS)
+
+demo-udp: build ## record a lossy UDP stream between two network namespaces and replay it; ARGS="--loss 0.2"
+	$(BIN)/python -m examples.lossy $(ARGS)
 
 test: build $(STAMPS)/demo-data ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
 	@scripts/prerequisites java maven

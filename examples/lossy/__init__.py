@@ -1,0 +1,1 @@
+"""A lossy UDP stream, recorded whole and replayed byte by byte: ``make demo-udp``."""
