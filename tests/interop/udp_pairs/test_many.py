@@ -17,7 +17,7 @@ def open_streams(link, channel, stream_id, count):
     """As many streams over one channel, connected: publications and what they arrive in.
 
     Their windows together fit a socket's buffer: a receiver that loses all of a window up to the
-    end of a term, with padding behind it, takes the heartbeats for over-runs and gives the image up.
+    end of a term, with padding behind it, takes heartbeats for over-runs and gives the image up.
     """
     subscriptions = [
         link.subscriber.add_subscription(channel + "|rcv-wnd=4k", stream_id * 1000 + n)
