@@ -27,6 +27,7 @@ _US: Final = 1_000
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _FIRST_LEAP_NS: Final = 20 * _US
+_DRAWS: Final = 4  # before everybody is asked
 
 
 class SimulationTimeoutError(AerologError, TimeoutError):
@@ -46,7 +47,7 @@ class Pace:
     """
 
     turn_ns: int = 10 * _US
-    leap_ns: int = 5 * _MS
+    leap_ns: int = 10 * _MS
     stall_chance: float = 0.0
     stall_ns: int = 20 * _MS
 
@@ -173,26 +174,21 @@ class Simulation:
         Returns:
             How much work was done.
         """
-        now_ns = self.clock.now_ns()
-        ready = [p for p in self.parties if p.ready_ns <= now_ns and not p.is_turning]
-        if not ready:
+        random, pace = self.random.random, self.pace
+        party = self._pick()
+        if party is None:
             self._leap()
             return 0
-        party = ready[int(self.random.random() * len(ready))]
-        pace = self.pace
-        if pace.stall_chance and self.random.random() < pace.stall_chance:
-            self.stall(party, int(self.random.random() * pace.stall_ns))
+        if pace.stall_chance and random() < pace.stall_chance:
+            self.stall(party, int(random() * pace.stall_ns))
             return 0
-        return self._turn(party)
-
-    def _turn(self, party: Party) -> int:
         party.is_turning = True
         try:
             work = party.turn() or 0
         finally:
             party.is_turning = False
         self.turn_count += 1
-        self.clock.advance_ns(int(self.random.random() * self.pace.turn_ns))
+        self.clock.advance_ns(int(random() * pace.turn_ns))
         self._fingerprint = hash((self._fingerprint, party.number, self.clock.now_ns(), work))
         if work:
             self._quiet_turns = 0
@@ -201,9 +197,20 @@ class Simulation:
                 self._trace(f"{self.now_s:12.6f} {party.name} did {work}")
         else:
             self._quiet_turns += 1
-            if self._quiet_turns > 2 * len(self.parties):
+            if self._quiet_turns > len(self.parties):
                 self._leap()
         return work
+
+    def _pick(self) -> Party | None:
+        """Somebody who is ready; None when nobody is."""
+        now_ns, parties = self.clock.now_ns(), self.parties
+        random, count = self.random.random, len(parties)
+        for _ in range(min(_DRAWS, count)):
+            party = parties[int(random() * count)]
+            if party.ready_ns <= now_ns and not party.is_turning:
+                return party
+        ready = [p for p in parties if p.ready_ns <= now_ns and not p.is_turning]
+        return ready[int(random() * len(ready))] if ready else None
 
     def _leap(self) -> None:
         """Let time pass; longer and longer while nothing happens."""
