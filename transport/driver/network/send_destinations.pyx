@@ -155,7 +155,7 @@ cdef class SendDestinations:
                     return self._items[i].registration_id
         return -1
 
-    # ---- changes ----------------------------------------------------------------------------------
+    # ---- changes --------------------------------------------------------------------------------
 
     cdef bint _grow(self) noexcept nogil:
         cdef int32_t capacity = min(max(2 * self._capacity, 4), <int32_t> MAX_DESTINATIONS)
