@@ -210,6 +210,9 @@ def sites(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 SITES = [
     ("reference", "reference", "reference"),
     ("ours", "reference", "reference"),
+    ("ours", "ours", "reference"),
+    ("reference", "reference", "ours"),
+    ("ours", "ours", "ours"),
 ]
 
 
