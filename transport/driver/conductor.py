@@ -48,6 +48,7 @@ class Conductor:
     Attributes:
         clockwork: the native agent that turns this.
         agents: all agents of the driver, to be turned.
+        network: UDP publications, subscriptions and images.
     """
 
     def __init__(self, context: DriverContext) -> None:
@@ -88,7 +89,7 @@ class Conductor:
             reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
         )
         self.clockwork.watch_events(sender, receiver)
-        self._network = NetworkMedia(
+        self.network = NetworkMedia(
             NetworkParts(
                 context,
                 self.clockwork,
@@ -119,9 +120,9 @@ class Conductor:
         if timer_due:
             self._on_timer()
             work_count += 1
-        if not self._network.is_busy:
+        if not self.network.is_busy:
             work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
-        work_count += self._network.on_events()
+        work_count += self.network.on_events()
         self._report_corrupt_commands()
         if room_refused:
             self._report_refused_room()
@@ -134,25 +135,25 @@ class Conductor:
         """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
         for publication in self._ipc.publications:
             self._context.logs.free(publication.log)
-        self._network.free_logs()
+        self.network.free_logs()
         self._context.logs.free_all()
         self._context.cnc.mark_closed()
         self._context.on_ended()
 
     def close_network(self) -> None:
         """Close all sockets; no agent is turned any more."""
-        self._network.close_sockets()
+        self.network.close_sockets()
         self._context.names.close()
 
     def _on_timer(self) -> None:
         """A timer event that clients have to be told about, in the reference's order."""
         self._clients.on_timer()
         self._ipc_timers.drop_links_of_gone_clients()
-        self._network.drop_links_of_gone_clients()
-        self._network.on_publications_timer()
+        self.network.drop_links_of_gone_clients()
+        self.network.on_publications_timer()
         self._ipc_timers.close_subscriptions_of_gone_clients()
-        self._network.close_subscriptions_of_gone_clients()
-        self._network.on_images_timer()
+        self.network.close_subscriptions_of_gone_clients()
+        self.network.on_images_timer()
         self._ipc_timers.on_timer()
         self._counters.on_timer()
 
@@ -180,11 +181,11 @@ class Conductor:
             commands.AddSubscription: self._add_subscription,
             commands.RemoveSubscription: self._remove_subscription,
             commands.ClientKeepalive: self._keepalive,
-            commands.AddDestination: self._network.add_destination,
-            commands.RemoveDestination: self._network.remove_destination,
-            commands.RemoveDestinationById: self._network.remove_destination_by_id,
-            commands.AddReceiveDestination: self._network.add_receive_destination,
-            commands.RemoveReceiveDestination: self._network.remove_receive_destination,
+            commands.AddDestination: self.network.add_destination,
+            commands.RemoveDestination: self.network.remove_destination,
+            commands.RemoveDestinationById: self.network.remove_destination_by_id,
+            commands.AddReceiveDestination: self.network.add_receive_destination,
+            commands.RemoveReceiveDestination: self.network.remove_receive_destination,
             commands.AddCounter: self._counters.add,
             commands.RemoveCounter: self._counters.remove,
             commands.AddStaticCounter: self._counters.add_static,
@@ -200,19 +201,19 @@ class Conductor:
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_publication(command)
         else:
-            self._network.add_publication(command)
+            self.network.add_publication(command)
 
     def _add_subscription(self, command: commands.AddSubscription) -> None:
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_subscription(command)
         else:
-            self._network.add_subscription(command)
+            self.network.add_subscription(command)
 
     def _remove_publication(self, command: commands.RemovePublication) -> None:
         registration_id, revoke = command.registration_id, command.revoke
         if not (
             self._ipc.remove_publication(registration_id, revoke=revoke)
-            or self._network.remove_publication(registration_id, revoke=revoke)
+            or self.network.remove_publication(registration_id, revoke=revoke)
         ):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
@@ -221,7 +222,7 @@ class Conductor:
 
     def _remove_subscription(self, command: commands.RemoveSubscription) -> None:
         is_ipc = self._ipc.remove_subscription(command.registration_id)
-        if not (self._network.remove_subscription(command.registration_id) or is_ipc):
+        if not (self.network.remove_subscription(command.registration_id) or is_ipc):
             raise ControlProtocolError(
                 ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
             )
@@ -247,7 +248,7 @@ class Conductor:
                 self.clockwork.now_ns,
                 self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
             )
-        elif not self._network.reject_image(command.image_correlation_id, command.reason):
+        elif not self.network.reject_image(command.image_correlation_id, command.reason):
             raise ControlProtocolError(
                 ErrorCode.GENERIC_ERROR,
                 f"Unable to resolve image for correlationId={command.image_correlation_id}",
@@ -282,4 +283,4 @@ class Conductor:
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )
-        self._network.report_refused_room()
+        self.network.report_refused_room()

@@ -219,7 +219,7 @@ class IpcMedia:
     ) -> None:
         """Let a multi-destination subscription listen to an IPC stream as well (spec 16)."""
         uri = ChannelUri.parse(command.channel)
-        check_receive_destination(uri)
+        check_receive_destination(uri, command.channel)
         params = ipc_subscription_params(uri, self._context.settings)
         subscription = IpcSubscriptionLink(
             command.registration_id, client, stream_id, command.channel, params, params.session_id

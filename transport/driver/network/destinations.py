@@ -22,10 +22,14 @@ _FORBIDDEN_KEYS: Final = (
 _ANY_PORT: Final = ":0"
 
 
-def check_send_destination(uri: ChannelUri) -> str:
+def check_send_destination(uri: ChannelUri, original: str = "") -> str:
     """Check the channel of a destination of a publication.
 
     Its host need not be known: it is looked up again later.
+
+    Args:
+        uri: of the destination.
+        original: the same, as the client wrote it.
 
     Returns:
         The endpoint.
@@ -34,13 +38,14 @@ def check_send_destination(uri: ChannelUri) -> str:
         ControlProtocolError: with the reference's text.
         ChannelUriError: another media than UDP, or no endpoint.
     """
+    original = original or str(uri)
     if uri.is_spy:
-        raise invalid_channel(f"Aeron spies are invalid as send destinations: channel={uri}")
+        raise invalid_channel(f"Aeron spies are invalid as send destinations: channel={original}")
     if uri.is_udp:
-        _check_keys(uri)
+        _check_keys(uri, original)
     endpoint = send_destination_endpoint(uri)
     if endpoint.endswith(_ANY_PORT):
-        raise invalid_channel(f"endpoint has port=0 for send destination: channel={uri}")
+        raise invalid_channel(f"endpoint has port=0 for send destination: channel={original}")
     return endpoint
 
 
@@ -62,19 +67,25 @@ def send_destination_endpoint(uri: ChannelUri) -> str:
     return endpoint
 
 
-def check_receive_destination(uri: ChannelUri) -> None:
+def check_receive_destination(uri: ChannelUri, original: str = "") -> None:
     """Check the channel of a destination of a subscription; only for UDP is anything refused.
+
+    Args:
+        uri: of the destination.
+        original: the same, as the client wrote it.
 
     Raises:
         ControlProtocolError: with the reference's text.
     """
     if uri.is_udp and not uri.is_spy:
-        _check_keys(uri)
+        _check_keys(uri, original or str(uri))
 
 
-def _check_keys(uri: ChannelUri) -> None:
+def _check_keys(uri: ChannelUri, original: str) -> None:
     for key in _FORBIDDEN_KEYS:
         if key in uri:
-            raise invalid_channel(f"destinations must not contain the key: {key} channel={uri}")
+            raise invalid_channel(
+                f"destinations must not contain the key: {key} channel={original}"
+            )
     if uri.has_control_mode_response:
         raise invalid_channel("destinations may not specify control-mode=response")

@@ -56,6 +56,10 @@ class NetworkMedia:
     Args:
         parts: the rest of the driver.
         refuse: answers a command that failed later than the call that brought it.
+
+    Attributes:
+        subscriptions: those of the receiving half.
+        images: the same.
     """
 
     def __init__(self, parts: NetworkParts, refuse: Callable[[int, Exception], None]) -> None:
@@ -64,14 +68,14 @@ class NetworkMedia:
         self._udp_publications: list[UdpPublication] = []
         self._endpoints = SendChannels(parts)
         self._spies = Spies(parts, self._udp_publications)
-        self._subscriptions = Subscriptions(parts)
-        self._images = Images(parts, self._subscriptions)
+        self.subscriptions = Subscriptions(parts)
+        self.images = Images(parts, self.subscriptions)
         self._publications = Publications(
             parts,
             self._endpoints,
             self._spies,
-            self._subscriptions,
-            self._images,
+            self.subscriptions,
+            self.images,
             self._udp_publications,
         )
         self._timers = PublicationTimers(
@@ -79,7 +83,7 @@ class NetworkMedia:
         )
         self._destinations = SendCommands(parts, self._publications)
         self._reports = SenderReports(
-            parts, self._endpoints, self._subscriptions, self._images, self._udp_publications
+            parts, self._endpoints, self.subscriptions, self.images, self._udp_publications
         )
 
     @property
@@ -119,17 +123,17 @@ class NetworkMedia:
 
     def add_subscription(self, command: AddSubscription) -> None:
         """Listen to a channel, or spy on it, as soon as it is resolved."""
-        owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self._subscriptions
+        owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self.subscriptions
         self._with_channel(command, lambda channel: owner.add(command, channel))
 
     def remove_subscription(self, registration_id: int) -> bool:
         """Listen no more on UDP channels and spies of that id; False when there are none."""
         is_spy = self._spies.remove(registration_id)
-        return self._subscriptions.remove(registration_id) or is_spy
+        return self.subscriptions.remove(registration_id) or is_spy
 
     def add_receive_destination(self, command: AddReceiveDestination) -> None:
         """Let a multi-destination subscription listen to one more channel."""
-        link = self._subscriptions.multi_destination(command.registration_id)
+        link = self.subscriptions.multi_destination(command.registration_id)
         if command.channel.startswith(_IPC_PREFIX):
             self._parts.ipc.add_destination(command, link.client, link.stream_id)
         elif command.channel.startswith(_SPY_PREFIX):
@@ -142,13 +146,13 @@ class NetworkMedia:
         else:
             self._with_channel(
                 command,
-                lambda channel: self._subscriptions.add_destination(command, channel),
+                lambda channel: self.subscriptions.add_destination(command, channel),
                 is_destination=True,
             )
 
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
         """Let a multi-destination subscription listen to a channel no more."""
-        self._subscriptions.check_removable(command.registration_id)
+        self.subscriptions.check_removable(command.registration_id)
         if command.channel.startswith(_IPC_PREFIX):
             self._parts.ipc.remove_destination(command)
         elif command.channel.startswith(_SPY_PREFIX):
@@ -156,13 +160,13 @@ class NetworkMedia:
         else:
             self._with_channel(
                 command,
-                lambda channel: self._subscriptions.remove_destination(command, channel),
+                lambda channel: self.subscriptions.remove_destination(command, channel),
                 is_destination=True,
             )
 
     def reject_image(self, correlation_id: int, reason: str) -> bool:
         """Have an image tell its sender why it is not wanted; False when there is none."""
-        return self._images.reject(correlation_id, reason)
+        return self.images.reject(correlation_id, reason)
 
     # ---- timer events and agents ----------------------------------------------------------------
 
@@ -176,12 +180,12 @@ class NetworkMedia:
 
     def close_subscriptions_of_gone_clients(self) -> None:
         """Close the subscriptions and spies of clients that are gone, without a message."""
-        self._subscriptions.close_of_gone_clients()
+        self.subscriptions.close_of_gone_clients()
         self._spies.close_of_gone_clients()
 
     def on_images_timer(self) -> None:
         """Let every image have its timer event."""
-        self._images.on_timer()
+        self.images.on_timer()
 
     def on_events(self) -> int:
         """Take what sender and receiver report, and give them what they had no room for.
@@ -192,7 +196,7 @@ class NetworkMedia:
         parts = self._parts
         parts.sender.flush()
         parts.receiver.flush()
-        return self._reports.take() + self._images.on_receiver_events()
+        return self._reports.take() + self.images.on_receiver_events()
 
     def report_refused_room(self) -> None:
         """Record every log that did not get room for its next term."""
@@ -205,17 +209,17 @@ class NetworkMedia:
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )
-        self._images.report_refused_room()
+        self.images.report_refused_room()
 
     def free_logs(self) -> None:
         """Let go of all logs: the conductor has ended."""
         for publication in self._udp_publications:
             self._parts.context.logs.free(publication.log)
-        self._images.close()
+        self.images.close()
 
     def close_sockets(self) -> None:
         """Close all sockets: sender and receiver have ended."""
-        self._subscriptions.close()
+        self.subscriptions.close()
         self._endpoints.close()
 
     def _with_channel(

@@ -1,7 +1,7 @@
 """Send channel endpoints: which there are, who shares them, when they close. Conductor only.
 
 Spec wire-protocol 3, 4.4; cnc-and-commands 14.1, 21. An endpoint is open as long as a publication
-refers to it. Then the sender gives it back, and its socket and counters go.
+refers to it. Then its counters go, and when the sender has given it back its socket as well.
 """
 
 from __future__ import annotations
@@ -157,12 +157,10 @@ class SendChannels:
             CountersFullError: no counter is free.
         """
         found = self.find(channel)
-        system_length = self._context.socket_limits.default_sndbuf
         if found is None:
-            length = sndbuf_length(channel, self._context.settings)
-            check_mtu_fits(channel, params.mtu_length, length, system_length)
-            return self._make(channel, registration_id)
+            return self._make(channel, params.mtu_length, registration_id)
         check_send_endpoint(channel, found.as_existing())
+        system_length = self._context.socket_limits.default_sndbuf
         check_mtu_fits(channel, params.mtu_length, found.sndbuf_length, system_length)
         return found
 
@@ -178,18 +176,17 @@ class SendChannels:
         known.is_closing = True
         self._closing += 1
         self._forget(known)
+        self._free(known.counter_ids)
         self._parts.sender.remove_endpoint(known.endpoint)
 
     def on_released(self, endpoint: SendEndpoint) -> None:
-        """The sender has given an endpoint back: its socket and counters go."""
+        """The sender has given an endpoint back: its socket goes."""
         known = self._by_endpoint.pop(endpoint, None)
         if known is None:
             return
         self._closing -= known.is_closing
         known.endpoint.port.close()
         self._ports.release(known.bound)
-        for counter_id in known.counter_ids:
-            self._context.free_counter(counter_id)
 
     def close(self) -> None:
         """Close all sockets; the sender has ended."""
@@ -199,7 +196,7 @@ class SendChannels:
         self._open.clear()
         self._by_tag.clear()
 
-    def _make(self, channel: UdpChannel, registration_id: int) -> SendChannel:
+    def _make(self, channel: UdpChannel, mtu_length: int, registration_id: int) -> SendChannel:
         counter_ids: list[int] = []
         try:
             status_id, local_address_id, destinations_id = self._allocate(
@@ -208,7 +205,10 @@ class SendChannels:
         except BaseException:
             self._free(counter_ids)
             raise
+        settings = self._context.settings
+        sndbuf = sndbuf_length(channel, settings)
         try:
+            check_mtu_fits(channel, mtu_length, sndbuf, self._context.socket_limits.default_sndbuf)
             port, bound = self._open_port(channel)
         except BaseException:
             self._context.counters.set_value(status_id, ChannelStatus.ERRORED)
@@ -224,7 +224,6 @@ class SendChannels:
         text = address_text(port.local_address)
         show_active(self._context, status_id, text)
         show_local_address(self._context, local_address_id, status_id, text)
-        settings = self._context.settings
         known = SendChannel(
             channel,
             endpoint,
@@ -232,7 +231,7 @@ class SendChannels:
             counter_ids,
             channel.remote_data,
             bound,
-            sndbuf_length(channel, settings),
+            sndbuf,
             rcvbuf_length(channel, settings),
         )
         self._open[channel.canonical_form] = known

@@ -53,7 +53,7 @@ class SendCommands:
             ChannelUriError: the channel does not parse.
         """
         endpoint = self._endpoint(command.registration_id)
-        text = check_send_destination(ChannelUri.parse(command.channel))
+        text = check_send_destination(ChannelUri.parse(command.channel), command.channel)
 
         def add(address: SocketAddress | None) -> None:
             if not endpoint.is_closing:

@@ -118,7 +118,7 @@ class Spies:
         stream_id: int,
     ) -> None:
         """Let a multi-destination subscription spy on a channel as well."""
-        check_receive_destination(channel.uri)
+        check_receive_destination(channel.uri, channel.original)
         params = network_subscription_params(channel, self._context.settings)
         spy = Spy(command.registration_id, client, stream_id, command.channel, channel, params)
         self._spies.append(spy)
@@ -153,11 +153,17 @@ class Spies:
                 self._link(spy, publication)
 
     def leave(self, publication: UdpPublication) -> None:
-        """A publication has ended: tell every spy that has an image, and unlink it."""
+        """A publication has ended: tell every spy that has an image, and unlink it.
+
+        The position counters go with the publication's own.
+        """
         for spy in self._spies:
             if publication in spy.images:
                 self._tell_unavailable(spy, publication)
-                self._unlink(spy, publication)
+                counter_id = spy.images.pop(publication)
+                if counter_id != NULL_COUNTER_ID:
+                    publication.stream.remove_spy(counter_id)
+                    publication.counter_ids.append(counter_id)
 
     def move_untethered(self, publication: UdpPublication, counter_id: int) -> None:
         """The next state of an untethered spy whose time has come."""

@@ -31,7 +31,8 @@ class UdpPublication:
         start: where it began.
         endpoint: that it is sent by.
         limit_id: counter of the publication limit.
-        counter_ids: all its counters, in the order in which they were allocated.
+        counter_ids: all its counters, in the order in which they were allocated; those of spies
+            that it has ended for come last.
         log: the log's file.
         stream: what conductor and sender do with it, native.
         since_ns: when its state was entered, by the monotonic clock.
