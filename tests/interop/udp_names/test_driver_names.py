@@ -87,30 +87,60 @@ def kinds(aeron):
     return {found.type_id for found in aeron.counters.values()}
 
 
-@pytest.mark.slow
-def test_a_publication_follows_a_name_to_the_other_host(start_server, our_client, stream_id):
-    ours = start_server(
-        "ours",
-        "driver",
-        properties={
-            "aeron.name.resolver.supplier": "csv_table",
-            "aeron.name.resolver.init.args": "peer,127.0.0.1,127.0.0.2",
-        },
-    )
-    theirs = start_server("reference", "driver")
-    aeron, other = our_client(ours.aeron_dir), our_client(theirs.aeron_dir)
-    port = free_port("127.0.0.1")
-    publication = aeron.add_publication(f"aeron:udp?endpoint=peer:{port}", stream_id)
-    subscription = other.add_subscription(f"aeron:udp?endpoint=127.0.0.2:{port}", stream_id)
-    assert not publication.is_connected
+def follows_endpoint(ours, theirs, port, stream_id):
+    """A unicast publication of ours; its receiver is on the second host."""
+    publication = ours.add_publication(f"aeron:udp?endpoint=peer:{port}", stream_id)
+    return publication, theirs.add_subscription(f"aeron:udp?endpoint={MOVED}:{port}", stream_id)
 
-    operator = CncFile.open(RealFileSystem(), ours.aeron_dir, writable=True).counters
-    operator.set_value(counter(aeron, NAME_ENTRY).counter_id, 1)
-    wait_until(lambda: publication.is_connected, "the publication to find its peer", timeout=30.0)
+
+def follows_destination(ours, theirs, port, stream_id):
+    """A destination of a publication of ours; its receiver is on the second host."""
+    publication = ours.add_publication("aeron:udp?control-mode=manual", stream_id)
+    publication.add_destination(f"aeron:udp?endpoint=peer:{port}")
+    return publication, theirs.add_subscription(f"aeron:udp?endpoint={MOVED}:{port}", stream_id)
+
+
+def follows_control(ours, theirs, port, stream_id):
+    """A subscription of ours that signs on with a sender on the second host."""
+    channel = f"aeron:udp?control={MOVED}:{port}|control-mode=dynamic"
+    publication = theirs.add_publication(channel, stream_id)
+    return publication, ours.add_subscription(
+        f"aeron:udp?endpoint=127.0.0.1:0|control=peer:{port}", stream_id
+    )
+
+
+def follows_source(ours, theirs, port, stream_id):
+    """A source of a subscription of ours, which is on the second host."""
+    channel = f"aeron:udp?control={MOVED}:{port}|control-mode=dynamic"
+    publication = theirs.add_publication(channel, stream_id)
+    subscription = ours.add_subscription("aeron:udp?control-mode=manual", stream_id)
+    subscription.add_destination(f"aeron:udp?endpoint=127.0.0.1:0|control=peer:{port}")
+    return publication, subscription
+
+
+MOVED = "127.0.0.2"
+TABLE = {
+    "aeron.name.resolver.supplier": "csv_table",
+    "aeron.name.resolver.init.args": f"peer,127.0.0.1,{MOVED}",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "follows", [follows_endpoint, follows_destination, follows_control, follows_source]
+)
+def test_a_name_is_followed_to_another_host(start_server, our_client, stream_id, follows):
+    server = start_server("ours", "driver", properties=TABLE)
+    ours = our_client(server.aeron_dir)
+    theirs = our_client(start_server("reference", "driver").aeron_dir)
+    publication, subscription = follows(ours, theirs, free_port("127.0.0.1"), stream_id)
+
+    operator = CncFile.open(RealFileSystem(), server.aeron_dir, writable=True).counters
+    operator.set_value(counter(ours, NAME_ENTRY).counter_id, 1)
+    wait_until(lambda: publication.is_connected, "the ends to find each other", timeout=30.0)
 
     publication.send(b"found you", timeout=10.0)
     messages = []
     wait_until(lambda: messages.extend(subscription.poll_messages()) or messages, "a message")
     assert bytes(messages[0].data) == b"found you"
-    changes = next(c for c in aeron.counters.values() if c.counter_id == RESOLUTION_CHANGES)
-    assert changes.value == 1
+    assert ours.counters[RESOLUTION_CHANGES].value == 1
