@@ -26,6 +26,7 @@ from aerolog.transport.driver.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.driver.network.destinations import check_receive_destination
 from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriptions import IpcSubscriptionLink
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
@@ -240,11 +241,14 @@ class IpcMedia:
                 gone = subscription
                 remove_at(self.subscriptions, index)
                 break
+        if gone is None:
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
         self._context.tell(OperationSuccess(command.correlation_id))
-        if gone is not None:
-            for publication in list(gone.images):
-                self.tell_unavailable(gone, publication)
-                self.unlink(gone, publication)
+        for publication in list(gone.images):
+            self.tell_unavailable(gone, publication)
+            self.unlink(gone, publication)
 
     def has_subscription(self, registration_id: int) -> bool:
         """Whether there is a subscription of that id."""

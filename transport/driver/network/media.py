@@ -152,12 +152,12 @@ class NetworkMedia:
 
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
         """Let a multi-destination subscription listen to a channel no more."""
-        self.subscriptions.check_removable(command.registration_id)
         if command.channel.startswith(_IPC_PREFIX):
             self._parts.ipc.remove_destination(command)
         elif command.channel.startswith(_SPY_PREFIX):
             self._spies.remove_destination(command)
         else:
+            self.subscriptions.check_removable(command.registration_id)
             self._with_channel(
                 command,
                 lambda channel: self.subscriptions.remove_destination(command, channel),

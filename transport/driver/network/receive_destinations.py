@@ -38,7 +38,7 @@ class ReceiveDestinations:
             ConfigurationError: the endpoint has as many destinations as it may have.
             CountersFullError: no counter is free.
         """
-        check_receive_destination(channel.uri)
+        check_receive_destination(channel.uri, channel.original)
         index = known.endpoint.free_index()
         prepared = self._sockets.prepare(known.status_id, registration_id)
         try:

@@ -14,6 +14,7 @@ from aerolog.transport.driver.network.params import network_subscription_params
 from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriber_positions import SUBSCRIBER_ACTIVE, SUBSCRIBER_RESTING
 from aerolog.transport.driver.subscriber_positions import SUBSCRIBER_LINGER as LINGER
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import (
     AvailableImage,
@@ -133,11 +134,14 @@ class Spies:
                 gone = spy
                 remove_at(self._spies, index)
                 break
+        if gone is None:
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
         self._context.tell(OperationSuccess(command.correlation_id))
-        if gone is not None:
-            for publication in list(gone.images):
-                self._tell_unavailable(gone, publication)
-                self._unlink(gone, publication)
+        for publication in list(gone.images):
+            self._tell_unavailable(gone, publication)
+            self._unlink(gone, publication)
 
     def close_of_gone_clients(self) -> None:
         """Close the spies of clients that are gone, without a message."""

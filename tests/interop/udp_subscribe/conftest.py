@@ -1,0 +1,106 @@
+"""One driver after the other on the same ports, told the same, and what they say."""
+
+import re
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+from peer.raw_client import RawClient, Transcript
+
+from aerolog.transport.protocol import responses as r
+
+Note = Callable[[str, list[r.Response]], None]
+
+
+class Script:
+    """A raw client of one driver, with what is needed to tell both the same.
+
+    Attributes:
+        client: sees every message of the driver.
+        ports: free UDP ports, the same ones for both drivers.
+    """
+
+    def __init__(self, aeron_dir: str, ports: list[int]) -> None:
+        self.client = RawClient(aeron_dir)
+        self.ports = ports
+        self._transcript = Transcript(aeron_dir)
+
+    def note(self, title: str, messages: list[r.Response]) -> list[r.Response]:
+        """Writes messages down."""
+        self._transcript.note(self._numbered(title), messages)
+        return messages
+
+    def do(self, title: str, make: Callable[..., object]) -> list[r.Response]:
+        """Sends a command and notes what the driver says."""
+        return self.note(title, self.client.do(make))
+
+    def do_until(
+        self, title: str, make: Callable[..., object], kind: type[r.Response], count: int = 1
+    ) -> list[r.Response]:
+        """Sends a command and notes all up to so many messages of a kind; returns those."""
+        said = self.client.do(make)
+        while len(found := [m for m in said if isinstance(m, kind)]) < count:
+            said += self.client.until(lambda m: isinstance(m, kind))
+        self.note(title, said)
+        return found
+
+    def until(self, title: str, kind: type[r.Response]) -> r.Response:
+        """Notes all up to the next message of a kind, which it returns."""
+        return self.note(title, self.client.until(lambda m: isinstance(m, kind)))[-1]
+
+    def note_counters(self, title: str) -> None:
+        """Writes down the counters, in the order of their ids."""
+        self._transcript.note(title, [])
+        self._transcript.lines += self._transcript.mask(self.client.counters())
+
+    @property
+    def lines(self) -> list[str]:
+        """All that was noted, without what no two drivers have in common."""
+        return [self._numbered(self._without_frames(line)) for line in self._transcript.lines]
+
+    def _numbered(self, text: str) -> str:
+        for index, port in enumerate(self.ports):
+            text = text.replace(str(port), f"<port {index}>")
+            text = text.replace(str(port).encode().hex(), f"<port {index}>")
+        text = re.sub(r"(?<=0\.1:)[1-9]\d{3,4}|(?<=0\.0:)[1-9]\d{3,4}", "<any port>", text)
+        return re.sub(r"3a(3\d){5}", "<any port>", text)
+
+    @staticmethod
+    def _without_frames(text: str) -> str:
+        """The reference says where in its runtime a socket failed."""
+        return re.sub(r" \(at [\w./$]+\(Native Method\)\)", "", text)
+
+
+@pytest.fixture
+def ports() -> list[int]:
+    """Ports that nobody has now, five digits each so that texts of both drivers are as long."""
+    with ExitStack() as opened:
+        found: list[int] = []
+        while len(found) < 12:
+            sock = opened.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            sock.bind(("127.0.0.1", 0))
+            if sock.getsockname()[1] >= 10_000:
+                found.append(sock.getsockname()[1])
+        return found
+
+
+@pytest.fixture
+def both_say(start_server, ports) -> Callable[..., tuple[list[str], list[str]]]:
+    """Runs a script on a driver of either kind, one after the other; what each of them said."""
+
+    def run(
+        script: Callable[[Script], None],
+        properties: dict[str, str],
+        kinds: tuple[str, str] = ("ours", "reference"),
+    ) -> tuple[list[str], list[str]]:
+        said = []
+        for kind in kinds:
+            server = start_server(kind, "driver", properties=properties)
+            played = Script(server.aeron_dir, ports)
+            script(played)
+            said.append(played.lines)
+            assert server.process.stop() == 0
+        return said[0], said[1]
+
+    return run
