@@ -59,7 +59,11 @@ cdef inline void next_datagram(
 cdef inline void stamp_datagram(
     uint8_t* datagram, int32_t length, int32_t offset, int64_t epoch_ns
 ) noexcept nogil:
-    """Write the time of sending into the first frame's payload (16); -8 is the reserved value."""
+    """Write the time of sending into the first frame's payload (16); -8 is the reserved value.
+
+    Only where the message has room for it: what follows it is not its own.
+    """
+    cdef int32_t room = min(length, load_acquire_i32(datagram))
     if (
         get_u16(datagram + TYPE_OFFSET) != TYPE_DATA
         or not datagram[FLAGS_OFFSET] & FLAG_BEGIN
@@ -67,7 +71,7 @@ cdef inline void stamp_datagram(
         return
     if offset == RESERVED_VALUE_OFFSET - DATA_HEADER_LENGTH:
         put_i64(datagram + RESERVED_VALUE_OFFSET, epoch_ns)
-    elif offset >= 0 and <int64_t> DATA_HEADER_LENGTH + offset + 8 <= length:
+    elif offset >= 0 and <int64_t> DATA_HEADER_LENGTH + offset + 8 <= room:
         put_i64(datagram + DATA_HEADER_LENGTH + offset, epoch_ns)
 
 
