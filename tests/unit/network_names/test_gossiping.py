@@ -175,4 +175,5 @@ def test_closing_gives_the_socket_back(gossips, network):
     driver = gossips("me", host=host)
     driver.names.agent.on_close()
 
-    gossips("me again", host=host)
+    again = gossips("me again", host=host)
+    assert str(again.names.gossiper.gossip._bound) == f"{host.ipv4}:8050"
