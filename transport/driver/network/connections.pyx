@@ -46,9 +46,11 @@ cdef class Connections:
         cdef void* transport
         if connection is not NULL or not 0 <= index < self._capacity:
             return connection
-        connection = &self._connections[index]
         transport = self._transports.transport_at(index)
-        if transport is not NULL and (<ReceiveTransport> transport).has_group:
+        if transport is NULL:
+            return NULL
+        connection = &self._connections[index]
+        if (<ReceiveTransport> transport).has_group:
             control = &(<ReceiveTransport> transport).group
         memcpy(&connection.control, control, sizeof(address_t))
         connection.is_open = True

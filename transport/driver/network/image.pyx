@@ -145,6 +145,7 @@ cdef class NetworkImage(ImageIntake):
         cdef int64_t position = initial_position
         cdef int32_t window = self._congestion.initial_window_length()
         store_release_i64(self._hwm, position)
+        self._hwm_reached = position
         store_release_i64(self._rcv_pos, position)
         set_receive_window(
             &self._window,

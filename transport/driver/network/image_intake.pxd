@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerolog.transport.concurrent.atomic cimport load_acquire_i64
 from aerolog.transport.driver.conducted cimport ConductedStream
 from aerolog.transport.driver.network.congestion cimport CongestionControl
 from aerolog.transport.driver.network.connections cimport Connections
@@ -65,9 +66,10 @@ cdef class ImageIntake(ConductedStream):
 
     # ---- the receiver's own
     cdef int64_t wake_ns            # the next cycle that has something to do, if nothing changes
-    cdef int64_t _change_seen
+    cdef int64_t change_seen
     cdef int64_t _status_deadline_ns
     cdef int64_t _last_packet_ns
+    cdef int64_t _hwm_reached       # what the counter is to show next
     cdef int64_t _status_seen
     cdef int64_t _loss_seen
     cdef receive_window_t _window
@@ -91,6 +93,8 @@ cdef class ImageIntake(ConductedStream):
         int32_t length,
         const address_t* source,
     ) noexcept nogil
+    # After the last of some packets in a row: the conductor sees how far the image is.
+    cdef void publish_hwm(self) noexcept nogil
     cdef void on_setup(
         self, ReceiveContext context, int32_t index, const address_t* source
     ) noexcept nogil
@@ -100,7 +104,7 @@ cdef class ImageIntake(ConductedStream):
         self, ReceiveContext context, ReceiveTransport transport
     ) noexcept nogil
     cdef void drop_transport(self, ReceiveContext context, int32_t index) noexcept nogil
-    # A cycle of the receiver, cheap while there is nothing to do; returns a work count, or -1 when
+    # A cycle of the receiver that has something to do; returns a work count, or -1 when
     # nothing was heard for the liveness timeout.
     cdef int work(self, ReceiveContext context) noexcept nogil
     # The last frame of an image whose publication was revoked.
@@ -114,7 +118,6 @@ cdef class ImageIntake(ConductedStream):
         const address_t* source,
     ) noexcept nogil
     cdef void _end(self, ReceiveContext context, uint8_t flags) noexcept nogil
-    cdef void _raise_hwm(self, int64_t position) noexcept nogil
     cdef int _work_status(self, ReceiveContext context) noexcept nogil
     cdef void _send_status(
         self, ReceiveContext context, int64_t position, int32_t window
@@ -125,3 +128,8 @@ cdef class ImageIntake(ConductedStream):
     cdef void _report_gap(self, ReceiveContext context, const gap_t* gap) noexcept nogil
     cdef void _measure(self, ReceiveContext context) noexcept nogil
     cdef void _note_active_transports(self, int64_t now_ns) noexcept nogil
+
+
+cdef inline bint has_nothing_to_do(ImageIntake image, int64_t now_ns) noexcept nogil:
+    """Whether `work` would return at once; touches two cache lines of the image."""
+    return image.wake_ns - now_ns > 0 and load_acquire_i64(&image.change) == image.change_seen

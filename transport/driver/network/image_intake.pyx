@@ -140,7 +140,7 @@ cdef class ImageIntake(ConductedStream):
         else:
             self.connections.heard(index, source, context.now_ns)
         self._last_packet_ns = context.now_ns
-        self._raise_hwm(proposed)
+        self._hwm_reached = max(self._hwm_reached, proposed)
 
     cdef void _on_heartbeat(
         self,
@@ -165,9 +165,9 @@ cdef class ImageIntake(ConductedStream):
         store_release_i32(&self._ended, 1)
         self.wake_ns = context.now_ns
 
-    cdef void _raise_hwm(self, int64_t position) noexcept nogil:
-        if position > load_plain_i64(self._hwm):
-            store_release_i64(self._hwm, position)
+    cdef void publish_hwm(self) noexcept nogil:
+        if self._hwm_reached > load_plain_i64(self._hwm):
+            store_release_i64(self._hwm, self._hwm_reached)
 
     cdef void on_setup(
         self, ReceiveContext context, int32_t index, const address_t* source
@@ -205,11 +205,9 @@ cdef class ImageIntake(ConductedStream):
         cdef int64_t now_ns = context.now_ns
         cdef int64_t changed = load_acquire_i64(&self.change)
         cdef int work_count
-        if changed == self._change_seen and _elapsed(self.wake_ns, now_ns) < 0:
-            return 0
         if _elapsed(self._last_packet_ns, now_ns) > self._liveness_timeout_ns:
             return -1
-        self._change_seen = changed
+        self.change_seen = changed
         if (
             self._ended
             and self._phase == IMAGE_ACTIVE
@@ -245,7 +243,7 @@ cdef class ImageIntake(ConductedStream):
         window = load_plain_i32(&self._status_window)
         fence_acquire()
         if load_plain_i64(&self._status_begin) != end:
-            self._change_seen -= 1  # it is being written: look again in the next cycle
+            self.change_seen -= 1  # it is being written: look again in the next cycle
             return 0
         if timed_out:
             response = load_acquire_i64(&self._response_session)
@@ -334,7 +332,7 @@ cdef class ImageIntake(ConductedStream):
         gap.length = load_plain_i32(&self._loss.length)
         fence_acquire()
         if load_plain_i64(&self._loss_begin) != end:
-            self._change_seen -= 1  # it is being written: look again in the next cycle
+            self.change_seen -= 1  # it is being written: look again in the next cycle
             return 0
         self._loss_seen = end
         self._report_gap(context, &gap)

@@ -12,6 +12,7 @@ cdef class ReceiveTransport:
     cdef readonly int32_t index
     cdef readonly DatagramPort port
     cdef readonly object explicit_control
+    cdef int descriptor             # for poll(2), -1 when it says nothing of what is there
     cdef readonly object control_group
     cdef bint has_group
     cdef address_t group

@@ -10,6 +10,7 @@ from libc.string cimport memset
 from aerolog.transport.errors import ConfigurationError
 
 from aerolog.transport.network.port cimport DatagramPort, set_address
+from aerolog.transport.network.socket_port cimport SocketPort
 
 from aerolog.transport.network.port import Address
 
@@ -34,6 +35,8 @@ cdef class ReceiveTransport:
         set_address(&self.group, control_group)
         set_address(&self.control, explicit_control)
         self.ttl = port.ttl
+        # Ports around ports hold datagrams back that their descriptor knows nothing of.
+        self.descriptor = port.descriptor() if isinstance(port, SocketPort) else -1
         self.has_group = control_group is not None
         self.has_control = explicit_control is not None
 

@@ -13,7 +13,8 @@ from aerolog.transport.driver.network.id_table cimport high_of, low_of, pair_key
 from aerolog.transport.driver.network.image_intake cimport ImageIntake
 from aerolog.transport.driver.network.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport
-from aerolog.transport.driver.network.reception cimport (
+from aerolog.transport.driver.network.reception cimport Reception
+from aerolog.transport.driver.network.receiver_transports cimport (
     EVENT_ANSWER_FAILED,
     EVENT_CREATE_IMAGE,
     EVENT_ENDPOINT_RELEASED,
@@ -22,7 +23,6 @@ from aerolog.transport.driver.network.reception cimport (
     EVENT_RECEIVE_FAILED,
     EVENT_TRANSPORT_RELEASED,
     EVENT_UNRESOLVED,
-    Reception,
     pack_address,
     unpack_address,
 )
@@ -72,7 +72,7 @@ cdef class Receiver(Reception):
         cdef int work_count
         self._context.now_ns = now_ns
         work_count = self._take_commands()
-        return work_count + self.turn(now_ns)
+        return work_count + self.turn()
 
     cdef int _take_commands(self) noexcept nogil:
         cdef record_t command

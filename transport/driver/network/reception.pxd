@@ -2,65 +2,26 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
 from aerolog.transport.driver.network.image_intake cimport ImageIntake
-from aerolog.transport.driver.network.receive_context cimport ReceiveContext
 from aerolog.transport.driver.network.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport
+from aerolog.transport.driver.network.receiver_transports cimport ReceiverTransports
 from aerolog.transport.network.frames cimport setup_t
 from aerolog.transport.network.port cimport BATCH_LIMIT, address_t, incoming_t
 
-# What the receiver tells the conductor. CREATE_IMAGE is followed by SOURCE, its second record.
-cdef enum receiver_event:
-    EVENT_CREATE_IMAGE = 1
-    EVENT_SOURCE = 2
-    EVENT_IMAGE_RELEASED = 3
-    EVENT_ENDPOINT_RELEASED = 4
-    EVENT_TRANSPORT_RELEASED = 5
-    EVENT_LIMIT_EXCEEDED = 6
-    EVENT_UNRESOLVED = 7
-    EVENT_RECEIVE_FAILED = 8
-    EVENT_ANSWER_FAILED = 9
 
-cdef enum:
-    # Events that answer commands have this much room to themselves.
-    EVENT_RESERVE = 64
-
-ctypedef struct polled_t:
-    void* endpoint
-    void* transport
-
-
-cdef class Reception(Agent):
-    cdef Clock _clock
-    cdef ReceiveContext _context
-    cdef SpscQueue _commands
-    cdef SpscQueue _events
+cdef class Reception(ReceiverTransports):
     cdef uint8_t* _buffers
     cdef incoming_t _incoming[BATCH_LIMIT]
-    cdef polled_t* _polled
-    cdef int _polled_count
-    cdef int _polled_capacity
     cdef void** _images
     cdef int _image_count
     cdef int _image_capacity
-    cdef int64_t _check_interval_ns
-    cdef int64_t _check_deadline_ns
-    cdef int64_t _elicit_deadline_ns
+    cdef void* _latest_image        # whose high-water mark is still to be published
     # The part of a cycle that datagrams and time make; commands come before it.
-    cdef int turn(self, int64_t now_ns) noexcept nogil
-    cdef bint has_event_room(self, int64_t wanted) noexcept nogil
-    cdef bint poll_transport(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil
-    cdef void unpoll_transport(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil
+    cdef int turn(self) noexcept nogil
     cdef bint hold_image(self, ImageIntake image) noexcept nogil
     cdef bint drop_image(self, ImageIntake image) noexcept nogil
-    cdef void look_for_elicits(self) noexcept nogil
+    cdef void _show_progress(self, void* next_image) noexcept nogil
     cdef int _drain(self, ReceiveEndpoint endpoint, ReceiveTransport transport) noexcept nogil
     cdef void _on_message(
         self,
@@ -118,22 +79,3 @@ cdef class Reception(Agent):
     cdef int _work_images(self) noexcept nogil
     cdef void _time_out(self, ImageIntake image) noexcept nogil
     cdef void _drop_image_at(self, int index) noexcept nogil
-    cdef void _elicit_and_wait(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil
-    cdef void _elicit_due(self) noexcept nogil
-    cdef void _elicit_if_due(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil
-    cdef void _check_resolutions(self) noexcept nogil
-    cdef void _check_resolution(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil
-    cdef void _tell_failure(
-        self, ReceiveTransport transport, int kind, int error, const address_t* destination
-    ) noexcept nogil
-
-
-# The 32 bytes of an address in the four words of a record, and back.
-cdef void pack_address(record_t* record, const address_t* address) noexcept nogil
-cdef void unpack_address(const record_t* record, address_t* address) noexcept nogil

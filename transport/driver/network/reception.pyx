@@ -4,25 +4,31 @@ A cycle drains every port by batches up to a bound, so that no port starves anot
 the kernel joined are handled one by one where they lie; the only copy is the one into the term.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport get_i32, put_i64
-from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
+from aerolog.transport.concurrent.queue cimport record_t
 from aerolog.transport.driver.network.dispatcher cimport (
     SETUP_OF_IMAGE,
     SETUP_OVER_LIMIT,
     SETUP_WANTED,
 )
-from aerolog.transport.driver.network.image_intake cimport ImageIntake
-from aerolog.transport.driver.network.receive_context cimport ReceiveContext, add_to, count
+from aerolog.transport.driver.network.image_intake cimport ImageIntake, has_nothing_to_do
+from aerolog.transport.driver.network.receive_context cimport add_to, count
 from aerolog.transport.driver.network.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport
+from aerolog.transport.driver.network.receiver_transports cimport (
+    EVENT_CREATE_IMAGE,
+    EVENT_LIMIT_EXCEEDED,
+    EVENT_RECEIVE_FAILED,
+    EVENT_RESERVE,
+    EVENT_SOURCE,
+    ReceiverTransports,
+    pack_address,
+)
 from aerolog.transport.logbuffer.descriptor cimport wrapping_sub
-from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.frames cimport (
     DATA_LENGTH,
     DATA_SESSION_ID_AT,
@@ -59,23 +65,14 @@ cdef enum:
     TERM_LENGTH_MAX = 1 << 30
     MESSAGE_LENGTH_MAX = 1 << 24
     MTU_MAX = 65504
-    RESERVED_VALUE = -8     # of a timestamp offset: the header's reserved value
+    # Buffers are not a power of two apart: else the starts of all of them would share cache lines.
+    BUFFER_STRIDE = RECEIVE_BUFFER_LENGTH + 1536
 
-cdef int64_t _ELICIT_PERIOD_NS = 1_000_000_000
-cdef int64_t _SILENCE_NS = 5_000_000_000
 cdef int64_t _TELL_PERIOD_NS = 1_000_000_000
 
 
 cdef inline int64_t _elapsed(int64_t since_ns, int64_t now_ns) noexcept nogil:
     return <int64_t> (<uint64_t> now_ns - <uint64_t> since_ns)
-
-
-cdef void pack_address(record_t* record, const address_t* address) noexcept nogil:
-    memcpy(&record.a, address, sizeof(address_t))
-
-
-cdef void unpack_address(const record_t* record, address_t* address) noexcept nogil:
-    memcpy(address, &record.a, sizeof(address_t))
 
 
 cdef inline int64_t _two(int32_t high, int32_t low) noexcept nogil:
@@ -120,66 +117,35 @@ cdef const address_t* _answer_to(
     return source
 
 
-cdef class Reception(Agent):
+cdef class Reception(ReceiverTransports):
     def __cinit__(self, *args, **kwargs):
         cdef int index
-        self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * RECEIVE_BUFFER_LENGTH)
+        self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)
         if self._buffers is NULL:
             raise MemoryError
         memset(self._incoming, 0, sizeof(self._incoming))
         for index in range(BATCH_LIMIT):
-            self._incoming[index].data = self._buffers + index * RECEIVE_BUFFER_LENGTH
+            self._incoming[index].data = self._buffers + index * BUFFER_STRIDE
             self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
-
-    def __init__(
-        self,
-        Clock clock not None,
-        CountersReader counters not None,
-        *,
-        reresolution_check_interval_ns=1_000_000_000,
-        queue_length=1024,
-        role_name="receiver",
-    ):
-        super().__init__(role_name)
-        self._clock = clock
-        self._context = ReceiveContext(counters)
-        self._commands = SpscQueue(queue_length)
-        self._events = SpscQueue(max(queue_length, 2 * EVENT_RESERVE))
-        self._check_interval_ns = reresolution_check_interval_ns
-        self._check_deadline_ns = clock.nano_time() + self._check_interval_ns
-        self._elicit_deadline_ns = INT64_MAX
 
     def __dealloc__(self):
         free(self._buffers)
-        free(self._polled)
         free(self._images)
 
     # ---- a cycle --------------------------------------------------------------------------------
 
-    cdef int turn(self, int64_t now_ns) noexcept nogil:
+    cdef int turn(self) noexcept nogil:
         cdef int work_count = 0
         cdef int index
-        cdef polled_t* polled
+        cdef bint asked = self.ask_who_is_ready()
         for index in range(self._polled_count):
-            polled = &self._polled[index]
-            work_count += self._drain(
-                <ReceiveEndpoint> polled.endpoint, <ReceiveTransport> polled.transport
-            )
+            if not asked or self.is_ready(index):
+                work_count += self._drain(
+                    <ReceiveEndpoint> self._polled[index].endpoint,
+                    <ReceiveTransport> self._polled[index].transport,
+                )
         work_count += self._work_images()
-        if self._elicit_deadline_ns - now_ns < 0:
-            self._elicit_due()
-        if self._check_interval_ns > 0 and _elapsed(self._check_deadline_ns, now_ns) > 0:
-            self._check_deadline_ns = now_ns + self._check_interval_ns
-            self._check_resolutions()
-        self._context.flush()
-        if self._context.refused_transport is not NULL:
-            self._tell_failure(
-                <ReceiveTransport> self._context.refused_transport,
-                EVENT_ANSWER_FAILED,
-                self._context.refused_errno,
-                &self._context.refused_destination,
-            )
-            self._context.refused_transport = NULL
+        self.tend_transports()
         return work_count
 
     cdef int _drain(self, ReceiveEndpoint endpoint, ReceiveTransport transport) noexcept nogil:
@@ -192,7 +158,7 @@ cdef class Reception(Agent):
             received = transport.port.receive(self._incoming, wanted)
             if received <= 0:
                 if received < 0 and not is_transient(received):
-                    self._tell_failure(transport, EVENT_RECEIVE_FAILED, -received, NULL)
+                    self.tell_failure(transport, EVENT_RECEIVE_FAILED, -received, NULL)
                 break
             if endpoint.stamps:
                 epoch_ns = self._clock.epoch_ns()
@@ -203,9 +169,16 @@ cdef class Reception(Agent):
             handled += received
             if received < wanted:
                 break
-        if bytes_received > 0:
+        if handled > 0:
+            self._show_progress(NULL)
             add_to(self._context.counters.bytes_received, bytes_received)
         return handled
+
+    cdef void _show_progress(self, void* next_image) noexcept nogil:
+        """The conductor sees how far an image is once for all of its datagrams in a row."""
+        if self._latest_image is not NULL:
+            (<ImageIntake> self._latest_image).publish_hwm()
+        self._latest_image = next_image
 
     cdef void _on_message(
         self,
@@ -276,6 +249,8 @@ cdef class Reception(Agent):
         stream_id = get_i32(data + DATA_STREAM_ID_AT)
         image = endpoint.dispatcher.image_of(stream_id, session_id)
         if image is not NULL:
+            if image != self._latest_image:
+                self._show_progress(image)
             if endpoint.stamps:
                 if endpoint.channel_timestamp_offset != -1:
                     _stamp(data, length, endpoint.channel_timestamp_offset, epoch_ns)
@@ -405,6 +380,8 @@ cdef class Reception(Agent):
         cdef int work_count = 0
         cdef int index, done
         for index in range(self._image_count - 1, -1, -1):
+            if has_nothing_to_do(<ImageIntake> self._images[index], self._context.now_ns):
+                continue
             done = (<ImageIntake> self._images[index]).work(self._context)
             if done >= 0:
                 work_count += done
@@ -443,118 +420,3 @@ cdef class Reception(Agent):
     cdef void _drop_image_at(self, int index) noexcept nogil:
         self._image_count -= 1
         self._images[index] = self._images[self._image_count]
-
-    cdef bint poll_transport(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil:
-        cdef polled_t* grown
-        cdef int capacity
-        if self._polled_count == self._polled_capacity:
-            capacity = max(8, 2 * self._polled_capacity)
-            grown = <polled_t*> realloc(self._polled, <size_t> capacity * sizeof(polled_t))
-            if grown is NULL:
-                return False
-            self._polled = grown
-            self._polled_capacity = capacity
-        endpoint.attach(transport)
-        self._polled[self._polled_count] = polled_t(<void*> endpoint, <void*> transport)
-        self._polled_count += 1
-        transport.last_heard_ns = self._context.now_ns
-        transport.last_unresolved_ns = self._context.now_ns
-        if transport.has_control:
-            self._elicit_and_wait(endpoint, transport)
-        return True
-
-    cdef void unpoll_transport(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil:
-        cdef int index
-        self._context.flush()
-        for index in range(self._polled_count):
-            if self._polled[index].transport == <void*> transport:
-                self._polled_count -= 1
-                self._polled[index] = self._polled[self._polled_count]
-                endpoint.detach(transport.index)
-                return
-
-    cdef void _elicit_and_wait(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil:
-        """Every second: it keeps this receiver among the destinations of a dynamic sender."""
-        self._context.elicit(endpoint, transport, &transport.control, 0, 0)
-        transport.elicit_deadline_ns = self._context.now_ns + _ELICIT_PERIOD_NS
-        self._elicit_deadline_ns = min(self._elicit_deadline_ns, transport.elicit_deadline_ns)
-
-    cdef void look_for_elicits(self) noexcept nogil:
-        """Something may be wanted now that was not when a transport's second was over."""
-        self._elicit_deadline_ns = self._context.now_ns - 1
-
-    cdef void _elicit_due(self) noexcept nogil:
-        cdef int index
-        self._elicit_deadline_ns = INT64_MAX
-        for index in range(self._polled_count):
-            self._elicit_if_due(
-                <ReceiveEndpoint> self._polled[index].endpoint,
-                <ReceiveTransport> self._polled[index].transport,
-            )
-
-    cdef void _elicit_if_due(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil:
-        if not transport.has_control or not endpoint.dispatcher.wants_anything():
-            return
-        if _elapsed(transport.elicit_deadline_ns, self._context.now_ns) > 0:
-            self._elicit_and_wait(endpoint, transport)
-        else:
-            self._elicit_deadline_ns = min(
-                self._elicit_deadline_ns, transport.elicit_deadline_ns
-            )
-
-    cdef void _check_resolutions(self) noexcept nogil:
-        cdef int index
-        for index in range(self._polled_count):
-            self._check_resolution(
-                <ReceiveEndpoint> self._polled[index].endpoint,
-                <ReceiveTransport> self._polled[index].transport,
-            )
-
-    cdef void _check_resolution(
-        self, ReceiveEndpoint endpoint, ReceiveTransport transport
-    ) noexcept nogil:
-        cdef record_t record
-        cdef int64_t now_ns = self._context.now_ns
-        if (
-            not transport.has_control
-            or _elapsed(transport.last_heard_ns, now_ns) <= _SILENCE_NS
-            or _elapsed(transport.last_unresolved_ns, now_ns) <= _SILENCE_NS
-            or not self.has_event_room(EVENT_RESERVE + 1)
-        ):
-            return
-        transport.last_unresolved_ns = now_ns
-        record.kind = EVENT_UNRESOLVED
-        record.flags = transport.index
-        record.pointer = <void*> endpoint
-        record.a = <int64_t> <void*> transport
-        self._events.offer(&record)
-
-    cdef bint has_event_room(self, int64_t wanted) noexcept nogil:
-        return self._events.capacity - self._events.size() >= wanted
-
-    cdef void _tell_failure(
-        self, ReceiveTransport transport, int kind, int error, const address_t* destination
-    ) noexcept nogil:
-        cdef record_t record
-        cdef int64_t now_ns = self._context.now_ns
-        if (
-            transport.has_failed
-            and _elapsed(transport.last_failure_ns, now_ns) < _TELL_PERIOD_NS
-        ) or not self.has_event_room(EVENT_RESERVE + 1):
-            return
-        transport.has_failed = True
-        transport.last_failure_ns = now_ns
-        record.kind = kind
-        record.flags = error
-        record.pointer = <void*> transport
-        if destination is not NULL:
-            pack_address(&record, destination)
-        self._events.offer(&record)
