@@ -24,6 +24,14 @@ ArchiveDirProperty = Annotated[
     str | None,
     typer.Option("--archive-dir", metavar="DIR", help="The same as -Daeron.archive.dir=DIR."),
 ]
+ControlChannelProperty = Annotated[
+    str | None,
+    typer.Option(
+        "--control-channel",
+        metavar="CHANNEL",
+        help="Take requests over UDP, too: the same as -Daeron.archive.control.channel=CHANNEL.",
+    ),
+]
 
 
 def service_arguments(

@@ -359,6 +359,11 @@ class Archive:
         return channel
 
     @property
+    def control_channel(self) -> str | None:
+        """Where clients elsewhere send their requests, with the port in use; None for nowhere."""
+        return self._conductor.control_channel
+
+    @property
     def is_closed(self) -> bool:
         """Whether the archive has been closed, or has lost its driver."""
         return self._closed or self._fatal is not None

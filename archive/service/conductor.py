@@ -114,6 +114,14 @@ class ArchiveConductor(WatchAgent):
             for channel, stream_id in found
         ]
 
+    @property
+    def control_channel(self) -> str | None:
+        """The network's control channel with the port that it has, None without one."""
+        if self._context.config.control_channel is None:
+            return None
+        network = self._subscriptions[0]
+        return network.channel if network.closed else network.resolved_channel
+
     def _recording_counter(self, recording_id: int) -> int:
         session = self.recordings.sessions.get(recording_id)
         return NO_COUNTER if session is None else session.counter.counter_id

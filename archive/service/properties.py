@@ -55,7 +55,9 @@ ARCHIVE_ID = _declare.long(
     "aeron.archive.id", -1, "id of the archive, -1 for one from the driver", keyword="archive_id"
 )
 CONTROL_CHANNEL_ENABLED = _declare.boolean(
-    "aeron.archive.control.channel.enabled", True, "listen on the control channel"
+    "aeron.archive.control.channel.enabled",
+    True,
+    "listen on the control channel: true must have one, not given listens where there is one",
 )
 CONTROL_CHANNEL = _declare.text(
     "aeron.archive.control.channel", None, "UDP channel to listen on for requests"

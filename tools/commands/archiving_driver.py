@@ -6,6 +6,7 @@ from aerolog.tools.services import (
     PASS_THROUGH,
     AeronDirProperty,
     ArchiveDirProperty,
+    ControlChannelProperty,
     ServiceArguments,
     run_service,
     service_arguments,
@@ -19,13 +20,21 @@ def archiving_driver(
     arguments: ServiceArguments = None,
     aeron_dir: AeronDirProperty = None,
     archive_dir: ArchiveDirProperty = None,
+    control_channel: ControlChannelProperty = None,
 ) -> None:
     """Run a media driver and an archive in one process until SIGINT or SIGTERM.
 
     Properties have the reference's names, such as -Daeron.archive.dir=DIR; they and properties
     files apply in their order, over AERON_* variables of the environment.
     """
-    given = service_arguments(arguments, {"aeron.dir": aeron_dir, "aeron.archive.dir": archive_dir})
+    given = service_arguments(
+        arguments,
+        {
+            "aeron.dir": aeron_dir,
+            "aeron.archive.dir": archive_dir,
+            "aeron.archive.control.channel": control_channel,
+        },
+    )
     from aerolog.archive.service import main_archiving_driver
 
     run_service(main_archiving_driver, given)

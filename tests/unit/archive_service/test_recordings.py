@@ -53,16 +53,16 @@ def test_starting_is_refused_when_space_is_low(make_rig) -> None:
     ) == (11, f"low storage threshold={1 << 30} <= usableSpace={1 << 30}")
 
 
-def test_udp_is_refused_with_the_drivers_words(rig) -> None:
+def test_a_channel_is_refused_with_the_drivers_words(rig) -> None:
     code, text = rig.refused(
         ap.StartRecordingRequest,
         stream_id=2,
         source_location=LOCAL,
-        channel="aeron:udp?endpoint=localhost:9999",
+        channel="aeron:udp?endpoint=localhost",
     )
     assert code == 0
     assert text.startswith("ERROR - ")
-    assert "errorCodeValue=" in text
+    assert "address:port is required for ipv4: localhost, errorCodeValue=" in text
 
 
 def test_a_disk_that_fills_ends_the_recording_and_keeps_what_it_has(rig) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from hashlib import sha256
 from json import loads
 from pathlib import Path
@@ -23,6 +24,7 @@ from aerolog.transport.errors import (
     DriverTimeoutError,
     FileFormatError,
 )
+from aerolog.transport.uri import ChannelUri
 
 SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
 GOLDEN = SHARED / "golden" / "java-archive-1"
@@ -218,9 +220,34 @@ def test_settings_that_cannot_be_are_refused(options: dict[str, object], text: s
 def test_a_network_control_channel_is_refused_as_the_driver_refuses_it(
     tmp_path: Path, aeron_dir: Path
 ) -> None:
-    with pytest.raises(AerologError) as refused:
-        Real(tmp_path, aeron_dir, control_channel="aeron:udp?endpoint=localhost:0").__enter__()
-    assert "UDP" in str(refused.value) or "udp" in str(refused.value)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        channel = f"aeron:udp?endpoint=127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(AerologError, match="Address already in use"):
+            Real(tmp_path, aeron_dir, control_channel=channel).__enter__()
+
+
+def test_a_client_connects_to_the_port_that_the_system_chose(
+    tmp_path: Path, aeron_dir: Path
+) -> None:
+    channel = "aeron:udp?endpoint=127.0.0.1:0"
+    with Real(tmp_path, aeron_dir, control_channel=channel) as real:
+        archive = real.both.archive
+        control = archive.control_channel
+        assert control is not None
+        assert ChannelUri.parse(control)["endpoint"] not in channel
+        with AeronArchive(
+            aeron_dir=str(aeron_dir),
+            request_channel=control,
+            response_channel=channel,
+        ) as client:
+            assert client.archive_id == archive.archive_id
+    assert archive.control_channel == control
+
+
+def test_without_a_control_channel_there_is_none(tmp_path: Path, aeron_dir: Path) -> None:
+    with Real(tmp_path, aeron_dir) as real:
+        assert real.both.archive.control_channel is None
 
 
 def test_the_checked_properties_have_the_references_names() -> None:

@@ -76,4 +76,8 @@ def test_the_archive_gets_its_folders_as_properties(
     monkeypatch.setattr(f"aerolog.archive.service.{function}", service)
 
     assert entry.main([command, "--archive-dir", "/a", "-Dx=y", "--aeron-dir", "/d"]) == 0
-    assert received == [["-Dx=y", "-Daeron.dir=/d", "-Daeron.archive.dir=/a"]]
+    assert entry.main([command, "--control-channel", "aeron:udp?endpoint=h:1"]) == 0
+    assert received == [
+        ["-Dx=y", "-Daeron.dir=/d", "-Daeron.archive.dir=/a"],
+        ["-Daeron.archive.control.channel=aeron:udp?endpoint=h:1"],
+    ]
