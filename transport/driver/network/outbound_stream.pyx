@@ -319,7 +319,7 @@ cdef class OutboundStream(SentStream):
         setup.ttl = self._ttl
         context.aim(self.endpoint, &self._response_address, 1)
         write_setup(context.frame(), &setup)
-        context.push(self, SENT_SETUP, context.frame(), SETUP_LENGTH, 0, 0)
+        context.push_frame(self, SENT_SETUP, SETUP_LENGTH)
         if self._has_receivers != 0:
             self._is_setup_elicited = False
 
@@ -340,7 +340,7 @@ cdef class OutboundStream(SentStream):
         header.reserved_value = 0
         context.aim(self.endpoint, &self._response_address, 1)
         write_data_header(context.frame(), &header)
-        context.push(self, SENT_HEARTBEAT, context.frame(), DATA_LENGTH, 0, 0)
+        context.push_frame(self, SENT_HEARTBEAT, DATA_LENGTH)
 
     cdef void _idle(self, SendContext context) noexcept nogil:
         """Nothing was sent: whoever simulates a receiver moves on, silent receivers are gone."""

@@ -12,6 +12,7 @@ from aerolog.transport.network.port cimport address_t, outgoing_t
 
 cdef enum:
     BATCH_MESSAGES = 64
+    BATCH_ENTRIES = 256             # frames of one length are one message, a run
     FRAME_ROOM = 40                 # the longest frame that is written for a batch: a SETUP
     REPORT_LIMIT = 16               # power of two
 
@@ -71,6 +72,7 @@ cdef class SentStream(ConductedStream):
 ctypedef struct entry_t:
     void* stream
     int32_t kind
+    int32_t length
     int32_t padding
 
 
@@ -90,16 +92,19 @@ cdef class SendContext:
     cdef void* _endpoint
     cdef address_t _to
     cdef int _count
+    cdef int _entry_count
+    cdef int32_t _frame_bytes
     cdef outgoing_t _messages[BATCH_MESSAGES]
-    cdef entry_t _entries[BATCH_MESSAGES]
-    cdef uint8_t _frames[BATCH_MESSAGES * FRAME_ROOM]
+    cdef entry_t _entries[BATCH_ENTRIES]
+    cdef uint8_t _frames[BATCH_ENTRIES * FRAME_ROOM]
     # Make the batch one for this endpoint (and receiver) with room for so many messages.
     cdef void aim(
         self, SendEndpoint endpoint, const address_t* to, int messages
     ) noexcept nogil
     cdef int room(self) noexcept nogil
-    # Where the frame of the next message may be written.
+    # Where the next frame may be written; `push_frame` adds it, to the run of its like.
     cdef uint8_t* frame(self) noexcept nogil
+    cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil
     cdef void push(
         self,
         SentStream stream,
@@ -108,6 +113,9 @@ cdef class SendContext:
         int32_t length,
         int32_t segment,
         int32_t padding,
+    ) noexcept nogil
+    cdef void _note(
+        self, SentStream stream, int kind, int32_t length, int32_t padding
     ) noexcept nogil
     # Send the batch and tell the streams what became of it.
     cdef void flush(self) noexcept nogil

@@ -1,7 +1,7 @@
 """What every part of the sender uses in a cycle: time, counters, reports, messages to be sent.
 
-Frames of different streams that share an endpoint leave in one call: heartbeats of a thousand
-idle streams are a few system calls. What became of a message is told to its stream when its batch
+Frames of different streams that share an endpoint leave in one call, those of one length as one
+run that the kernel cuts: heartbeats of a thousand idle streams are a few system calls. What became of a message is told to its stream when its batch
 is sent, in the same cycle.
 """
 
@@ -17,7 +17,7 @@ from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
 from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.port cimport address_t, same_address
+from aerolog.transport.network.port cimport address_t, outgoing_t, same_address
 
 from aerolog.transport.driver.system_counters import SystemCounter
 
@@ -87,6 +87,7 @@ cdef class SendContext:
         if self._count > 0 and (
             self._endpoint != <void*> endpoint
             or self._count + messages > BATCH_MESSAGES
+            or self._entry_count + messages > BATCH_ENTRIES
             or (endpoint.is_response and not same_address(&self._to, to))
         ):
             self.flush()
@@ -96,10 +97,20 @@ cdef class SendContext:
                 self._to = to[0]
 
     cdef int room(self) noexcept nogil:
-        return BATCH_MESSAGES - self._count
+        return min(BATCH_MESSAGES - self._count, BATCH_ENTRIES - self._entry_count)
 
     cdef uint8_t* frame(self) noexcept nogil:
-        return self._frames + self._count * FRAME_ROOM
+        return self._frames + self._frame_bytes
+
+    cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil:
+        cdef const uint8_t* data = self.frame()
+        cdef outgoing_t* last = &self._messages[self._count - 1]
+        if self._count > 0 and last.data + last.length == data and last.segment == length:
+            last.length += length
+            self._note(stream, kind, length, 0)
+        else:
+            self.push(stream, kind, data, length, length, 0)
+        self._frame_bytes += length
 
     cdef void push(
         self,
@@ -113,16 +124,24 @@ cdef class SendContext:
         cdef int at = self._count
         self._messages[at].data = data
         self._messages[at].length = length
-        self._messages[at].segment = segment if segment < length else 0
-        self._entries[at].stream = <void*> stream
-        self._entries[at].kind = kind
-        self._entries[at].padding = padding
+        self._messages[at].segment = segment
         self._count = at + 1
+        self._note(stream, kind, length, padding)
+
+    cdef void _note(
+        self, SentStream stream, int kind, int32_t length, int32_t padding
+    ) noexcept nogil:
+        cdef entry_t* entry = &self._entries[self._entry_count]
+        entry.stream = <void*> stream
+        entry.kind = kind
+        entry.length = length
+        entry.padding = padding
+        self._entry_count += 1
 
     cdef void flush(self) noexcept nogil:
         cdef int64_t left
         cdef int64_t taken
-        cdef int32_t length
+        cdef entry_t* entry
         cdef void* short_stream = NULL
         cdef int i
         if self._count == 0:
@@ -130,18 +149,20 @@ cdef class SendContext:
         left = (<SendEndpoint> self._endpoint).transmit(
             self._messages, self._count, &self._to, self.now_ns
         )
-        for i in range(self._count):
-            length = self._messages[i].length
-            taken = min(left, <int64_t> length)
+        for i in range(self._entry_count):
+            entry = &self._entries[i]
+            taken = min(left, <int64_t> entry.length)
             left -= taken
-            self.bytes_sent += (<SentStream> self._entries[i].stream).on_sent(
-                self, self._entries[i].kind, taken, length, self._entries[i].padding
+            self.bytes_sent += (<SentStream> entry.stream).on_sent(
+                self, entry.kind, taken, entry.length, entry.padding
             )
-            if taken < length and self._entries[i].stream != short_stream:
-                short_stream = self._entries[i].stream
+            if taken < entry.length and entry.stream != short_stream:
+                short_stream = entry.stream
                 self.was_short = True
                 get_and_add_i64(self.counters.short_sends, 1)
         self._count = 0
+        self._entry_count = 0
+        self._frame_bytes = 0
 
     # ---- events ---------------------------------------------------------------------------------
 
