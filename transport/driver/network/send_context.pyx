@@ -1,8 +1,8 @@
 """What every part of the sender uses in a cycle: time, counters, reports, messages to be sent.
 
 Frames of different streams that share an endpoint leave in one call, those of one length as one
-run that the kernel cuts: heartbeats of a thousand idle streams are a few system calls. What became of a message is told to its stream when its batch
-is sent, in the same cycle.
+run that the kernel cuts: heartbeats of a thousand idle streams are a few system calls. What became
+of a message is told to its stream when its batch is sent, in the same cycle.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
