@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.driver.log_store import LogStore
     from aerolog.transport.driver.network.naming import DriverNames
-    from aerolog.transport.driver.socket_limits import SocketLimits
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
     from aerolog.transport.memory.cnc import CncFile
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.memory.loss_report import LossReport
     from aerolog.transport.network.opening import Network
+    from aerolog.transport.network.socket_limits import SocketLimits
     from aerolog.transport.protocol.responses import Response
 
 T = TypeVar("T")

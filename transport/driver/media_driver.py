@@ -20,7 +20,6 @@ from aerolog.transport.driver.network.naming import DriverNames
 from aerolog.transport.driver.network.rehearsing import rehearsed
 from aerolog.transport.driver.printout import format_configuration
 from aerolog.transport.driver.runners import ThreadingMode, make_runners
-from aerolog.transport.driver.socket_limits import probe_socket_limits
 from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
@@ -60,7 +59,7 @@ class MediaDriver:
         termination_hook: called, on the conductor's thread, when such a command is obeyed.
         ended_hook: called when the conductor has ended, closed or not.
         random_source: for session ids, initial term ids and receiver ids.
-        network: opens the ports of channel endpoints and of the gossip between drivers.
+        network: the machine's, or another that opens ports and knows interfaces and hosts.
         **options: settings by keyword, the strongest: a property's name in snake case without
             ``aeron.``, durations in seconds or text, sizes in bytes or text.
 
@@ -87,7 +86,7 @@ class MediaDriver:
     ) -> None:
         mode = threading_mode.value if isinstance(threading_mode, ThreadingMode) else threading_mode
         settings = p.driver_settings(properties, {"dir": dir, "threading_mode": mode, **options})
-        validate(settings)
+        validate(settings, network)
         self._closed = False
         self._pid = os.getpid()
         self._settings = settings
@@ -256,7 +255,7 @@ class MediaDriver:
                 settings, clock=self._clock, counters=counters, errors=errors, network=network
             ),
             network=rehearsed(network, settings, self._clock),
-            socket_limits=probe_socket_limits(),
+            socket_limits=network.socket_limits(),
             random=random_source,
             may_terminate=may_terminate,
             on_terminate=on_terminate,

@@ -11,29 +11,33 @@ from aerolog.transport.driver.channel_params import check_mtu_length, check_term
 from aerolog.transport.driver.command_error import CONFIGURATION_EXCEPTION, CommandError
 from aerolog.transport.driver.network.gossiping import gossip_options
 from aerolog.transport.driver.network.rehearsing import rehearsed
-from aerolog.transport.driver.socket_limits import SocketLimits, probe_socket_limits
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncLengths
-from aerolog.transport.network.opening import SYSTEM_NETWORK
+from aerolog.transport.network.opening import SYSTEM_NETWORK, Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.transport.config.definition import Property
     from aerolog.transport.config.settings import Settings
+    from aerolog.transport.network.socket_limits import SocketLimits
 
 _MAX_INT32 = 2**31 - 1
 _MIN_LOSS_REPORT_LENGTH = 1 << 20
 _MAX_PAGE_SIZE = 1 << 30
 
 
-def validate(settings: Settings) -> None:
+def validate(settings: Settings, network: Network = SYSTEM_NETWORK) -> None:
     """Refuse settings that no driver can run with; warnings are added to those of the settings.
+
+    Args:
+        settings: the driver's.
+        network: that it opens its ports in.
 
     Raises:
         ConfigurationError: names the property, its value and what it must be.
     """
-    check_socket_buffers(settings, probe_socket_limits())
+    check_socket_buffers(settings, network.socket_limits())
     if settings[p.DRIVER_RESOLVER_INTERFACE] and not settings[p.DRIVER_RESOLVER_NAME]:
         raise ConfigurationError(
             f"{p.DRIVER_RESOLVER_NAME.name} must be set when {p.DRIVER_RESOLVER_INTERFACE.name} is"

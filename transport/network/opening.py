@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypedDict, Unpack
 
 from aerolog.transport.network import sockets
+from aerolog.transport.network.names import platform_address
 from aerolog.transport.network.rehearsal import Disturbance, RehearsedPort
+from aerolog.transport.network.socket_limits import SocketLimits, probe_socket_limits
+from aerolog.transport.network.system_interfaces import system_interfaces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.network.interfaces import NetworkInterface
+    from aerolog.transport.network.names import IpAddress
     from aerolog.transport.network.port import Address, DatagramPort
 
     DisturbanceMaker = Callable[[], Disturbance | None]
@@ -47,12 +52,58 @@ class Network(Protocol):
     ) -> DatagramPort:
         """The port of a receive channel endpoint or destination."""
 
+    def interfaces(self) -> Sequence[NetworkInterface]:
+        """The machine's interfaces.
+
+        Raises:
+            OSError: they cannot be listed.
+        """
+
+    def address_of(self, host: str) -> IpAddress | None:
+        """The address of a host name or number, None when it has none; may block."""
+
+    def socket_limits(self) -> SocketLimits:
+        """What sockets of the machine may ask for."""
+
+
+class SystemNetwork:
+    """The machine's own network; see ``Network``."""
+
+    open_send_port = staticmethod(sockets.open_send_port)
+    open_receive_port = staticmethod(sockets.open_receive_port)
+    interfaces = staticmethod(system_interfaces)
+    address_of = staticmethod(platform_address)
+    socket_limits = staticmethod(probe_socket_limits)
+
 
 def _undisturbed() -> Disturbance | None:
     return None
 
 
-class RehearsedNetwork:
+class WrappedNetwork:
+    """A network around another one that opens its ports in its own way.
+
+    Args:
+        inner: what opens the ports.
+    """
+
+    def __init__(self, inner: Network) -> None:
+        self._inner = inner
+
+    def interfaces(self) -> Sequence[NetworkInterface]:
+        """As of the network around which this is."""
+        return self._inner.interfaces()
+
+    def address_of(self, host: str) -> IpAddress | None:
+        """As of the network around which this is."""
+        return self._inner.address_of(host)
+
+    def socket_limits(self) -> SocketLimits:
+        """As of the network around which this is."""
+        return self._inner.socket_limits()
+
+
+class RehearsedNetwork(WrappedNetwork):
     """A network whose ports are as bad as asked for, each direction of each end on its own.
 
     Args:
@@ -75,7 +126,7 @@ class RehearsedNetwork:
         receive_control: DisturbanceMaker = _undisturbed,
         clock: Clock | None = None,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._send = (send_data, send_control)
         self._receive = (receive_control, receive_data)
         self._clock = clock
@@ -103,4 +154,4 @@ class RehearsedNetwork:
 
 
 #: The machine's own network.
-SYSTEM_NETWORK: Final[Network] = sockets
+SYSTEM_NETWORK: Final[Network] = SystemNetwork()

@@ -32,6 +32,7 @@ DRIVER_OPTIONS: Final[dict[str, Any]] = {
     "publication_connection_timeout": 1.0,
     "publication_unblock_timeout": 3.0,
     "counters_free_to_reuse_timeout": 0.1,
+    "driver_async_executor_enabled": False,
 }
 ARCHIVE_OPTIONS: Final[dict[str, Any]] = {
     "segment_file_length": "64k",
@@ -66,6 +67,7 @@ class SimulatedHost:
         self.memory = FakeFileSystem()
         self.disk = FakeFileSystem()
         self.network: FakeHost = simulation.network.host()
+        simulation.network.names[name] = self.network.ipv4
         self.aeron_dir = f"/{name}/aeron"
         self.archive_dir = f"/{name}/archive"
         self.files = MountedFileSystem({"/": self.memory, self.archive_dir: self.disk})
@@ -92,6 +94,7 @@ class SimulatedHost:
             file_system=self.files,
             properties=Properties(),
             random_source=self._random(),
+            network=self.network,
             **{**DRIVER_OPTIONS, **options},
         )
         (runner,) = driver._runners  # noqa: SLF001 -- the driver's agents have no other door

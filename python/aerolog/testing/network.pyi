@@ -1,5 +1,9 @@
+from ipaddress import IPv4Address, IPv6Address
+
 from aerolog.transport.concurrent.clock import Clock
+from aerolog.transport.network.interfaces import NetworkInterface
 from aerolog.transport.network.port import Address, DatagramPort
+from aerolog.transport.network.socket_limits import SocketLimits
 
 class FakeNetwork:
     sent: int
@@ -11,6 +15,7 @@ class FakeNetwork:
     unheard: int
     overflowed: int
     fingerprint: int
+    names: dict[str, str]
     def __init__(self, clock: Clock, seed: int = 0) -> None: ...
     def host(self, ipv4: str = "", ipv6: str = "") -> FakeHost: ...
     def set_link(
@@ -60,6 +65,9 @@ class FakeHost:
         offload: bool = True,
         timestamps: bool = False,
     ) -> FakePort: ...
+    def interfaces(self) -> list[NetworkInterface]: ...
+    def address_of(self, host: str) -> IPv4Address | IPv6Address | None: ...
+    def socket_limits(self) -> SocketLimits: ...
     def close_ports(self) -> None: ...
 
 class FakePort(DatagramPort):

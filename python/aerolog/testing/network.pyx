@@ -27,7 +27,11 @@ import os
 
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from aerolog.transport.network.interfaces import InterfaceAddress, NetworkInterface
 from aerolog.transport.network.port import Address
+from aerolog.transport.network.socket_limits import SocketLimits
 
 cdef enum:
     HOST_LIMIT = 32
@@ -74,6 +78,7 @@ cdef class FakeNetwork:
         reordered: held back so that later ones overtake.
         unheard: sent where nobody listens.
         overflowed: dropped because a port's queue was full.
+        names: addresses by host name, for all hosts.
         fingerprint: of everything that happened so far; equal runs have equal ones.
     """
 
@@ -86,6 +91,7 @@ cdef class FakeNetwork:
     cdef readonly int64_t unheard
     cdef readonly int64_t overflowed
     cdef readonly uint64_t fingerprint
+    cdef readonly dict names
     cdef Clock _clock
     cdef uint64_t _random
     cdef int64_t _order
@@ -98,6 +104,7 @@ cdef class FakeNetwork:
         self._random = _mix(<uint64_t> (seed & 0xFFFFFFFFFFFFFFFF) + 0x9E3779B97F4A7C15UL)
         self._hosts = []
         self._ports = []
+        self.names = {}
 
     def host(self, ipv4: str = "", ipv6: str = "") -> FakeHost:
         """Add a host, which is also its own 127.0.0.1 and ::1.
@@ -333,6 +340,33 @@ cdef class FakeHost:
             port = FakePort(self, endpoint, 0, so_rcvbuf, timestamps)
         port._join_network()
         return port
+
+    def interfaces(self) -> list[NetworkInterface]:
+        """The loopback and one interface that has both addresses."""
+        loopback = (
+            InterfaceAddress(IPv4Address("127.0.0.1"), 8),
+            InterfaceAddress(IPv6Address("::1"), 128),
+        )
+        own = (
+            InterfaceAddress(IPv4Address(self.ipv4), 24),
+            InterfaceAddress(IPv6Address(self.ipv6), 64),
+        )
+        return [
+            NetworkInterface("lo", True, True, False, loopback),
+            NetworkInterface("eth0", True, False, True, own),
+        ]
+
+    def address_of(self, host: str) -> IPv4Address | IPv6Address | None:
+        """The address that a number stands for, or that ``network.names`` has for a name."""
+        named = "127.0.0.1" if host in ("", "localhost") else self.network.names.get(host, host)
+        try:
+            return ip_address(named)
+        except ValueError:
+            return None
+
+    def socket_limits(self) -> SocketLimits:
+        """Those of a Linux machine whose operator has raised the maximum to 4 MiB."""
+        return SocketLimits(212_992, 4 << 20, 212_992, 4 << 20)
 
     def close_ports(self) -> None:
         """Close every port of the host, as its kernel does with those of a killed process."""

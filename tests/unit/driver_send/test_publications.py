@@ -6,6 +6,7 @@ import pytest
 
 from aerolog.transport.driver.stream_counters import CounterType as T
 from aerolog.transport.network import frame_codec as f
+from aerolog.transport.network.opening import SYSTEM_NETWORK, WrappedNetwork
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
@@ -119,11 +120,11 @@ def test_a_tag_stands_for_an_endpoint(bench):
 
 
 def test_a_refused_socket_leaves_nothing_behind(start):
-    class Refusing:
+    class Refusing(WrappedNetwork):
         def open_send_port(self, *_, **__):
             raise OSError(errno.EADDRINUSE, "Address already in use")
 
-    bench = start(network=Refusing())
+    bench = start(network=Refusing(SYSTEM_NETWORK))
 
     code, message = bench.refused(pub(f"{CHANNEL}|control=10.0.0.1:4001"))
 

@@ -6,9 +6,9 @@ import pytest
 
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.properties import driver_settings
-from aerolog.transport.driver.socket_limits import SocketLimits
 from aerolog.transport.driver.validation import check_socket_buffers, validate
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.network.socket_limits import SocketLimits
 
 LIMITS = SocketLimits(
     default_sndbuf=212_992, max_sndbuf=4 << 20, default_rcvbuf=106_496, max_rcvbuf=2 << 20

@@ -16,7 +16,6 @@ from aerolog.transport.network.addresses import SocketAddress
 from aerolog.transport.network.interfaces import find_local_address, parse_interface
 from aerolog.transport.network.name_gossip import GossipOptions, NameGossip, parse_bootstrap
 from aerolog.transport.network.names import resolve_endpoint
-from aerolog.transport.network.system_interfaces import system_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +79,7 @@ def open_gossip_port(
         address = SocketAddress(search.ip, search.port)
         if search.name or search.prefix_length != search.ip.max_prefixlen:
             address, _ = find_local_address(
-                search, system_interfaces(), ip_version=search.ip.version, is_multicast=False
+                search, network.interfaces(), ip_version=search.ip.version, is_multicast=False
             )
     except ChannelUriError as error:
         name = properties.DRIVER_RESOLVER_INTERFACE.name

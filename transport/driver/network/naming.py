@@ -99,8 +99,8 @@ class DriverNames:
         clock: its time.
         counters: its counters, in which the system counters are allocated.
         errors: where failures go.
-        network: opens the gossip's socket; never a rehearsed one.
-        platform: the machine's own lookup; may block.
+        network: opens the gossip's socket and lists interfaces; never a rehearsed one.
+        platform: the machine's own lookup, which may block; the network's when None.
         lookups: where look-ups run; as configured when None: a thread, or the conductor itself.
 
     Attributes:
@@ -121,7 +121,7 @@ class DriverNames:
         counters: CountersManager,
         errors: ErrorRecorder,
         network: Network = SYSTEM_NETWORK,
-        platform: Callable[[str], IpAddress | None] = platform_address,
+        platform: Callable[[str], IpAddress | None] | None = None,
         lookups: Lookups | None = None,
     ) -> None:
         self._clock = clock
@@ -132,6 +132,7 @@ class DriverNames:
         self._busy = False
         self._asked: dict[tuple[str, str], list[Callable[[SocketAddress], bool]]] = {}
         self.gossiper: Gossiper | None = None
+        platform = platform or network.address_of
         resolver = name_resolver(settings, counters, platform=platform)
         interface = settings[properties.DRIVER_RESOLVER_INTERFACE]
         if interface:
@@ -144,7 +145,7 @@ class DriverNames:
         )
         self._lookups = lookups or _configured_lookups(settings, self.agent.ring)
         timed = TimedNameResolver(resolver, clock.now_ns, self._on_duration)
-        self.channels = ChannelResolver(timed, platform=platform)
+        self.channels = ChannelResolver(timed, interfaces=network.interfaces, platform=platform)
 
     @property
     def is_busy(self) -> bool:

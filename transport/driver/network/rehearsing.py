@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from aerolog.transport.driver import network_properties as p
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.loss import RandomLoss
-from aerolog.transport.network.opening import RehearsedNetwork
+from aerolog.transport.network.opening import RehearsedNetwork, WrappedNetwork
 from aerolog.transport.network.rehearsal import Disturbance
 from aerolog.transport.network.rehearsal_options import interceptor_rule, parse_rehearsal
 
@@ -104,15 +104,8 @@ def rehearsed(network: Network, settings: Settings, clock: Clock | None = None) 
     return network if settings[p.NETWORK_OFFLOAD] else PlainNetwork(network)
 
 
-class PlainNetwork:
-    """A network whose ports do without segmentation and receive offload.
-
-    Args:
-        inner: what opens the ports.
-    """
-
-    def __init__(self, inner: Network) -> None:
-        self._inner = inner
+class PlainNetwork(WrappedNetwork):
+    """A network whose ports do without segmentation and receive offload."""
 
     def open_send_port(
         self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
