@@ -55,7 +55,9 @@ class Tally:
 
     def __init__(self, link: Any) -> None:
         self._sides = link.counters()
-        self._begin = [side.all_system() for side in self._sides]
+        nothing = dict.fromkeys(types.SYSTEM_IDS, 0)
+        self._begin: tuple[dict[str, int], dict[str, int]] = (nothing, nothing)
+        self._begin = self.stable()
 
     def read(self) -> tuple[dict[str, int], dict[str, int]]:
         """Growth at the sending and at the receiving driver."""
