@@ -23,6 +23,7 @@ cdef enum image_state:
     IMAGE_DONE = 4
 
 
+# What one agent writes all the time is a cache line away from what the other one reads.
 cdef class ImageIntake(ConductedStream):
     # ---- set once
     cdef readonly int32_t session_id
@@ -65,6 +66,7 @@ cdef class ImageIntake(ConductedStream):
     cdef int64_t _draining_since_ns
 
     # ---- the receiver's own
+    cdef int64_t _own_line[8]
     cdef int64_t wake_ns            # the next cycle that has something to do, if nothing changes
     cdef int64_t change_seen
     cdef int64_t _status_deadline_ns
@@ -76,6 +78,7 @@ cdef class ImageIntake(ConductedStream):
     cdef bint _status_enabled
     cdef bint _status_ends
     cdef Connections connections
+    cdef int64_t _last_line[8]
 
     # The receiver took it, or starts to let it drain; `deactivate` may be called again.
     cdef void activate(self, int64_t now_ns) noexcept nogil
