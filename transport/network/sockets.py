@@ -6,6 +6,8 @@ control path and raises OSError as the system words it, with all sockets closed 
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import struct
 import sys
@@ -27,6 +29,7 @@ _SO_TIMESTAMPNS = 35
 _SOL_UDP = 17
 _UDP_SEGMENT = 103
 _UDP_GRO = 104
+_BROADCAST = "255.255.255.255"
 
 
 def open_send_port(
@@ -123,6 +126,9 @@ def open_receive_port(
             local = _of_family(interface or ("0.0.0.0", 0), sock)  # noqa: S104 -- the wildcard
             _join(sock, endpoint, local, interface_index)
             _send_to_group(sock, local, interface_index, ttl)
+        elif _native(endpoint)[0] == _BROADCAST:
+            # The system would bind to it; the reference's socket does not, and nobody sends there.
+            raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
         else:
             sock.bind(_native(endpoint))
         _size_buffers(sock, sock, so_sndbuf, so_rcvbuf)
