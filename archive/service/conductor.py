@@ -98,6 +98,7 @@ class ArchiveConductor(WatchAgent):
         self._next_mark_ns = 0
         self._gone_images: list[Image] = []
         self._ended = False
+        self._resolved_channel: str | None = None
         self._subscriptions = self._listen()
 
     def _listen(self) -> list[Subscription]:
@@ -119,8 +120,10 @@ class ArchiveConductor(WatchAgent):
         """The network's control channel with the port that it has, None without one."""
         if self._context.config.control_channel is None:
             return None
-        network = self._subscriptions[0]
-        return network.channel if network.closed else network.resolved_channel
+        # Remembered, since a closed subscription does not know any more.
+        if self._resolved_channel is None and not self._subscriptions[0].closed:
+            self._resolved_channel = self._subscriptions[0].resolved_channel
+        return self._resolved_channel
 
     def _recording_counter(self, recording_id: int) -> int:
         session = self.recordings.sessions.get(recording_id)

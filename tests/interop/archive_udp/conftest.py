@@ -25,10 +25,11 @@ HOST = "127.0.0.1"
 _dirs = itertools.count(1)
 
 
-def free_port() -> int:
+def free_port(host: str = HOST) -> int:
     """A UDP port that nobody has now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind((HOST, 0))
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((host.strip("[]"), 0))
         return int(probe.getsockname()[1])
 
 
@@ -125,6 +126,13 @@ def archive_properties(control: str, events: str) -> dict[str, str]:
     }
 
 
+def lossy(make: str, loss: str) -> dict[str, str]:
+    """Properties by which a driver of ours loses what comes in."""
+    if make != "ours" or not loss:
+        return {}
+    return {"aeron.rehearse.receive.data": loss, "aeron.rehearse.send.control": loss}
+
+
 class Sites:
     """Starts sites once a run; each archive has a driver, a folder and ports of its own."""
 
@@ -173,20 +181,46 @@ class Sites:
         self._running.append(server)
         return server
 
-    def get(self, archive_make: str, archive_driver: str, elsewhere: str) -> Site:
-        """The site of these makes."""
-        key = f"{archive_make} on {archive_driver}"
+    def get(
+        self,
+        archive_make: str,
+        archive_driver: str,
+        elsewhere: str,
+        *,
+        loss: str = "",
+        host: str = HOST,
+    ) -> Site:
+        """The site of these makes.
+
+        Args:
+            archive_make: whose archive.
+            archive_driver: whose driver it has.
+            elsewhere: whose driver the clients have.
+            loss: what befalls frames that come to drivers of ours.
+            host: address of everybody.
+        """
+        key = f"{archive_make} on {archive_driver} {loss} {host}"
         if key not in self._archives:
-            control = f"aeron:udp?endpoint={HOST}:{free_port()}"
-            events = f"aeron:udp?control-mode=dynamic|control={HOST}:{free_port()}"
-            server = self.start_archive(archive_make, archive_driver, control, events)
-            self._archives[key] = (server, control, events)
-        if elsewhere not in self._drivers:
-            self._drivers[elsewhere] = self._start(
-                elsewhere, "driver", properties={"aeron.client.liveness.timeout": "4s"}
+            control = f"aeron:udp?endpoint={host}:{free_port(host)}"
+            events = f"aeron:udp?control-mode=dynamic|control={host}:{free_port(host)}"
+            server = self.start_archive(
+                archive_make, archive_driver, control, events, **lossy(archive_driver, loss)
             )
+            self._archives[key] = (server, control, events)
+        outside = f"{elsewhere} {loss}"
+        if outside not in self._drivers:
+            properties = {"aeron.client.liveness.timeout": "4s"} | lossy(elsewhere, loss)
+            self._drivers[outside] = self._start(elsewhere, "driver", properties=properties)
         server, control, events = self._archives[key]
-        return Site(server, self._drivers[elsewhere], control, archive_make, archive_driver, events)
+        return Site(
+            server,
+            self._drivers[outside],
+            control,
+            archive_make,
+            archive_driver,
+            events,
+            responses=f"aeron:udp?endpoint={host}:0",
+        )
 
     def stop(self) -> None:
         """End all, the last one first."""
@@ -322,6 +356,12 @@ def address() -> Callable[[], str]:
     return lambda: f"{HOST}:{free_port()}"
 
 
+@pytest.fixture(name="free_port")
+def _free_port() -> Callable[..., int]:
+    """See ``free_port``."""
+    return free_port
+
+
 @pytest.fixture
 def channel() -> str:
     """A UDP channel that nobody else has."""
@@ -329,10 +369,20 @@ def channel() -> str:
 
 
 @pytest.fixture
+def bench_on(stream_id: int, channel: str) -> Callable[..., Bench]:
+    """``bench_on(site, java_client)`` makes a bench with a stream of the test's own."""
+
+    def make(site: Site, java_client: Callable[..., peer.JavaAeron]) -> Bench:
+        client = java_client(site.elsewhere.aeron_dir)
+        archive = client.archive(request_channel=site.control, response_channel=site.responses)
+        return Bench(site, client, archive, stream_id, channel)
+
+    return make
+
+
+@pytest.fixture
 def bench(
-    site: Site, java_client: Callable[..., peer.JavaAeron], stream_id: int, channel: str
+    site: Site, bench_on: Callable[..., Bench], java_client: Callable[..., peer.JavaAeron]
 ) -> Bench:
     """A client elsewhere with a session over UDP, and a stream of the test's own."""
-    client = java_client(site.elsewhere.aeron_dir)
-    archive = client.archive(request_channel=site.control, response_channel=site.responses)
-    return Bench(site, client, archive, stream_id, channel)
+    return bench_on(site, java_client)

@@ -117,3 +117,28 @@ def test_an_asyncio_session_records_and_reads(aeron, site, options, channel, str
     messages = asyncio.run(asyncio.wait_for(run(), 30))
     assert messages == [numbered_message(i, LENGTH) for i in range(COUNT)]
     site.wait_replays_ended()
+
+
+@pytest.mark.parametrize(
+    "makes", [("ours", "ours", "reference"), ("reference", "reference", "ours")]
+)
+@pytest.mark.parametrize("replies", ["endpoint=[::1]:0", "control-mode=response|control=[::1]:{}"])
+def test_everything_over_ipv6(sites, our_client, stream_id, free_port, makes, replies) -> None:
+    site = sites.get(*makes, host="[::1]")
+    channel = f"aeron:udp?endpoint=[::1]:{free_port('[::1]')}|term-length=64k"
+    responses = f"aeron:udp?{replies.format(free_port('[::1]'))}"
+    with AeronArchive(
+        our_client(site.elsewhere.aeron_dir),
+        request_channel=site.control,
+        response_channel=responses,
+    ) as archive:
+        archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
+        publication, position = send(archive.aeron, channel, stream_id)
+        started = next(archive.signals(timeout=10))
+        publication.close()
+        assert next(archive.signals(timeout=10)).position == position
+        recording = archive.list_recording(started.recording_id)
+        assert recording.source_identity.startswith("0:0:0:0:0:0:0:1:")
+        messages = [m.data for m in archive.read(started.recording_id)]
+        assert messages == [numbered_message(i, LENGTH) for i in range(COUNT)]
+        archive.stop_recording(channel, stream_id)

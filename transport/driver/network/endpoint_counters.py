@@ -108,6 +108,12 @@ def address_text(address: Address) -> str:
     return SocketAddress(ip_address(host.partition("%")[0]), port).label
 
 
+def source_text(address: Address) -> str:
+    """``host:port`` as the source of an image has it: IPv6 in full and without brackets."""
+    host, _, port = address_text(address).rpartition(":")
+    return f"{host.strip('[]')}:{port}"
+
+
 def channel_error(error: OSError, channel: object) -> CommandError:
     """What a client is told when a socket of its channel cannot be opened."""
     reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.transport.config.definition import Infer
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.network.congestion_choice import image_congestion_control
-from aerolog.transport.driver.network.endpoint_counters import address_text
+from aerolog.transport.driver.network.endpoint_counters import source_text
 from aerolog.transport.driver.network.feedback_delay import OptimalMulticastDelay, StaticDelay
 from aerolog.transport.driver.network.image import NetworkImage
 from aerolog.transport.driver.network.publication_image import PublicationImage
@@ -98,7 +98,7 @@ def make_image(
         counters = _Counters(context, correlation_id, event, first, undo)
         counters.show_congestion(congestion)
         hwm_id, pos_id, naks_id = counters.allocate_positions()
-        source = address_text(event.source)
+        source = source_text(event.source)
         assert log.logs is not None
         stream = NetworkImage(
             log.logs,
