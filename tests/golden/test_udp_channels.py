@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.channel_params import PublicationLookups
 from aerolog.transport.driver.command_error import answer_to
 from aerolog.transport.driver.network.flow_control_params import flow_control_params
@@ -26,13 +27,24 @@ from aerolog.transport.driver.network.params import (
 from aerolog.transport.driver.network.sharing import check_is_original
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ChannelUriError, ConfigurationError, ControlProtocolError
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.network.names import platform_address
 from aerolog.transport.network.resolvers import DefaultNameResolver, TimedNameResolver
 from aerolog.transport.network.system_interfaces import system_interfaces
 from aerolog.transport.network.udp_channel import ChannelResolver
+from aerolog.transport.protocol.commands import AddPublication, AddSubscription, encode_command
+from aerolog.transport.protocol.responses import (
+    OnError,
+    PublicationReady,
+    SubscriptionReady,
+    decode_response,
+)
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.channel_params import PublicationParams
     from aerolog.transport.driver.network.params import NetworkSubscriptionParams
@@ -271,3 +283,49 @@ def test_the_checks_refuse_a_command_as_the_reference(command: str, row: dict[st
         assert text[: len(beginning)] == beginning
     else:
         assert text == expected["text"]
+
+
+# -- what the sockets of a driver say -------------------------------------------------------------
+
+
+@pytest.fixture
+def answered(tmp_path: Path) -> Iterator[Callable[[str, str], OnError | None]]:
+    """``answered(command, channel)``: what a driver says to a command, None when it is done."""
+    options = {"threading_mode": "INVOKER", "driver_async_executor_enabled": False}
+    with MediaDriver(str(tmp_path / "aeron"), term_buffer_length=TERM_LENGTH, **options) as driver:
+        files = RealFileSystem()
+        cnc = CncFile.open(files, driver.aeron_dir, writable=True)
+        heard = cnc.receiver()
+        kinds = {"publication": AddPublication, "subscription": AddSubscription}
+
+        def answer(command: str, channel: str) -> OnError | None:
+            correlation_id = cnc.to_driver.next_correlation_id()
+            message = kinds[command](1, correlation_id, STREAM_ID, channel)
+            assert cnc.to_driver.write(message.TYPE_ID, encode_command(message))
+            while True:
+                driver.do_work()
+                while (received := heard.receive_next()) is not None:
+                    said = decode_response(*received)
+                    if isinstance(said, OnError) and said.correlation_id == correlation_id:
+                        return said
+                    if isinstance(said, PublicationReady | SubscriptionReady):
+                        return None
+
+        yield answer
+
+
+@pytest.mark.parametrize(
+    ("uri", "command"),
+    sorted(NEEDS_SOCKETS_OR_IMAGES),
+    ids=[f"{command} {uri}" for uri, command in sorted(NEEDS_SOCKETS_OR_IMAGES)],
+)
+def test_a_driver_refuses_what_its_sockets_and_images_cannot(
+    answered: Callable[[str, str], OnError | None], uri: str, command: str
+) -> None:
+    (row,) = [row for row in ROWS if row["uri"] == uri]
+    expected = row[f"java_driver_add_{command}"]
+
+    said = answered(command, uri)
+
+    assert said is not None
+    assert (said.code, said.message) == (expected["error_code_value"], expected["text"])
