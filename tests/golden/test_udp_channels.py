@@ -291,8 +291,12 @@ def test_the_checks_refuse_a_command_as_the_reference(command: str, row: dict[st
 @pytest.fixture
 def answered(tmp_path: Path) -> Iterator[Callable[[str, str], OnError | None]]:
     """``answered(command, channel)``: what a driver says to a command, None when it is done."""
-    options = {"threading_mode": "INVOKER", "driver_async_executor_enabled": False}
-    with MediaDriver(str(tmp_path / "aeron"), term_buffer_length=TERM_LENGTH, **options) as driver:
+    with MediaDriver(
+        str(tmp_path / "aeron"),
+        threading_mode="INVOKER",
+        driver_async_executor_enabled=False,
+        term_buffer_length=TERM_LENGTH,
+    ) as driver:
         files = RealFileSystem()
         cnc = CncFile.open(files, driver.aeron_dir, writable=True)
         heard = cnc.receiver()
