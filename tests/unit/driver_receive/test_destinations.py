@@ -158,3 +158,11 @@ def test_a_destination_with_control_asks_for_setups(bench):
     assert (asked.flags, asked.session_id, asked.stream_id) == (0x80, 0, 0)
     bench.pass_time(2100 * MS)
     assert len(source.heard()) == 2
+
+
+def test_a_destination_may_be_added_again_in_the_same_breath(bench, mds):
+    for _ in range(3):
+        bench.send(remove(mds, channel(FIRST)))
+        bench.send(add(mds, channel(FIRST)))
+        assert [type(m) for m in bench.turn()] == [r.OperationSuccess, r.OperationSuccess]
+    assert len(bench.counters(CounterType.LOCAL_SOCKET_ADDRESS)) == 2

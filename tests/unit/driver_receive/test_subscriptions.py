@@ -44,11 +44,11 @@ def test_subscriptions_share_an_endpoint_by_the_text_of_its_address(bench):
     first = bench.subscription(CHANNEL)
     again = bench.subscription(CHANNEL + "|alias=another", 8)
     assert again.channel_status_id == first.channel_status_id
-    code, text = bench.refused(sub("aeron:udp?endpoint=10.1:24325"))
+    code, text = bench.refused(sub("aeron:udp?endpoint=10.0.0.1:024325"))
     assert code == 11
     assert text == (
         "io.aeron.exceptions.AeronException : ERROR - channel error - Address already in use: "
-        "aeron:udp?endpoint=10.1:24325"
+        "aeron:udp?endpoint=10.0.0.1:024325"
     )
     assert bench.types() == [7, 14]
 
@@ -228,3 +228,14 @@ def test_full_counters_refuse_a_subscription_and_leave_nothing_behind(bench):
     assert "unable to allocate counter" in text
     assert 7 not in bench.types()
     assert bench.there.open_send_port(HERE, ("10.0.0.2", 0)) is not None
+
+
+def test_a_port_may_be_asked_for_again_in_the_same_breath(bench):
+    ready = bench.subscription(CHANNEL)
+    for _ in range(3):
+        bench.send(lambda i, n, gone=ready: c.RemoveSubscription(i, n, gone.correlation_id))
+        again = bench.send(sub(CHANNEL))
+        said = bench.turn()
+        assert [type(m) for m in said] == [r.OperationSuccess, r.SubscriptionReady]
+        (ready,) = [m for m in said if m.correlation_id == again]
+    assert bench.types().count(7) == 1

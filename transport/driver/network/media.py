@@ -90,10 +90,14 @@ class NetworkMedia:
     def is_busy(self) -> bool:
         """Whether no command may be taken yet.
 
-        A name is being looked up, or a send endpoint is being closed whose port may be asked for
+        A name is being looked up, or an endpoint is being closed whose port may be asked for
         again. Both end soon, and commands are answered in the order in which they came.
         """
-        return self._parts.context.names.is_busy or self._endpoints.is_closing
+        return (
+            self._parts.context.names.is_busy
+            or self._endpoints.is_closing
+            or self.subscriptions.channels.is_closing
+        )
 
     # ---- publications -----------------------------------------------------------------------
 

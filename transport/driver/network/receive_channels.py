@@ -112,6 +112,12 @@ class ReceiveChannels:
         self._open: dict[str, ReceiveChannel] = {}
         self._by_endpoint: dict[ReceiveEndpoint, ReceiveChannel] = {}
         self._next_receiver_id = parts.context.random.getrandbits(64)
+        self._leaving = 0  # endpoints and destinations that the receiver is about to give back
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether a socket is about to be closed whose port may be asked for again."""
+        return self._leaving > 0
 
     def __iter__(self) -> Iterator[ReceiveChannel]:
         return iter(list(self._by_endpoint.values()))
@@ -208,6 +214,7 @@ class ReceiveChannels:
         if known.is_used or known.is_closing:
             return
         known.is_closing = True
+        self._leaving += 1
         self._context.counters.set_value(known.status_id, ChannelStatus.CLOSING)
         self._parts.receiver.remove_endpoint(known.endpoint)
 
@@ -215,7 +222,14 @@ class ReceiveChannels:
         """The receiver has given an endpoint back: its sockets and counters go."""
         known = self._by_endpoint.pop(endpoint, None)
         if known is not None:
+            self._leaving -= 1
             self._end(known)
+
+    def remove_transport(self, known: ReceiveChannel, bound: BoundTransport) -> None:
+        """Have the receiver give the transport of a destination back."""
+        bound.is_leaving = True
+        self._leaving += 1
+        self._parts.receiver.remove_destination(known.endpoint, bound.transport)
 
     def on_transport_released(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
         """The receiver has given a destination's transport back: its socket goes."""
@@ -225,6 +239,7 @@ class ReceiveChannels:
         for bound in known.transports:
             if bound.transport is transport:
                 known.transports.remove(bound)
+                self._leaving -= 1
                 self.sockets.close(bound)
                 return
 
@@ -293,6 +308,7 @@ class ReceiveChannels:
 
     def _end(self, known: ReceiveChannel) -> None:
         for bound in known.transports:
+            self._leaving -= bound.is_leaving
             self.sockets.close(bound)
         known.transports.clear()
         self._context.free_counter(known.status_id)

@@ -22,6 +22,7 @@ class ReceiveDestinations:
     def __init__(self, parts: NetworkParts, channels: ReceiveChannels) -> None:
         self._context = parts.context
         self._receiver = parts.receiver
+        self._channels = channels
         self._sockets = channels.sockets
 
     def add(self, known: ReceiveChannel, registration_id: int, channel: UdpChannel) -> None:
@@ -59,6 +60,5 @@ class ReceiveDestinations:
         """
         for bound in known.transports:
             if not bound.is_leaving and bound.channel.canonical_form == channel.canonical_form:
-                bound.is_leaving = True
-                self._receiver.remove_destination(known.endpoint, bound.transport)
+                self._channels.remove_transport(known, bound)
                 return
