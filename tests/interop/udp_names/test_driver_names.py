@@ -62,7 +62,7 @@ def say_and_hear(publisher, subscriber, name, stream_id):
 def test_streams_go_by_the_names_that_drivers_told_each_other(gossiping, stream_id):
     for aeron in gossiping.values():
         wait_until(lambda a=aeron: counter(a, CACHE).value == 1, "a name of the other driver")
-        assert counter(aeron, NEIGHBORS).value == 1
+        wait_until(lambda a=aeron: counter(a, NEIGHBORS).value == 1, "the other as a neighbor")
 
     ours, reference = gossiping["ours"], gossiping["reference"]
     assert say_and_hear(ours, reference, "reference-driver", stream_id) == b"by name"
