@@ -39,7 +39,7 @@ PERCENTILES = (50.0, 99.0)
 LOSS = 0.01
 LOSS_SEED = 4711
 MEGABYTE = 1_000_000
-NO_OFFLOAD = {"aerolog.udp.offload": "false"}
+NO_OFFLOAD = {"aeron.network.offload": "false"}
 
 
 def throughput(length: int) -> list[Result]:
