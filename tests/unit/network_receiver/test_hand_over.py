@@ -13,6 +13,7 @@ from aerolog.transport.driver.network.dispatcher import SESSION_REFUSED, SESSION
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
 from aerolog.transport.driver.network.receiver import Receiver
 from aerolog.transport.driver.network.receiver_events import EndpointReleased, TransportReleased
+from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network import sockets
 
@@ -108,11 +109,14 @@ def test_conductor_and_receiver_work_on_threads_of_their_own(station_of, source_
         station.receiver.add_subscription(endpoint, STREAM)
         source = source_of(sending, None)
         with AgentRunner(station.receiver, YieldingIdleStrategy()):
-            _stream_with_repair(station, source, 4 * 65536)
+            received = _received_with_repair(station, source, 4 * 65536)
+    expected = b"".join(bytes([at // 1024 % 251]) * 992 for at in range(0, 4 * 65536, 1024))
+    assert received == expected
+    assert station.count(SystemCounter.NAK_MESSAGES_SENT) > 0
 
 
-def _stream_with_repair(station, source, end):
-    """Send with holes and serve every NAK, until all has been consumed in order."""
+def _received_with_repair(station, source, end):
+    """Send with holes and serve every NAK, until all has been consumed; what was consumed."""
     deadline = time.monotonic() + 30
     position, limit, consumed = 0, 0, b""
     skipped = 0
@@ -135,4 +139,4 @@ def _stream_with_repair(station, source, end):
         source.heartbeat(position)
         if station.images:
             consumed += station.consume(station.image)
-    assert consumed == b"".join(bytes([at // 1024 % 251]) * 992 for at in range(0, end, 1024))
+    return consumed

@@ -127,7 +127,8 @@ def test_a_subscription_and_a_scripted_sender(wire, station, source_of):
     assert here.hear() == [FIRST_STATUS]
     here.send(source.frame(0, 64), source.frame(128, 64))
     repeated = here.hear(20)
-    assert set(repeated) == {NAK}
+    assert repeated.count(NAK) >= 15
+    assert set(repeated) <= {NAK, FIRST_STATUS}
     here.send(source.frame(64, 64))
     here.until(lambda: station.image.rebuild_position == 192)
     source.heartbeat(1024)
@@ -146,16 +147,14 @@ def test_a_subscription_and_a_scripted_sender(wire, station, source_of):
     assert answer in here.heard
 
 
-def test_status_messages_come_every_200_ms(wire, station, source_of):
+def test_status_messages_come_every_200_ms(wire, station):
     """18.2: 196, 201, 201, 201 ms"""
     here = wire(RECEIVER)
     station.receiver.add_subscription(here.endpoint, 1001)
-    here.send(SETUP)
-    here.hear()
     began = time.monotonic()
-    assert here.hear(3) == [FIRST_STATUS] * 3
-    assert time.monotonic() - began >= 0.595
-    assert time.monotonic() - began < 5
+    here.send(SETUP)
+    assert here.hear(4) == [FIRST_STATUS] * 4
+    assert time.monotonic() - began >= 0.6
 
 
 def test_the_end_of_a_stream_is_confirmed_within_a_cycle(wire, station, source_of):
