@@ -241,3 +241,16 @@ def test_the_simulated_network_is_the_same_under_the_same_seed(make_bench):
         bench.wait(250)
         prints.append(bench.network.fingerprint)
     assert prints[0] == prints[1]
+
+
+def test_what_the_sender_was_told_to_let_go_of_is_told_of_no_more(bench, make_stream):
+    receiver, stream = bench.unicast()
+    bench.turn()
+    publication, endpoint = stream.publication, stream.publication.endpoint
+    for _ in range(2):
+        bench.sender.remove_publication(publication)
+        bench.sender.remove_endpoint(endpoint)
+    bench.sender.add_destination(endpoint, 1, receiver.local_address)
+    bench.sender.change_destination(endpoint, None, receiver.local_address)
+    bench.turn(4)
+    assert bench.events == [PublicationReleased(publication), EndpointReleased(endpoint)]

@@ -159,3 +159,24 @@ def test_destinations_are_learned_from_real_sockets(bench, opened, make_stream):
     assert {a for a in endpoint.destinations.addresses() if a} == {
         r.local_address for r in receivers
     }
+
+
+def test_many_endpoints_are_all_heard(bench, opened, make_stream):
+    streams, receivers = [], []
+    for number in range(20):
+        receiver = opened(sockets.open_receive_port(("127.0.0.1", 0)))
+        remote = receiver.local_address
+        port = opened(sockets.open_send_port(remote, ("127.0.0.1", 0)))
+        receivers.append(receiver)
+        streams.append(make_stream(bench, bench.endpoint(port, remote=remote), stream_id=number))
+    bench.turn(10)
+    for receiver, stream in zip(receivers[::3], streams[::3], strict=True):
+        say(bench, receiver, stream, stream.status(0, 4096))
+    assert [s.logs.is_connected for s in streams] == [n % 3 == 0 for n in range(20)]
+    for stream in streams[:10]:
+        bench.sender.remove_publication(stream.publication)
+        bench.sender.remove_endpoint(stream.publication.endpoint)
+    bench.turn(5)
+    for receiver, stream in zip(receivers[10:], streams[10:], strict=True):
+        say(bench, receiver, stream, stream.status(0, 4096))
+    assert all(s.logs.is_connected for s in streams[10:])

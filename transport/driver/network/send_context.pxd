@@ -127,4 +127,5 @@ cdef class SendContext:
     # Room for a report, NULL when all are unread; `file_report` makes an event of it.
     cdef report_t* next_report(self) noexcept nogil
     cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil
+    cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil
     cdef int64_t* _address(self, int32_t counter_id) except NULL

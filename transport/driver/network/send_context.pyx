@@ -160,6 +160,8 @@ cdef class SendContext:
                 short_stream = entry.stream
                 self.was_short = True
                 get_and_add_i64(self.counters.short_sends, 1)
+        if (<SendEndpoint> self._endpoint).last_error != 0:
+            self._report_failure(<SendEndpoint> self._endpoint)
         self._count = 0
         self._entry_count = 0
         self._frame_bytes = 0
@@ -198,3 +200,12 @@ cdef class SendContext:
             return False
         store_release_i64(&self._report_head, self._report_head + 1)
         return True
+
+    cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil:
+        cdef report_t* report = self.next_report()
+        if report == NULL:
+            return
+        report.code = endpoint.last_error
+        report.address = endpoint.last_error_where
+        if self.file_report(EVENT_SEND_FAILED, <void*> endpoint):
+            endpoint.last_error = 0

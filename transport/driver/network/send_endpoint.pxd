@@ -14,6 +14,7 @@ cdef class SendEndpoint:
     cdef readonly bint is_group         # multicast or multi-destination
     cdef readonly bint needs_resolution
     cdef bint is_connected
+    cdef int descriptor                 # for poll(2), -1 when it says nothing of what is there
     cdef address_t peer                 # length 0: none, or not resolved
     cdef int64_t last_heard_ns          # of a status message for a publication here
     cdef int64_t last_failure_ns

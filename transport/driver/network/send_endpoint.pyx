@@ -17,6 +17,7 @@ from aerolog.transport.network.port cimport (
     outgoing_t,
     set_address,
 )
+from aerolog.transport.network.socket_port cimport SocketPort
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -60,6 +61,8 @@ cdef class SendEndpoint:
                 "an endpoint sends to destinations, to one remote address, or to whom it answers"
             )
         self.port = port
+        # Ports around ports hold datagrams back that their descriptor knows nothing of.
+        self.descriptor = port.descriptor() if isinstance(port, SocketPort) else -1
         self.destinations = destinations
         self.is_multicast = is_multicast
         self.is_response = is_response

@@ -1,12 +1,12 @@
-from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.driver.network.publication import NetworkPublication
 from aerolog.transport.driver.network.send_endpoint import SendEndpoint
+from aerolog.transport.driver.network.sender_endpoints import SenderEndpoints
 from aerolog.transport.driver.network.sender_events import SenderEvent
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.network.port import Address
 
-class Sender(Agent):
+class Sender(SenderEndpoints):
     """The agent that sends: data, setups, heartbeats and retransmissions out, control frames in.
 
     The methods below are the conductor's. None blocks or fails for lack of room: what the

@@ -7,11 +7,10 @@ its next frame will be.
 
 from collections import deque
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     get_and_add_i64,
     load_acquire_i32,
@@ -21,47 +20,20 @@ from aerolog.transport.concurrent.atomic cimport (
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
 from aerolog.transport.driver.network.outbound_stream cimport OutboundStream, turn_t
-from aerolog.transport.driver.network.publication_table cimport PublicationTable
 from aerolog.transport.driver.network.send_context cimport (
     EVENT_ENDPOINT_RELEASED,
     EVENT_PUBLICATION_ERROR,
     EVENT_PUBLICATION_RELEASED,
     EVENT_RESPONSE_CONNECTED,
     EVENT_RESPONSE_SETUP,
-    EVENT_SEND_FAILED,
     EVENT_UNRESOLVED,
     REPORT_LIMIT,
-    SendContext,
     report_t,
 )
 from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
+from aerolog.transport.driver.network.sender_endpoints cimport SenderEndpoints
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
-    FRAME_ERROR,
-    FRAME_INVALID,
-    FRAME_NAK,
-    FRAME_RESPONSE_SETUP,
-    FRAME_RTTM,
-    FRAME_STATUS_MESSAGE,
-    STATUS_FLAG_SETUP,
-    error_t,
-    nak_t,
-    read_error,
-    read_frame_type,
-    read_nak,
-    read_response_setup,
-    read_rttm,
-    read_status_message,
-    response_setup_t,
-    rttm_t,
-    status_message_t,
-)
-from aerolog.transport.network.port cimport (
-    RECEIVE_BUFFER_LENGTH,
-    address_pair,
-    address_t,
-    set_address,
-)
+from aerolog.transport.network.port cimport address_pair, address_t, set_address
 
 from aerolog.transport.driver.network.publication import NetworkPublication
 from aerolog.transport.driver.network.sender_events import (
@@ -90,10 +62,8 @@ cdef enum:
 cdef enum:
     COMMANDS_PER_CYCLE = 8
 
-cdef int64_t _SILENCE_NS = 5_000_000_000
 
-
-cdef class Sender(Agent):
+cdef class Sender(SenderEndpoints):
     """Turns send endpoints and publications.
 
     Args:
@@ -117,11 +87,8 @@ cdef class Sender(Agent):
         queue_length=1024,
         role_name="sender",
     ):
-        cdef int i
-        super().__init__(role_name)
-        self._context = SendContext(clock, counters, max(256, queue_length))
+        SenderEndpoints.__init__(self, clock, counters, role_name, max(256, queue_length))
         self._commands = SpscQueue(queue_length)
-        self._table = PublicationTable()
         self._poll_ratio = send_to_status_poll_ratio
         self._poll_period_ns = status_message_timeout_ns // 2
         self._resolution_period_ns = reresolution_check_interval_ns
@@ -129,18 +96,11 @@ cdef class Sender(Agent):
         self._resolution_deadline_ns = clock.nano_time() + self._resolution_period_ns
         self._offer_failures = counters.value_address(SystemCounter.SENDER_PROXY_FAILS)
         self._alive = {}
+        self._held_by_sender = set()
         self._waiting = deque()
-        self._buffer = <uint8_t*> malloc(POLL_MESSAGES * RECEIVE_BUFFER_LENGTH)
-        if self._buffer == NULL:
-            raise MemoryError
-        for i in range(POLL_MESSAGES):
-            self._incoming[i].data = self._buffer + i * RECEIVE_BUFFER_LENGTH
-            self._incoming[i].capacity = RECEIVE_BUFFER_LENGTH
 
     def __dealloc__(self):
         free(self._turns)
-        free(self._endpoints)
-        free(self._buffer)
 
     # ---- the duty cycle -------------------------------------------------------------------
 
@@ -165,10 +125,10 @@ cdef class Sender(Agent):
         ):
             self._cycles_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_period_ns
-            work_count += self._poll()
+            work_count += self.poll_endpoints()
         if self._resolution_period_ns > 0 and self._resolution_deadline_ns - now_ns < 0:
             self._resolution_deadline_ns = now_ns + self._resolution_period_ns
-            self._check_resolutions()
+            self.check_resolutions()
         return work_count
 
     cdef void _send_all(self) noexcept nogil:
@@ -192,158 +152,6 @@ cdef class Sender(Agent):
             if index == self._turn_count:
                 index = 0
         self._context.flush()
-
-    # ---- control frames ---------------------------------------------------------------------
-
-    cdef int _poll(self) noexcept nogil:
-        cdef int received = 0
-        cdef int i
-        for i in range(self._endpoint_count):
-            received += self._poll_endpoint(<SendEndpoint> self._endpoints[i])
-        return received
-
-    cdef int _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil:
-        cdef int count = endpoint.port.receive(self._incoming, POLL_MESSAGES)
-        cdef int32_t at
-        cdef int32_t step
-        cdef int i
-        if endpoint.last_error != 0:
-            self._report_failure(endpoint)
-        for i in range(count):
-            # A joined run is cut again; a datagram that did not fit has length 0 and is invalid.
-            step = self._incoming[i].length
-            if self._incoming[i].segment > 0:
-                step = min(step, self._incoming[i].segment)
-            at = 0
-            while True:
-                self._on_datagram(
-                    endpoint,
-                    self._incoming[i].data + at,
-                    min(step, self._incoming[i].length - at),
-                    &self._incoming[i].source,
-                )
-                at += step
-                if at >= self._incoming[i].length:
-                    break
-        return max(count, 0)
-
-    cdef void _on_datagram(
-        self,
-        SendEndpoint endpoint,
-        const uint8_t* data,
-        int32_t length,
-        const address_t* source,
-    ) noexcept nogil:
-        cdef int32_t type = read_frame_type(data, length)
-        cdef bint is_sound = True
-        if type == FRAME_STATUS_MESSAGE:
-            is_sound = self._on_status_message(endpoint, data, length, source)
-        elif type == FRAME_INVALID:
-            is_sound = False
-        else:
-            is_sound = self._on_rare_frame(endpoint, type, data, length, source)
-        if not is_sound:
-            get_and_add_i64(self._context.counters.invalid_packets, 1)
-
-    cdef bint _on_status_message(
-        self,
-        SendEndpoint endpoint,
-        const uint8_t* data,
-        int32_t length,
-        const address_t* source,
-    ) noexcept nogil:
-        cdef status_message_t message
-        cdef void* stream
-        if not read_status_message(data, length, &message):
-            return False
-        get_and_add_i64(self._context.counters.status_messages_received, 1)
-        stream = self._table.find(endpoint, message.session_id, message.stream_id)
-        if (
-            stream != NULL
-            and not message.flags & STATUS_FLAG_SETUP
-            and not (<OutboundStream> stream).is_acceptable(&message)
-        ):
-            get_and_add_i64(self._context.counters.status_messages_rejected, 1)
-            return True
-        if endpoint.destinations is not None:
-            endpoint.destinations.on_status_message(
-                message.receiver_id, source, self._context.now_ns
-            )
-        if stream != NULL:
-            (<OutboundStream> stream).on_status_message(self._context, &message, source)
-        return True
-
-    cdef bint _on_rare_frame(
-        self,
-        SendEndpoint endpoint,
-        int32_t type,
-        const uint8_t* data,
-        int32_t length,
-        const address_t* source,
-    ) noexcept nogil:
-        """False for a frame that does not hold together; other types are passed over."""
-        cdef nak_t nak
-        cdef rttm_t rttm
-        cdef error_t error
-        cdef response_setup_t setup
-        cdef void* stream
-        if type == FRAME_NAK:
-            if not read_nak(data, length, &nak):
-                return False
-            stream = self._table.find(endpoint, nak.session_id, nak.stream_id)
-            if stream != NULL:
-                (<OutboundStream> stream).on_nak(self._context, &nak)
-                get_and_add_i64(self._context.counters.naks_received, 1)
-        elif type == FRAME_RTTM:
-            if not read_rttm(data, length, &rttm):
-                return False
-            stream = self._table.find(endpoint, rttm.session_id, rttm.stream_id)
-            if stream != NULL:
-                (<OutboundStream> stream).on_rttm(self._context, &rttm)
-        elif type == FRAME_ERROR:
-            if not read_error(data, length, &error):
-                return False
-            get_and_add_i64(self._context.counters.error_frames_received, 1)
-            stream = self._table.find(endpoint, error.session_id, error.stream_id)
-            if stream != NULL:
-                (<OutboundStream> stream).on_error(self._context, &error, source)
-        elif type == FRAME_RESPONSE_SETUP:
-            if not read_response_setup(data, length, &setup):
-                return False
-            stream = self._table.find(endpoint, setup.session_id, setup.stream_id)
-            if stream != NULL:
-                (<OutboundStream> stream).on_response_setup(self._context, &setup)
-        return True
-
-    cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil:
-        cdef report_t* report = self._context.next_report()
-        if report == NULL:
-            return
-        report.code = endpoint.last_error
-        report.address = endpoint.last_error_where
-        if self._context.file_report(EVENT_SEND_FAILED, <void*> endpoint):
-            endpoint.last_error = 0
-
-    cdef void _check_resolutions(self) noexcept nogil:
-        cdef int i
-        for i in range(self._endpoint_count):
-            self._check_resolution(<SendEndpoint> self._endpoints[i])
-
-    cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil:
-        """Ask for names to be looked up again whose addresses are silent (15.1)."""
-        cdef int64_t now_ns = self._context.now_ns
-        cdef int64_t registration_id
-        cdef int32_t at = 0
-        if endpoint.destinations is not None:
-            while True:
-                registration_id = endpoint.destinations.silent(at, now_ns, &at)
-                if registration_id == -1:
-                    return
-                at += 1
-                self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, registration_id, 1)
-        if endpoint.needs_resolution and now_ns - endpoint.last_heard_ns > _SILENCE_NS:
-            if self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, 0, 0):
-                endpoint.last_heard_ns = now_ns  # not again before another 5 s
 
     # ---- commands -----------------------------------------------------------------------------
 
@@ -369,10 +177,10 @@ cdef class Sender(Agent):
                 self._context.tell_release(EVENT_PUBLICATION_RELEASED, command.pointer)
             return has_room
         if command.kind == ADD_ENDPOINT:
-            return self._add_endpoint(<SendEndpoint> command.pointer)
+            return self.add(<SendEndpoint> command.pointer)
         if command.kind == REMOVE_ENDPOINT:
             if has_room:
-                self._remove_endpoint(<SendEndpoint> command.pointer)
+                self.remove(<SendEndpoint> command.pointer)
                 self._context.tell_release(EVENT_ENDPOINT_RELEASED, command.pointer)
             return has_room
         return self._run_destination(command)
@@ -439,29 +247,6 @@ cdef class Sender(Agent):
         (<OutboundStream> place.stream).turn = place
         stream.turn = NULL
 
-    cdef bint _add_endpoint(self, SendEndpoint endpoint) noexcept nogil:
-        cdef void** grown
-        cdef int capacity
-        if self._endpoint_count == self._endpoint_capacity:
-            capacity = max(8, 2 * self._endpoint_capacity)
-            grown = <void**> realloc(self._endpoints, capacity * sizeof(void*))
-            if grown == NULL:
-                return False
-            self._endpoints = grown
-            self._endpoint_capacity = capacity
-        endpoint.last_heard_ns = self._context.now_ns
-        self._endpoints[self._endpoint_count] = <void*> endpoint
-        self._endpoint_count += 1
-        return True
-
-    cdef void _remove_endpoint(self, SendEndpoint endpoint) noexcept nogil:
-        cdef int i
-        for i in range(self._endpoint_count):
-            if self._endpoints[i] == <void*> endpoint:
-                self._endpoint_count -= 1
-                self._endpoints[i] = self._endpoints[self._endpoint_count]
-                return
-
     # ---- the conductor's side -----------------------------------------------------------------
 
     cdef bint _offer(self, tuple command) except -1:
@@ -494,52 +279,64 @@ cdef class Sender(Agent):
                 get_and_add_i64(self._offer_failures, 1)
             self._waiting.append(command)
 
-    def _keep(self, subject):
+    def _lend(self, kind, subject):
+        """The sender has it from here until it gives it back."""
         self._alive[<uintptr_t> <void*> subject] = subject
+        self._held_by_sender.add(subject)
+        self._tell(kind, subject, 0, 0)
+
+    def _recall(self, kind, subject):
+        if subject in self._held_by_sender:
+            self._held_by_sender.remove(subject)
+            self._tell(kind, subject, 0, 0)
+
+    def _change(self, kind, endpoint, registration_id, address=None, *, with_address=False):
+        # The sender may have let go of an endpoint that is on its way out: tell it no more of it.
+        if endpoint in self._held_by_sender:
+            if with_address:
+                self._stage(address)
+            self._tell(kind, endpoint, registration_id, 0)
 
     def add_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Poll it for control frames from now on."""
-        self._keep(endpoint)
-        self._tell(ADD_ENDPOINT, endpoint, 0, 0)
+        self._lend(ADD_ENDPOINT, endpoint)
 
     def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
         """Let go of it, after its publications; answered by ``EndpointReleased``."""
-        self._tell(REMOVE_ENDPOINT, endpoint, 0, 0)
+        self._recall(REMOVE_ENDPOINT, endpoint)
 
     def add_publication(self, publication: NetworkPublication) -> None:
         """Send it by its endpoint, which was added before."""
-        self._keep(<OutboundStream?> publication)
-        self._tell(ADD_PUBLICATION, publication, 0, 0)
+        self._lend(ADD_PUBLICATION, <OutboundStream?> publication)
 
     def remove_publication(self, publication: NetworkPublication) -> None:
         """Let go of it; answered by ``PublicationReleased``, and until then its log is in use."""
-        self._tell(REMOVE_PUBLICATION, <OutboundStream?> publication, 0, 0)
+        self._recall(REMOVE_PUBLICATION, publication)
 
     def add_destination(
         self, SendEndpoint endpoint not None, registration_id: int, address
     ) -> None:
         """Send to one more manual destination; None while its name is not resolved."""
-        self._stage(address)
-        self._tell(ADD_DESTINATION, endpoint, registration_id, 0)
+        self._change(ADD_DESTINATION, endpoint, registration_id, address, with_address=True)
 
     def remove_destination(self, SendEndpoint endpoint not None, registration_id: int) -> None:
         """Send to the destination of that id no more."""
-        self._tell(REMOVE_DESTINATION, endpoint, registration_id, 0)
+        self._change(REMOVE_DESTINATION, endpoint, registration_id)
 
     def remove_destination_by_address(self, SendEndpoint endpoint not None, address) -> None:
         """Send to the first destination of that address no more."""
-        self._stage(address)
-        self._tell(REMOVE_DESTINATION_BY_ADDRESS, endpoint, 0, 0)
+        self._change(REMOVE_DESTINATION_BY_ADDRESS, endpoint, 0, address, with_address=True)
 
     def change_destination(
         self, SendEndpoint endpoint not None, registration_id: int | None, address
     ) -> None:
         """A name was resolved to another address: of a destination, or the endpoint's own peer."""
-        self._stage(address)
         if registration_id is None:
-            self._tell(CHANGE_PEER, endpoint, 0, 0)
+            self._change(CHANGE_PEER, endpoint, 0, address, with_address=True)
         else:
-            self._tell(CHANGE_DESTINATION, endpoint, registration_id, 0)
+            self._change(
+                CHANGE_DESTINATION, endpoint, registration_id, address, with_address=True
+            )
 
     def flush(self) -> None:
         """Hand over what the queue did not take before."""
