@@ -27,8 +27,9 @@ class Script:
         self._transcript = Transcript(aeron_dir)
 
     def note(self, title: str, messages: list[r.Response]) -> list[r.Response]:
-        """Writes messages down."""
-        self._transcript.note(self._numbered(title), messages)
+        """Writes messages down, but for those that only show that there is nothing more to come."""
+        shown = [m for m in messages if not isinstance(m, r.NextAvailableSessionId)]
+        self._transcript.note(self._numbered(title), shown)
         return messages
 
     def do(self, title: str, make: Callable[..., object]) -> list[r.Response]:
