@@ -46,6 +46,7 @@ cdef class ConductorClockwork(Agent):
     cdef bint _more_to_free
     cdef bint _free_at_timer
     cdef bint _room_refused
+    cdef bint _asks_at_timers
     cdef bint _more_to_hand_over    # sender or receiver had no room for a command
     cdef int _turn_streams(self, int64_t now_ns) noexcept nogil
     cdef void _on_timer(self) noexcept nogil

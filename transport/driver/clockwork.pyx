@@ -21,11 +21,11 @@ from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
 # With more streams than MANY, one that has had nothing to do for QUIET_CYCLES is turned in every
-# eighth cycle only: its limit is a window ahead of whoever wakes it.
+# sixteenth cycle only: its limit is a window ahead of whoever wakes it.
 cdef enum:
     MANY = 64
     QUIET_CYCLES = 256
-    QUIET_PERIOD = 8
+    QUIET_PERIOD = 16
 cdef int64_t _PARK = 4  # of the controllable idle strategy
 
 
@@ -132,7 +132,7 @@ cdef class ConductorClockwork(Agent):
         self._check_blocked_commands()
         if self._free_at_timer:
             self._more_to_free = True
-        if self._a_client_is_due():
+        if self._asks_at_timers or self._a_client_is_due():
             self._timer_due = True
             return
         for index in range(self._stream_count):
@@ -198,6 +198,10 @@ cdef class ConductorClockwork(Agent):
         """Whether logs wait to be deleted, in the next cycle or at the next timer event."""
         self._more_to_free = now
         self._free_at_timer = at_timer
+
+    def ask_at_timers(self) -> None:
+        """Ask for control at every timer event from now on, whatever native code finds."""
+        self._asks_at_timers = True
 
     def watch_events(self, sender: Sender, receiver: Receiver) -> None:
         """Ask for control whenever sender or receiver have something to report."""

@@ -171,5 +171,5 @@ def test_an_ipc_stream_is_a_destination_of_a_multi_destination_subscription(benc
 
     assert names(added) == ["OperationSuccess", "AvailableImage"]
     assert added[1].correlation_id == ready.registration_id
-    assert names(again) == ["OperationSuccess"]
+    assert names(again) == ["OnError"]
     assert names(removed) == ["OperationSuccess", "UnavailableImage"]

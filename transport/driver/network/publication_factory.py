@@ -149,6 +149,7 @@ def make_publication(
         is_exclusive=is_exclusive,
         start=start,
         endpoint=endpoint,
+        flow_control=flow_control,
         limit_id=ids.limit,
         counter_ids=counters.ids,
         log=log,

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.driver.network.flow_control import PythonFlowControl
 from aerolog.transport.driver.network.publication import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.driver.system_counters import SystemCounter
 
 if TYPE_CHECKING:
+    from aerolog.transport.driver.network.flow_control import FlowControl
     from aerolog.transport.driver.network.parts import NetworkParts
     from aerolog.transport.driver.network.send_channels import SendChannels
     from aerolog.transport.driver.network.spies import Spies
@@ -35,6 +37,7 @@ class PublicationTimers:
     def on_timer(self) -> None:
         """Let every publication have its timer event, the last one first."""
         for publication in reversed(self._publications):
+            self._report_flow_control(publication.flow_control)
             state = publication.stream.state
             if state == ACTIVE:
                 self._active(publication)
@@ -42,6 +45,13 @@ class PublicationTimers:
                 self._draining(publication)
             elif state == LINGER:
                 self._linger(publication)
+
+    def _report_flow_control(self, flow_control: FlowControl) -> None:
+        """Write down what a strategy in Python raised; on the sender's thread nobody hears it."""
+        if isinstance(flow_control, PythonFlowControl):
+            error = flow_control.take_error()
+            if error is not None:
+                self._parts.context.errors.record(error)
 
     def _active(self, publication: UdpPublication) -> None:
         stream = publication.stream

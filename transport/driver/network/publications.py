@@ -21,6 +21,7 @@ from aerolog.transport.driver.command_error import (
     invalid_channel,
 )
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.network.flow_control import PythonFlowControl
 from aerolog.transport.driver.network.params import (
     check_response_publication,
     network_publication_params,
@@ -168,6 +169,8 @@ class Publications:
         self._parts.sessions.add(publication.session_id, publication.stream_id, media)
         self._parts.clockwork.add_stream(publication.stream)
         self._parts.sender.add_publication(publication.stream)
+        if isinstance(publication.flow_control, PythonFlowControl):
+            self._parts.clockwork.ask_at_timers()
         self._links.append(UdpPublicationLink(command.correlation_id, client, publication))
         self._tell_ready(command, publication)
         if params.is_response and params.response_correlation_id != PROTOTYPE_CORRELATION_ID:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.channel_params import PublicationParams, StartPosition
     from aerolog.transport.driver.clients import AeronClient
     from aerolog.transport.driver.log_store import LogFile
+    from aerolog.transport.driver.network.flow_control import FlowControl
     from aerolog.transport.driver.network.publication import NetworkPublication
     from aerolog.transport.driver.network.send_channels import SendChannel
 
@@ -30,6 +31,7 @@ class UdpPublication:
         is_exclusive: one link only, never shared.
         start: where it began.
         endpoint: that it is sent by.
+        flow_control: how far the sender may go; the sender's, but for the errors of Python ones.
         limit_id: counter of the publication limit.
         counter_ids: all its counters, in the order in which they were allocated; those of spies
             that it has ended for come last.
@@ -48,6 +50,7 @@ class UdpPublication:
     is_exclusive: bool
     start: StartPosition
     endpoint: SendChannel
+    flow_control: FlowControl
     limit_id: int
     counter_ids: list[int]
     log: LogFile
