@@ -105,6 +105,11 @@ class Site:
         ]
         return bound[0] if bound else None
 
+    def listens_elsewhere(self, channel: str) -> bool:
+        """Whether somebody on the driver elsewhere has subscribed to a channel."""
+        counters = CountersReader(self.elsewhere.aeron_dir).infos()
+        return any(c.type_id == 7 and channel in c.label for c in counters)
+
     def wait_replays_ended(self) -> None:
         """Until the archive replays nothing any more."""
         wait_until(lambda: self.counter_value(112) == 0, "replays to end")

@@ -16,6 +16,20 @@ TEXT = "".join(line + "\n" for line in LINES)
 TIMEOUT_S = 60.0
 
 
+# Archive, its driver, the driver of the commands.
+SITES = [
+    ("ours", "ours", "reference"),
+    ("reference", "reference", "ours"),
+    ("ours", "ours", "ours"),
+]
+
+
+@pytest.fixture(params=SITES, ids=["-".join(site) for site in SITES])
+def site(request: pytest.FixtureRequest, sites: Any) -> Any:
+    """Fewer than elsewhere: a command takes longer to start than all it does."""
+    return sites.get(*request.param)
+
+
 class Commands:
     """Runs ``aerolog`` with a site's channels in the environment."""
 
@@ -85,13 +99,14 @@ def test_a_stream_from_elsewhere_is_recorded_listed_and_replayed(
 
 
 def test_a_recording_is_replayed_to_a_subscriber(
-    commands: Any, channel: str, address: Any, stream_id: int
+    commands: Any, site: Any, channel: str, address: Any, stream_id: int
 ) -> None:
     recorder = commands.start("record", channel, stream_id, "--remote", "--messages", len(LINES))
     commands.run("publish", channel, stream_id, stdin=TEXT)
     recording_id = int(commands.output(recorder))
     target = f"aeron:udp?endpoint={address()}"
     subscriber = commands.start("subscribe", target, 5, "--count", len(LINES))
+    site.wait(lambda: site.listens_elsewhere(target), "the subscriber", TIMEOUT_S)
     commands.run("replay", recording_id, "--channel", target, "--stream", 5)
     assert commands.output(subscriber) == TEXT
 

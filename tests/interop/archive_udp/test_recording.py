@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
 MANY = (
-    "alias=a|tags=7,8|session-id=99|ttl=2|cc=static|fc=min|gtag=5|tether=true|group=false|"
+    "alias=a|tags={tag},8|session-id=99|ttl=2|cc=static|fc=min|gtag=5|tether=true|group=false|"
     "rejoin=true|so-sndbuf=128k|so-rcvbuf=131072|rcv-wnd=65536|term-length=64k|linger=0|eos=true|"
     "sparse=true|ssc=true|nak-delay=1ms|mtu=1408|reliable=true|response-endpoint=localhost:9|x=y"
 )
 MANY_STRIPPED = (
-    "tags=7,8|endpoint={endpoint}|session-id=99|ttl=2|alias=a|cc=static|fc=min|gtag=5|tether=true|"
+    "tags={tag},8|endpoint={endpoint}|session-id=99|ttl=2|alias=a|cc=static|fc=min|gtag=5|tether=true|"
     "group=false|rejoin=true|so-sndbuf=128k|so-rcvbuf=128k|rcv-wnd=64k|response-endpoint=localhost:9"
 )
 
@@ -96,7 +96,8 @@ def test_a_local_recording_goes_on_beside_remote_subscribers(bench: Any, local: 
 
 def test_channels_are_stripped_as_the_reference_strips_them(bench: Any) -> None:
     endpoint = bench.channel.partition("|")[0].partition("=")[2]
-    channel = f"aeron:udp?endpoint={endpoint}|{MANY}"
+    names = {"endpoint": endpoint, "tag": bench.stream_id}
+    channel = f"aeron:udp?endpoint={endpoint}|{MANY.format(**names)}"
     bench.record(channel)
     publication = bench.client.add_exclusive_publication(
         f"aeron:udp?endpoint={endpoint}|session-id=99|term-length=64k", bench.stream_id
@@ -105,7 +106,7 @@ def test_channels_are_stripped_as_the_reference_strips_them(bench: Any) -> None:
     recording_id = bench.recording_id()
     found = bench.descriptor(recording_id)
     assert found["originalChannel"] == channel
-    assert found["strippedChannel"] == f"aeron:udp?{MANY_STRIPPED.format(endpoint=endpoint)}"
+    assert found["strippedChannel"] == f"aeron:udp?{MANY_STRIPPED.format(**names)}"
     assert found["sessionId"] == 99
     publication.close()
     bench.wait_stopped(recording_id)
