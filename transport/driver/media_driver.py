@@ -6,6 +6,7 @@ import os
 import random
 import sys
 import uuid
+from contextlib import ExitStack
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
@@ -96,7 +97,8 @@ class MediaDriver:
         for warning in settings.warnings:
             sys.stderr.write(f"WARNING: {warning}\n")
         self._claim()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._delete_directory_if_configured)
             self._context = self._create(
                 termination_validator or _configured_validator(settings),
                 termination_hook or _nothing,
@@ -104,15 +106,14 @@ class MediaDriver:
                 random_source or random.SystemRandom(),
                 network,
             )
+            undo.callback(self._context.names.close)
             if settings[p.PRINT_CONFIGURATION]:
                 sys.stderr.write(format_configuration(self._directory, settings))
             self._conductor = Conductor(self._context)
             self._runners = make_runners(self._context, self._conductor.agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
-        except BaseException:
-            self._delete_directory_if_configured()
-            raise
+            undo.pop_all()
         for runner in self._runners:
             runner.start()
 

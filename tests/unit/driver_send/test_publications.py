@@ -1,9 +1,13 @@
 """Adding and sharing UDP publications: endpoints, counters, logs, refusals."""
 
 import errno
+import threading
 
 import pytest
 
+from aerolog.testing import FakeFileSystem, FakeNetwork, ManualClock
+from aerolog.transport.client import Aeron
+from aerolog.transport.driver import MediaDriver, media_driver
 from aerolog.transport.driver.stream_counters import CounterType as T
 from aerolog.transport.network import frame_codec as f
 from aerolog.transport.network.opening import SYSTEM_NETWORK, WrappedNetwork
@@ -220,11 +224,6 @@ def test_names_are_looked_up_before_the_next_command_is_taken(start):
 
 @pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK", "SHARED"])
 def test_a_driver_with_threads_leaves_none_of_them_and_no_socket(tmp_path, mode):
-    import threading
-
-    from aerolog.transport.client import Aeron
-    from aerolog.transport.driver import MediaDriver
-
     before = set(threading.enumerate())
     options = {"threading_mode": mode, "term_buffer_length": "64k"}
     with (
@@ -245,3 +244,24 @@ def test_a_setup_says_what_the_publication_is(bench):
     assert setup == f.SetupFrame(
         0, ready.session_id, STREAM, setup.initial_term_id, setup.initial_term_id, 2 * TERM, 4096
     )
+
+
+def test_a_driver_that_does_not_start_leaves_no_socket(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("no threads today")
+
+    monkeypatch.setattr(media_driver, "make_runners", refuse)
+    clock = ManualClock()
+    host = FakeNetwork(clock).host("10.0.0.1")
+    options = {"driver_resolver_name": "here", "driver_resolver_interface": "10.0.0.1:8050"}
+
+    with pytest.raises(RuntimeError, match="no threads"):
+        MediaDriver(
+            str(tmp_path / "aeron"),
+            clock=clock,
+            network=host,
+            file_system=FakeFileSystem(),
+            **options,
+        )
+
+    host.open_receive_port(("10.0.0.1", 8050)).close()
