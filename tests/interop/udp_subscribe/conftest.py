@@ -64,7 +64,7 @@ class Script:
         for index, port in enumerate(self.ports):
             text = text.replace(str(port), f"<port {index}>")
             text = text.replace(str(port).encode().hex(), f"<port {index}>")
-        text = re.sub(r"(?<=0\.1:)[1-9]\d{3,4}|(?<=0\.0:)[1-9]\d{3,4}", "<any port>", text)
+        text = re.sub(r"(?<=(?:0\.1|0\.0|:1\]|0:1):)[1-9]\d{3,4}", "<any port>", text)
         return re.sub(r"3a(3\d){5}", "<any port>", text)
 
     @staticmethod

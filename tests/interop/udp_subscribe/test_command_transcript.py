@@ -171,6 +171,19 @@ def rejected(s):
     s.do("unknown", lambda i, n: c.RejectImage(i, n, 4711, 0, "why"))
 
 
+def over_ipv6(s):
+    """Addresses of the other family, in counters and as sources."""
+    port, wild, group = s.ports[:3]
+    channel = f"aeron:udp?endpoint=[::1]:{port}"
+    s.do("subscription", sub(channel))
+    s.do("wildcard port", sub("aeron:udp?endpoint=[::1]:0"))
+    s.do("wildcard address", sub(f"aeron:udp?endpoint=[::]:{wild}"))
+    s.do("group", sub(f"aeron:udp?endpoint=[ff02::3]:{group}|interface=[::1]"))
+    start = "session-id=987654321|init-term-id=1|term-id=1|term-offset=0"
+    s.do_until("publication", pub(f"{channel}|term-length=64k|{start}"), r.AvailableImage)
+    s.note_counters("counters")
+
+
 def destinations(s):
     """Destinations of a multi-destination subscription, on all media."""
     client = s.client
@@ -227,7 +240,9 @@ def destinations(s):
         s.do("plain", remove_destination(plain, channel))
 
 
-@pytest.mark.parametrize("script", [sharing, refusals, images, revoked, rejected, destinations])
+@pytest.mark.parametrize(
+    "script", [sharing, refusals, images, revoked, rejected, over_ipv6, destinations]
+)
 def test_both_drivers_answer_alike(both_say, script):
     ours, reference = both_say(script, PROPERTIES)
     assert ours == reference, "\n".join(difflib.unified_diff(reference, ours, "reference", "ours"))

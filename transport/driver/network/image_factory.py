@@ -18,13 +18,13 @@ from aerolog.transport.driver.network.publication_image import PublicationImage
 from aerolog.transport.driver.session_ids import wrap_int32
 from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriber_positions import SubscriberPositions
-from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.cnc import HEADER_LENGTH
 from aerolog.transport.network.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
+    from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.network.congestion import CongestionControl
     from aerolog.transport.driver.network.feedback_delay import FeedbackDelay
@@ -38,19 +38,9 @@ _NO_OWNER: Final = -1
 _SEED_BITS: Final = 64
 
 
-def check_window(endpoint: ReceiveChannel, event: CreateImage, default_window: int) -> int:
-    """The receiver window that an endpoint's images begin with, in bytes.
-
-    Raises:
-        ConfigurationError: it does not take one datagram of the sender.
-    """
-    window = endpoint.channel.receiver_window_length or default_window
-    if event.mtu > window:
-        raise ConfigurationError(
-            f"mtuLength={event.mtu} > initialWindowLength={window}: a window of "
-            f"{endpoint.channel.original} does not take one datagram"
-        )
-    return window
+def initial_window(endpoint: ReceiveChannel, settings: Settings) -> int:
+    """The receiver window that images of an endpoint may have, in bytes."""
+    return endpoint.channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
 
 
 def make_image(
@@ -70,12 +60,11 @@ def make_image(
     Raises:
         StorageSpaceError: no room for its log.
         CountersFullError: no counter is free.
-        ChannelUriError, ConfigurationError: a congestion control that there is not, or a window
-            too short for the sender's datagrams.
+        ChannelUriError, ConfigurationError: a congestion control that there is not.
     """
     context = parts.context
     first = subscriptions[0]
-    window = check_window(endpoint, event, context.settings[properties.RCV_INITIAL_WINDOW_LENGTH])
+    window = initial_window(endpoint, context.settings)
     is_group = _is_group(endpoint, event, first.params.group)
     correlation_id = context.cnc.to_driver.next_correlation_id()
     metadata = _metadata(

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.command_error import ILLEGAL_ARGUMENT, generic
 from aerolog.transport.driver.network.endpoint_counters import address_text
-from aerolog.transport.driver.network.image_factory import initial_position, make_image
+from aerolog.transport.driver.network.image_factory import (
+    initial_position,
+    initial_window,
+    make_image,
+)
 from aerolog.transport.driver.network.image_timers import ImageTimers
 from aerolog.transport.driver.network.receive_sockets import as_pair
 from aerolog.transport.driver.network.receiver_events import (
@@ -28,6 +32,8 @@ from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from aerolog.transport.driver.network.image import NetworkImage
     from aerolog.transport.driver.network.parts import NetworkParts
     from aerolog.transport.driver.network.publication_image import PublicationImage
@@ -135,25 +141,31 @@ class Images:
             case TransportReleased(endpoint, transport):
                 self._channels.on_transport_released(endpoint, transport)
             case SessionLimitExceeded(_, stream_id, source):
-                text = (
+                self._note(
                     f"exceeded session limit, streamId={stream_id} "
-                    f"sourceAddress=/{address_text(source)}"
+                    f"sourceAddress=/{address_text(source)}",
+                    ("exceeded session limit", stream_id),
                 )
-                self._context.errors.record_event(f"{_EVENT}{text}\n", text)
             case Unresolved(endpoint, transport):
                 known = self._channels.of(endpoint)
                 if known is not None:
                     self._look_up(known, transport)
             case ReceiveFailed(transport, code):
                 local = address_text(transport.port.local_address)
-                text = f"failed to receive datagrams on {local}, cause: {os.strerror(code)}"
-                self._context.errors.record_event(f"{_EVENT}{text}\n", text)
-            case AnswerFailed(_, destination, code):
-                text = (
-                    f"failed to send datagram to /{address_text(destination)}, "
-                    f"cause: {os.strerror(code)}"
+                self._note(
+                    f"failed to receive datagrams on {local}, cause: {os.strerror(code)}",
+                    ("failed to receive", local, code),
                 )
-                self._context.errors.record_event(f"{_EVENT}{text}\n", text)
+            case AnswerFailed(transport, destination, code):
+                self._note(
+                    f"failed to send datagram to /{address_text(destination)}, "
+                    f"cause: {os.strerror(code)}",
+                    ("failed to answer", transport.port.local_address, code),
+                )
+
+    def _note(self, text: str, identity: Hashable) -> None:
+        """Record what a stranger may cause: his address tells no two entries apart."""
+        self._context.errors.record_event(f"{_EVENT}{text}\n", identity)
 
     def _on_create(self, event: CreateImage) -> None:
         """A session begins: make its image, or say that there is none."""
@@ -171,7 +183,7 @@ class Images:
     def _create(self, endpoint: ReceiveChannel, event: CreateImage) -> bool:
         subscriptions = self._subscriptions
         links = subscriptions.of_session(endpoint, event.stream_id, event.session_id)
-        if not links:
+        if not links or not self._takes_a_datagram(endpoint, event):
             return False
         position_ids: list[int] = []
         try:
@@ -191,6 +203,19 @@ class Images:
         self._parts.clockwork.add_stream(image.stream)
         self._parts.receiver.add_image(endpoint.endpoint, image.stream)
         return True
+
+    def _takes_a_datagram(self, endpoint: ReceiveChannel, event: CreateImage) -> bool:
+        """Whether the window that images begin with is not shorter than the sender's MTU."""
+        window = initial_window(endpoint, self._context.settings)
+        if event.mtu <= window:
+            return True
+        self._context.errors.record_event(
+            "io.aeron.exceptions.ConfigurationException: ERROR - "
+            f"mtuLength={event.mtu} > initialWindowLength={window}: "
+            f"channel={endpoint.channel.original}\n",
+            ("window too short", endpoint.status_id),
+        )
+        return False
 
     def _on_image_released(self, stream: NetworkImage) -> None:
         for index, image in enumerate(self._images):
