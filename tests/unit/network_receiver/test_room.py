@@ -5,8 +5,10 @@ import errno
 import pytest
 
 from aerolog.testing import FakeFileSystem
+from aerolog.transport.driver.network.image_room import PIECE_LENGTH, ImageRoom
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.logbuffer.descriptor import log_file_length
+from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
+from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -104,3 +106,51 @@ def test_the_window_ends_where_the_room_ends(station, source, files, sparse):
     source.data(TERM, 1024)
     station.cycle(MS)
     assert station.image.rebuild_position == TERM + 1024
+
+
+def test_large_terms_take_their_room_piece_by_piece(station, source, files):
+    term = 1 << 30
+    length = log_file_length(term)
+    mapped = files.create_mapped("/dev/shm/large", length, preallocate=False, check_space=False)
+    for offset in (0, term, 2 * term, 3 * term):
+        mapped.allocate_range(offset, 4096)
+    station.image_options = {"file": mapped, "sparse": True}
+    station.listen()
+    used = files.used_bytes
+    source.setup(term_length=term)
+    station.cycle()
+    assert station.image.window_length == 131072
+    assert files.used_bytes - used == PIECE_LENGTH
+    for position in range(0, 2 * PIECE_LENGTH, 1024):
+        source.send(
+            source.frame(position % 65536, 1024)[:8]
+            + position.to_bytes(4, "little")
+            + source.frame(0, 1024)[12:]
+        )
+        station.cycle(MS)
+        station.consume_to(station.image, position + 1024)
+        station.cycle(MS)
+    assert station.image.rebuild_position == 2 * PIECE_LENGTH
+    assert files.used_bytes - used == 3 * PIECE_LENGTH
+
+
+def test_a_log_that_begins_inside_a_term_has_room_for_all_of_it_in_the_end(files):
+    term = 1 << 20
+    file = files.create_mapped(
+        "/dev/shm/log", log_file_length(term), preallocate=False, check_space=False
+    )
+    metadata = LogMetadata(
+        correlation_id=1, session_id=2, stream_id=3, initial_term_id=4, term_length=term,
+        mtu_length=1408, type=LogType.IMAGE,
+    )  # fmt: skip
+    start = 5 * term + 300_000
+    room = ImageRoom(LogBuffers.create(file, metadata), start, sparse=True)
+    before = files.used_bytes
+    assert room.room_limit == start & ~4095
+    assert room.grant(start + 1) == start + 1
+    assert room.room_limit == 5 * term + 2 * PIECE_LENGTH
+    assert files.used_bytes - before == room.room_limit - (start & ~4095) + 4096
+    assert room.grant(start + 2 * term) == start + 2 * term
+    assert room.grant(start + 3 * term) == start + 3 * term
+    assert room.room_limit == 2**63 - 1
+    assert files.used_bytes - before >= 3 * term - 4096

@@ -28,6 +28,7 @@ cdef class NetworkImage(ImageIntake):
     cdef int64_t _next_status_position
     cdef int64_t _clean_position
     cdef int32_t _next_window
+    cdef int32_t _max_window
     cdef int32_t _conductor_state
     cdef int64_t _conductor_state_since_ns
     cdef int64_t _believed(self, int64_t position, int64_t hwm) noexcept nogil

@@ -35,6 +35,7 @@ from aerolog.transport.driver.network.image_intake cimport (
     IMAGE_LINGER,
     ImageIntake,
 )
+from aerolog.transport.driver.network.image_room cimport ImageRoom
 from aerolog.transport.driver.network.loss_detection cimport (
     LossDetector,
     LossRanges,
@@ -44,7 +45,6 @@ from aerolog.transport.driver.network.loss_detection cimport (
 from aerolog.transport.driver.network.receive_transport cimport TransportSet
 from aerolog.transport.driver.network.term_insert cimport clean_image, set_receive_window
 from aerolog.transport.driver.subscriber_positions cimport SubscriberPositions
-from aerolog.transport.driver.term_room cimport TermRoom
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, publication_is_revoked
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.loss_report cimport LossReport
@@ -138,7 +138,7 @@ cdef class NetworkImage(ImageIntake):
         self._status_timeout_ns = status_message_timeout_ns
         self._liveness_timeout_ns = image_liveness_timeout_ns
         self._response_session = INT64_MIN
-        self.room = TermRoom(logs, initial_position, sparse=sparse)
+        self.room = ImageRoom(logs, initial_position, sparse=sparse)
         self._start_at(initial_position)
 
     def _start_at(self, initial_position: int) -> None:
@@ -153,6 +153,7 @@ cdef class NetworkImage(ImageIntake):
             self._congestion.max_window_length(),
             self._log.term_length,
         )
+        self._max_window = self._congestion.max_window_length()
         self._clean_position = position
         self._next_status_position = position
         self._next_window = self._window_with_room(position, window)
@@ -211,10 +212,15 @@ cdef class NetworkImage(ImageIntake):
         return min(position, (hwm + mask) & ~mask)
 
     cdef int32_t _window_with_room(self, int64_t position, int32_t window) noexcept nogil:
-        """What of a window has room on disk; lets the receiver insert that far and no farther."""
-        cdef int64_t limit = self.granted(position + self._log.term_length // 2)
-        if limit > load_plain_i64(&self._room_limit):
-            store_release_i64(&self._room_limit, limit)
+        """What of a window has room on disk; the receiver inserts as far as there is and no farther.
+
+        A sender that is led by other receivers may be ahead of this window, by half a term at
+        most: there is always room for one more window behind what was received.
+        """
+        cdef int64_t limit = max(position, load_plain_i64(self._rcv_pos)) + self._max_window
+        limit = self.granted(min(limit, position + self._log.term_length // 2))
+        if self.room.limit > load_plain_i64(&self._room_limit):
+            store_release_i64(&self._room_limit, self.room.limit)
         limit = (limit - position) & ~<int64_t> (FRAME_ALIGNMENT - 1)
         return <int32_t> max(<int64_t> 0, min(limit, <int64_t> window))
 
