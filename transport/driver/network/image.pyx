@@ -212,7 +212,7 @@ cdef class NetworkImage(ImageIntake):
         return min(position, (hwm + mask) & ~mask)
 
     cdef int32_t _window_with_room(self, int64_t position, int32_t window) noexcept nogil:
-        """What of a window has room on disk; the receiver inserts as far as there is and no farther.
+        """What of a window has room on disk; the receiver inserts no farther than that.
 
         A sender that is led by other receivers may be ahead of this window, by half a term at
         most: there is always room for one more window behind what was received.
