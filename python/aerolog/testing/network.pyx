@@ -174,12 +174,20 @@ cdef class FakeNetwork:
             self._links[<int> index].cut = False
 
     def next_delivery_ns(self) -> int | None:
-        """Time of the clock at which the next datagram arrives; None when none is under way."""
+        """Time of the clock at which the next datagram arrives; None when none is under way.
+
+        Datagrams that have arrived and wait to be received play no part.
+        """
         cdef FakePort port
+        cdef packet_t* packet
+        cdef int64_t now = self._clock.nano_time()
         cdef int64_t first = -1
         for port in self._ports:
-            if port._head != NULL and (first < 0 or port._head.due_ns < first):
-                first = port._head.due_ns
+            packet = port._head
+            while packet != NULL and packet.due_ns <= now:
+                packet = packet.next
+            if packet != NULL and (first < 0 or packet.due_ns < first):
+                first = packet.due_ns
         return None if first < 0 else first
 
     def _pairs(self, source, destination):

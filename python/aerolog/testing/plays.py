@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 20.0
+_LOOK_EVERY: Final = 16  # turns; what is waited for does not go away
 # Nothing times out within it: half of the shortest timeout of DRIVER_OPTIONS that ends something.
 _HARMLESS_S: Final = 0.8
 
@@ -183,6 +184,7 @@ class Play:
     def _add_writer(self, stream: _Stream) -> None:
         plan, host = stream.plan, self._hosts[stream.plan.host]
         client = self._client(host)
+        is_first = all(writer.is_lost for writer in stream.writers)
         work = CheckedWriter(
             self.ledger,
             client,
@@ -191,7 +193,7 @@ class Play:
             self._random(),
             plan.count,
             exclusive=plan.exclusive,
-            destinations=plan.destinations if not stream.writers else (),
+            destinations=plan.destinations if is_first else (),
             max_length=plan.max_length,
         )
         name = f"writer {plan.stream_id}-{len(stream.writers)}"
@@ -257,7 +259,8 @@ class Play:
         self._start_host(host)
         for stream in self._streams:
             if self._hosts[stream.plan.host] is host:
-                self._add_writer(stream)
+                for _ in range(stream.plan.writers):
+                    self._add_writer(stream)
             for plan in stream.plan.readers:
                 if self._hosts[plan.host] is host:
                     stream.awaited += 1
@@ -293,7 +296,14 @@ class Play:
 
     def _run_until(self, condition: Callable[[], bool], what: str) -> None:
         self.simulation.note(f"waiting for {what}")
-        self.simulation.run(condition, _PATIENCE_S)
+        turns = 0
+
+        def is_over() -> bool:
+            nonlocal turns
+            turns += 1
+            return turns % _LOOK_EVERY == 0 and condition()
+
+        self.simulation.run(is_over, _PATIENCE_S)
 
     def _notice_ends(self) -> None:
         """In harsh scenarios a client may end, with a reason; what it had is lost then."""

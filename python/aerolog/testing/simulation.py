@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _US: Final = 1_000
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-_FIRST_LEAP_NS: Final = 20 * _US
+_FIRST_LEAP_NS: Final = 50 * _US
 _DRAWS: Final = 4  # before everybody is asked
 
 
@@ -220,7 +220,7 @@ class Simulation:
         if arrival_ns is not None:
             leap_ns = min(leap_ns, max(1, arrival_ns - now_ns))
         self.clock.advance_ns(leap_ns)
-        self._leap_ns = min(2 * self._leap_ns, self.pace.leap_ns)
+        self._leap_ns = min(3 * self._leap_ns, self.pace.leap_ns)
         self._quiet_turns = 0
 
     def stall(self, party: Party, duration_ns: int) -> None:
