@@ -79,7 +79,7 @@ class Subscriptions:
             client,
             command.stream_id,
             command.channel,
-            channel,
+            endpoint.channel if channel.original == endpoint.channel.original else channel,
             params,
             endpoint,
             params.session_id,
