@@ -236,3 +236,18 @@ def test_unknown_publications_are_refused(bench):
         3,
         "ERROR - unknown publication: 4711",
     )
+
+
+def test_made_up_rejections_do_not_fill_the_error_log(bench, connected):
+    _, listener, setup = connected
+    told = []
+    for number in range(100):
+        listener.receiver_id = number
+        listener.status(setup)
+        error = f.ErrorFrame(setup.session_id, setup.stream_id, number, 13, f"reason {number}")
+        listener.send(error)
+        told += bench.turn()
+
+    assert [m.message for m in told] == [f"reason {number}" for number in range(100)]
+    assert len(bench.errors()) == 17
+    assert bench.value(SystemCounter.ERRORS) == 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import singledispatchmethod
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.network.endpoint_counters import address_text
 from aerolog.transport.driver.network.publication_factory import free_counters
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.network.udp_publication import UdpPublication
     from aerolog.transport.network.addresses import SocketAddress
 
+# Texts of rejections of one publication that the error log keeps apart.
+_REJECTIONS_LIMIT: Final = 16
+
 
 class SenderReports:
     """Takes the events of the sender."""
@@ -56,7 +59,10 @@ class SenderReports:
         """Act on all events that are there; returns how many that were."""
         events = self._parts.sender.events()
         for event in events:
-            self._on(event)
+            try:
+                self._on(event)
+            except Exception as error:  # noqa: BLE001 -- the events behind it count as well
+                self._context.errors.record(error)
         return len(events)
 
     @singledispatchmethod
@@ -88,7 +94,12 @@ class SenderReports:
             f"receiverId={event.receiver_id}, groupId={event.group_tag}, "
             f"errorCode={event.code}, errorMessage={event.text}\n"
         )
-        self._context.errors.record_event(text, text)
+        known = publication.rejections
+        if len(known) < _REJECTIONS_LIMIT:
+            known.add(text)
+        # Whoever makes receivers and reasons up does not fill the error log.
+        identity = text if text in known else ("rejections", publication.registration_id)
+        self._context.errors.record_event(text, identity)
         host, port = event.address
         ip = ip_address(host.partition("%")[0])
         self._context.tell(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.network.publication import ACTIVE, DRAINING
@@ -38,7 +38,7 @@ class UdpPublication:
         log: the log's file.
         stream: what conductor and sender do with it, native.
         since_ns: when its state was entered, by the monotonic clock.
-        is_released: the sender has let go of it.
+        rejections: what receivers have said when they rejected it, the first few.
     """
 
     registration_id: int
@@ -56,7 +56,7 @@ class UdpPublication:
     log: LogFile
     stream: NetworkPublication
     since_ns: int
-    is_released: bool = False
+    rejections: set[str] = field(default_factory=set)
 
     @property
     def media(self) -> str:
