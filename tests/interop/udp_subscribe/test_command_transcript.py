@@ -184,6 +184,32 @@ def over_ipv6(s):
     s.note_counters("counters")
 
 
+def responses(s):
+    """A response channel from the asking to the answering side and back, over one driver."""
+    client = s.client
+    a, b, c_ = s.ports[:3]
+    asked = f"aeron:udp?endpoint=127.0.0.1:{a}|term-length=64k"
+    answered = f"aeron:udp?control=127.0.0.1:{b}|control-mode=response"
+    s.do("nobody asks", pub(f"{asked}|response-correlation-id=4711"))
+    waiting = client.next_id() + 1
+    s.do("waiting for answers", sub(answered, 1002))
+    s.do("likewise, otherwise", sub(f"{answered}|reliable=false", 1002))
+    s.do("not for answers", sub(f"aeron:udp?control=127.0.0.1:{b}|endpoint=127.0.0.1:{c_}", 1002))
+    s.do("requests", sub(f"aeron:udp?endpoint=127.0.0.1:{a}"))
+    request = pub(f"{asked}|response-correlation-id={waiting}|session-id=987654321")
+    (image,) = s.do_until("request", request, r.AvailableImage)
+    s.do("no image said", pub(f"{answered}|term-length=64k", 1002))
+    s.do("unknown image", pub(f"{answered}|term-length=64k|response-correlation-id=4711", 1002))
+    answer = f"{answered}|term-length=64k|session-id=987654322"
+    answer += f"|response-correlation-id={image.correlation_id}"
+    (image,) = s.do_until("answer", pub(answer, 1002), r.AvailableImage)
+    assert image.subscription_registration_id == waiting
+    s.note_counters("counters")
+    s.do("waits no more", remove(waiting))
+    client.wait_for(lambda: [k.type_id for k in client.cnc.counters].count(3) == 1)
+    s.note_counters("afterwards")
+
+
 def destinations(s):
     """Destinations of a multi-destination subscription, on all media."""
     client = s.client
@@ -241,7 +267,7 @@ def destinations(s):
 
 
 @pytest.mark.parametrize(
-    "script", [sharing, refusals, images, revoked, rejected, over_ipv6, destinations]
+    "script", [sharing, refusals, images, revoked, rejected, over_ipv6, responses, destinations]
 )
 def test_both_drivers_answer_alike(both_say, script):
     ours, reference = both_say(script, PROPERTIES)
