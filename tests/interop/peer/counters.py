@@ -35,6 +35,7 @@ SYSTEM_IDS = {
     "errors": 15,
     "short_sends": 16,
     "flow_control_limits": 18,
+    "ttl_asymmetry": 21,
     "loss_gap_fills": 23,
     "retransmitted_bytes": 36,
     "retransmit_overflows": 37,
