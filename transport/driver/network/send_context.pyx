@@ -104,8 +104,10 @@ cdef class SendContext:
 
     cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil:
         cdef const uint8_t* data = self.frame()
-        cdef outgoing_t* last = &self._messages[self._count - 1]
-        if self._count > 0 and last.data + last.length == data and last.segment == length:
+        cdef outgoing_t* last = NULL
+        if self._count > 0:
+            last = &self._messages[self._count - 1]
+        if last != NULL and last.data + last.length == data and last.segment == length:
             last.length += length
             self._note(stream, kind, length, 0)
         else:
