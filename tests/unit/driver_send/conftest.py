@@ -95,7 +95,7 @@ class Bench:
     driver: MediaDriver
     clock: ManualClock
     files: FakeFileSystem
-    network: FakeNetwork
+    here: FakeHost
     there: FakeHost
     cnc: CncFile
     receiver: BroadcastReceiver
@@ -118,9 +118,7 @@ class Bench:
         )
         cnc = CncFile.open(files, driver.aeron_dir, writable=True)
         client_id = cnc.to_driver.next_correlation_id()
-        return cls(
-            driver, clock, files, network, there, cnc, cnc.receiver(), client_id, [client_id]
-        )
+        return cls(driver, clock, files, here, there, cnc, cnc.receiver(), client_id, [client_id])
 
     def turn(self) -> list[r.Response]:
         """Turns the driver until it finds nothing more to do at this time; what it said."""
