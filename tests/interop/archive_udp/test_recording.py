@@ -18,8 +18,9 @@ MANY = (
     "sparse=true|ssc=true|nak-delay=1ms|mtu=1408|reliable=true|response-endpoint=localhost:9|x=y"
 )
 MANY_STRIPPED = (
-    "tags={tag},8|endpoint={endpoint}|session-id=99|ttl=2|alias=a|cc=static|fc=min|gtag=5|tether=true|"
-    "group=false|rejoin=true|so-sndbuf=128k|so-rcvbuf=128k|rcv-wnd=64k|response-endpoint=localhost:9"
+    "tags={tag},8|endpoint={endpoint}|session-id=99|ttl=2|alias=a|cc=static|fc=min|gtag=5|"
+    "tether=true|group=false|rejoin=true|so-sndbuf=128k|so-rcvbuf=128k|rcv-wnd=64k|"
+    "response-endpoint=localhost:9"
 )
 
 
