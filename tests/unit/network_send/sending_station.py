@@ -59,7 +59,9 @@ class Stream:
             mtu_length=mtu,
             type=LogType.EXCLUSIVE_PUBLICATION if exclusive else LogType.PUBLICATION,
         )
-        file = MappedFile.anonymous(log_file_length(term_length, metadata.page_size))
+        file = options.pop("file", None) or MappedFile.anonymous(
+            log_file_length(term_length, metadata.page_size)
+        )
         self.logs = LogBuffers.create(file, metadata)
         names = ("pub_pos_id", "pub_lmt_id", "snd_pos_id", "snd_lmt_id", "snd_bpe_id")
         self.ids = {name: bench.counters.allocate(1, name) for name in (*names, "snd_naks_id")}
@@ -72,7 +74,7 @@ class Stream:
             options.pop("retransmit", retransmit),
             **self.ids,
             exclusive=exclusive,
-            sparse=False,
+            sparse=options.pop("sparse", False),
             initial_position=options.pop("initial_position", 0),
             window_length=options.pop("window_length", term_length // 2),
             unblock_timeout_ns=options.pop("unblock_timeout_ns", 15_000 * MS),
