@@ -17,6 +17,7 @@ from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network import sockets
 
+MS = 1_000_000
 STREAM = 1001
 
 
@@ -140,3 +141,47 @@ def _received_with_repair(station, source, end):
         if station.images:
             consumed += station.consume(station.image)
     return consumed
+
+
+def test_setups_come_one_at_a_time_with_a_pause_as_long_as_the_work(station, source):
+    station.conductor_sleeps = True
+    endpoint = station.listen()
+    for session in (1, 2, 3):
+        source.session_id = session
+        source.setup()
+    station.cycle()
+    receiver, clock = station.receiver, station.clock
+    assert [event.session_id for event in receiver.events()] == [1]
+    clock.advance_ns(3 * MS)
+    assert not receiver.has_waiting_events()
+    assert receiver.events() == []
+    clock.advance_ns(3 * MS - 1)
+    assert not receiver.has_waiting_events()
+    station.receiver.remove_endpoint(station.endpoint(ReceiveTransport(0, station.port(4001))))
+    station.cycle()
+    assert receiver.has_waiting_events()
+    assert [type(event) for event in receiver.events()] == [EndpointReleased]
+    clock.advance_ns(1)
+    assert receiver.has_waiting_events()
+    assert [event.session_id for event in receiver.events()] == [2]
+    receiver.remove_endpoint(endpoint)
+    station.cycle()
+    clock.advance_ns(100 * MS)
+    assert receiver.events() == [EndpointReleased(endpoint)]
+    assert not receiver.has_waiting_events()
+
+
+def test_what_was_given_back_takes_no_commands(station, source):
+    station.conductor_sleeps = True
+    endpoint = station.listen()
+    source.setup()
+    station.cycle()
+    (event,) = station.receiver.events()
+    station.receiver.remove_endpoint(endpoint)
+    station.cycle()
+    assert station.receiver.events() == [EndpointReleased(endpoint)]
+    station.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
+    station.receiver.remove_endpoint(endpoint)
+    station.receiver.remove_image(station.make_image(event))
+    station.cycle()
+    assert station.receiver.events() == []

@@ -12,7 +12,8 @@ class Receiver(Reception):
 
     The methods below are the conductor's. None blocks or fails for lack of room: what the
     receiver's queue does not take is kept, in order, and handed over by `flush`. Objects are kept
-    alive until the receiver has given them back by an event.
+    alive until the receiver has given them back by an event; what is asked of one that has been
+    given back does nothing.
     """
 
     def __init__(
@@ -81,7 +82,11 @@ class Receiver(Reception):
         """Hand over what the queue did not take before; call it every control cycle."""
 
     def events(self) -> list[ReceiverEvent]:
-        """What happened since the last call."""
+        """What happened since the last call; of the setups at most one.
+
+        After a setup none comes for as long as the conductor took for it, so that a flood of them
+        leaves half of its time to the streams that there are.
+        """
 
     def has_waiting_events(self) -> bool: ...
     def on_cycle(self) -> int:

@@ -57,7 +57,10 @@ cdef enum command:
 
 cdef enum:
     COMMAND_LIMIT = 32      # a cycle
-    EVENT_LIMIT = 32        # a call of `events`, so that a flood of setups leaves time for others
+    EVENT_LIMIT = 256       # a call of `events`
+
+# Setups wait no longer for others than this.
+cdef int64_t _LONGEST_PAUSE_NS = 20_000_000
 
 
 cdef class Receiver(Reception):
@@ -65,6 +68,7 @@ cdef class Receiver(Reception):
         super().__init__(clock, counters, **options)
         self._backlog = deque()
         self._held = {}
+        self._setups = deque()
 
     # ---- the duty cycle -------------------------------------------------------------------------
 
@@ -206,7 +210,19 @@ cdef class Receiver(Reception):
         self._events.offer(&record)
 
     cdef bint has_events(self) noexcept nogil:
+        cdef int64_t now_ns
+        if self._setup_given_ns != 0 or self._setup_count > 0:
+            now_ns = self._clock.nano_time()
+            self._note_return(now_ns)
+            if self._setup_count > 0 and now_ns - self._next_setup_ns >= 0:
+                return True
         return self._events.size() > 0
+
+    cdef void _note_return(self, int64_t now_ns) noexcept nogil:
+        """The conductor was busy with a setup until now: as long is left to everything else."""
+        if self._setup_given_ns != 0:
+            self._next_setup_ns = now_ns + min(now_ns - self._setup_given_ns, _LONGEST_PAUSE_NS)
+            self._setup_given_ns = 0
 
     # ---- commands of the conductor --------------------------------------------------------------
 
@@ -279,6 +295,8 @@ cdef class Receiver(Reception):
             self._backlog.popleft()
 
     def _put(self, kind, target, flags=0, a=0, b=0, c=0, d=0):
+        if <uintptr_t> <void*> target not in self._held:
+            return  # it has been given back: nothing of it is left to be changed
         command = (kind, target, int(flags), a, b, c, d)
         self.flush()
         if self._backlog or not self._offer(command):
@@ -309,13 +327,21 @@ cdef class Receiver(Reception):
 
     def events(self):
         cdef record_t record
+        cdef int64_t now_ns = self._clock.nano_time()
         found = []
+        self._note_return(now_ns)
         for _ in range(EVENT_LIMIT):
             if not self._events.poll(&record):
                 break
             event = self._event(&record)
-            if event is not None:
+            if isinstance(event, CreateImage):
+                self._setups.append(event)
+            elif event is not None:
                 found.append(event)
+        if self._setups and now_ns - self._next_setup_ns >= 0:
+            found.append(self._setups.popleft())
+            self._setup_given_ns = now_ns
+        self._setup_count = len(self._setups)
         return found
 
     cdef object _event(self, const record_t* record):
@@ -348,6 +374,7 @@ cdef class Receiver(Reception):
         del self._held[<uintptr_t> <void*> endpoint]
         for transport in endpoint.transports:
             self._held.pop(<uintptr_t> <void*> transport, None)
+        self._setups = deque(each for each in self._setups if each.endpoint is not endpoint)
 
     def _created(self, transport, source):
         """The second record of a setup: where it came from."""
