@@ -226,9 +226,10 @@ class ReceiveChannels:
             self._end(known)
 
     def remove_transport(self, known: ReceiveChannel, bound: BoundTransport) -> None:
-        """Have the receiver give the transport of a destination back."""
+        """Have the receiver give the transport of a destination back; its address is gone now."""
         bound.is_leaving = True
         self._leaving += 1
+        self._context.free_counter(bound.counter_id)
         self._parts.receiver.remove_destination(known.endpoint, bound.transport)
 
     def on_transport_released(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
@@ -240,14 +241,14 @@ class ReceiveChannels:
             if bound.transport is transport:
                 known.transports.remove(bound)
                 self._leaving -= 1
-                self.sockets.close(bound)
+                self.sockets.close_socket(bound)
                 return
 
     def close(self) -> None:
         """Close all sockets; the receiver has ended."""
         for known in self._by_endpoint.values():
             for bound in known.transports:
-                self.sockets.close(bound)
+                self.sockets.close_socket(bound)
         self._by_endpoint.clear()
         self._open.clear()
 
@@ -309,7 +310,9 @@ class ReceiveChannels:
     def _end(self, known: ReceiveChannel) -> None:
         for bound in known.transports:
             self._leaving -= bound.is_leaving
-            self.sockets.close(bound)
+            self.sockets.close_socket(bound)
+            if not bound.is_leaving:
+                self._context.free_counter(bound.counter_id)
         known.transports.clear()
         self._context.free_counter(known.status_id)
         if self._open.get(known.channel.canonical_form) is known:

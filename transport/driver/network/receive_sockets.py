@@ -136,13 +136,8 @@ class ReceiveSockets:
             self._ports.release(address)
             raise
 
-    def close(self, bound: BoundTransport) -> None:
-        """Close a socket that the receiver has given back, and free its counter and port."""
-        self.close_socket(bound)
-        self._context.free_counter(bound.counter_id)
-
     def close_socket(self, bound: BoundTransport) -> None:
-        """Close a socket and free its port."""
+        """Close a socket that the receiver does not have (any more), and free its port."""
         bound.transport.port.close()
         self._ports.release(bound.address)
 
