@@ -38,8 +38,8 @@ def masked(lines: list[str], ports: dict[str, int]) -> list[str]:
 
 
 @pytest.fixture
-def same_answers(start_server: Callable[..., Any]) -> Callable[..., None]:
-    """``same_answers(script, properties)``: a script has the same transcript on both drivers."""
+def differences(start_server: Callable[..., Any]) -> Callable[..., str]:
+    """``differences(script, properties)``: between a script's transcripts on both drivers."""
 
     def run(kind: str, script: Script, properties: dict[str, str]) -> list[str]:
         server = start_server(kind, "driver", properties=properties)
@@ -53,11 +53,11 @@ def same_answers(start_server: Callable[..., Any]) -> Callable[..., None]:
         assert server.process.stop() == 0
         return masked(lines, ports)
 
-    def check(script: Script, properties: dict[str, str]) -> None:
+    def compare(script: Script, properties: dict[str, str]) -> str:
         ours = run("ours", script, properties)
         reference = run("reference", script, properties)
-        assert ours == reference, "\n".join(
+        return "\n".join(
             difflib.unified_diff(reference, ours, "reference", "ours", lineterm="", n=1)
         )
 
-    return check
+    return compare
