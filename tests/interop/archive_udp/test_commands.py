@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyarrow import parquet
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.interop
 LINES = [f"message {number} " + "x" * (number * 5) for number in range(300)]
@@ -86,8 +90,8 @@ def commands(site: Any, responses: str) -> Any:
             command.communicate()
 
 
-def test_a_stream_from_elsewhere_is_recorded_listed_and_replayed(
-    commands: Any, channel: str, stream_id: int
+def test_a_stream_from_elsewhere_is_recorded_listed_replayed_and_exported(
+    commands: Any, channel: str, stream_id: int, tmp_path: Path
 ) -> None:
     recorder = commands.start("record", channel, stream_id, "--remote", "--messages", len(LINES))
     commands.run("publish", channel, stream_id, stdin=TEXT)
@@ -96,6 +100,10 @@ def test_a_stream_from_elsewhere_is_recorded_listed_and_replayed(
     (row,) = json.loads(commands.run("recordings", "list", "--stream", stream_id, "--json"))
     assert (row["recording_id"], row["original_channel"]) == (recording_id, channel)
     assert not row["active"]
+    commands.run("export", recording_id, "--to", tmp_path / "out")
+    (file,) = (tmp_path / "out").rglob("*.parquet")
+    payloads = parquet.read_table(file)["payload"].to_pylist()
+    assert [payload.decode() for payload in payloads] == LINES
 
 
 def test_a_recording_is_replayed_to_a_subscriber(
