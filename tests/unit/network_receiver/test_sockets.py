@@ -11,6 +11,7 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.network import sockets
+from aerolog.transport.network.rehearsal import Disturbance, RehearsedPort
 
 MS = 1_000_000
 LOOPBACK = ("127.0.0.1", 0)
@@ -112,3 +113,37 @@ def test_media_timestamps_are_the_kernels(station, link):
     (reserved,) = struct.unpack_from("<q", term, 24)
     (payload,) = struct.unpack_from("<q", term, 32)
     assert before <= reserved <= payload <= time.time_ns()
+
+
+def test_of_many_endpoints_every_one_is_heard(station, link):
+    """More than are tried one by one: the system says which have datagrams."""
+    sources = [link() for _ in range(9)]
+    for number, source in enumerate(sources):
+        source.session_id = number
+        source.setup()
+    until(lambda: len(station.images) == len(sources), station)
+    for position in (0, 64, 128):
+        for source in sources:
+            source.data(position, 64, fill=source.session_id)
+        end = position + 64
+        until(lambda end=end: all(i.rebuild_position == end for i in station.images), station)
+    for image in station.images:
+        assert station.consume(image) == bytes([image.session_id]) * 96
+
+
+def test_a_port_that_holds_datagrams_back_is_tried_among_many(station, link, source_of):
+    for _ in range(7):
+        link()
+    delay = Disturbance(delay_ns=20 * MS)
+    receiving = RehearsedPort(sockets.open_receive_port(LOOPBACK), None, delay, station.clock)
+    sending = sockets.open_send_port(receiving.local_address, LOOPBACK)
+    with receiving, sending:
+        endpoint = station.endpoint(ReceiveTransport(0, receiving))
+        station.receiver.add_subscription(endpoint, 1001)
+        station.cycle()
+        source = source_of(sending, None)
+        source.setup()
+        until(lambda: station.images, station)
+        source.data(0)
+        until(lambda: station.image.rebuild_position == 64, station)
+        assert station.consume(station.image) == bytes(32)
