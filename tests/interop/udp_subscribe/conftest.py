@@ -8,6 +8,8 @@ from contextlib import ExitStack
 import pytest
 from peer.raw_client import RawClient, Transcript
 
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol import responses as r
 
 Note = Callable[[str, list[r.Response]], None]
@@ -54,6 +56,19 @@ class Script:
         """Writes down the counters, in the order of their ids."""
         self._transcript.note(title, [])
         self._transcript.lines += self._transcript.mask(self.client.counters())
+
+    def note_values(self, title: str, types: set[int]) -> None:
+        """Writes down the values of counters of some types."""
+        self._transcript.note(title, [])
+        self._transcript.lines += [
+            f"{k.counter_id} {k.value}" for k in self.client.cnc.counters if k.type_id in types
+        ]
+
+    def note_window(self, title: str, log_file: str) -> None:
+        """Writes down what the log of an image says of its window, and of its file."""
+        metadata = LogBuffers.open(MappedFile.open(log_file)).metadata
+        self._transcript.note(title, [])
+        self._transcript.lines.append(f"{metadata.receiver_window_length} {metadata.sparse}")
 
     @property
     def lines(self) -> list[str]:

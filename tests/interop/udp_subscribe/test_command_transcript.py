@@ -210,6 +210,19 @@ def responses(s):
     s.note_counters("afterwards")
 
 
+def first_come(s):
+    """What an image takes from its endpoint's channel, and what from its first subscription."""
+    channel = f"aeron:udp?endpoint=127.0.0.1:{s.ports[0]}"
+    s.do("makes the endpoint", sub(f"{channel}|cc=cubic|rcv-wnd=20k|gtag=7|alias=a", 1002))
+    s.do("first of the stream", sub(f"{channel}|sparse=false|alias=b|rcv-wnd=8k"))
+    s.do("second of the stream", sub(f"{channel}|cc=static|alias=c"))
+    said = pub(f"{channel}|term-length=64k|session-id=987654321")
+    (first, _) = s.do_until("publication", said, r.AvailableImage, 2)
+    s.note_counters("counters")
+    s.note_values("values", {3, 5, 10})
+    s.note_window("window", first.log_file)
+
+
 def destinations(s):
     """Destinations of a multi-destination subscription, on all media."""
     client = s.client
@@ -267,7 +280,8 @@ def destinations(s):
 
 
 @pytest.mark.parametrize(
-    "script", [sharing, refusals, images, revoked, rejected, over_ipv6, responses, destinations]
+    "script",
+    [sharing, refusals, images, revoked, rejected, over_ipv6, responses, first_come, destinations],
 )
 def test_both_drivers_answer_alike(both_say, script):
     ours, reference = both_say(script, PROPERTIES)

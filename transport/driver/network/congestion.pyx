@@ -173,7 +173,7 @@ cdef class Cubic(CongestionControl):
 
     cdef void bind_counter(self, int index, int64_t* value) noexcept nogil:
         CongestionControl.bind_counter(self, index, value)
-        self._publish(0, load_acquire_i64(&self._rtt_ns))
+        # The round trip is shown once it has been measured, as by the reference.
         self._publish(1, self._segments * self._mtu)
 
     cdef int32_t initial_window_length(self) noexcept nogil:

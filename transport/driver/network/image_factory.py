@@ -85,7 +85,7 @@ def make_image(
             stream_id=event.stream_id,
         )
         counters = _Counters(context, correlation_id, event, first, undo)
-        counters.show_congestion(congestion)
+        counters.show_congestion(congestion, endpoint.channel.original)
         hwm_id, pos_id, naks_id = counters.allocate_positions()
         source = source_text(event.source)
         assert log.logs is not None
@@ -143,40 +143,61 @@ class _Counters:
         undo: ExitStack,
     ) -> None:
         self._context = context
-        self._identity = (correlation_id, event.session_id, event.stream_id, first.channel)
-        self._owner_id = first.client.client_id
+        self._correlation_id = correlation_id
+        self._event = event
+        self._first = first
         self._undo = undo
         self.ids: list[int] = []
 
     def allocate_positions(self) -> tuple[int, int, int]:
         """Counters of what was received, what of it is whole, and of the NAKs sent."""
         return (
-            self._allocate(CounterType.RECEIVER_HWM, "rcv-hwm", self._owner_id),
-            self._allocate(CounterType.RECEIVER_POSITION, "rcv-pos", self._owner_id),
-            self._allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent", self._owner_id),
+            self._allocate(CounterType.RECEIVER_HWM, "rcv-hwm"),
+            self._allocate(CounterType.RECEIVER_POSITION, "rcv-pos"),
+            self._allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
         )
 
-    def show_congestion(self, congestion: CongestionControl) -> None:
-        """Give a strategy the counters that it wants to show its numbers in."""
+    def show_congestion(self, congestion: CongestionControl, channel: str) -> None:
+        """Give a strategy the counters that it wants to show its numbers in.
+
+        Args:
+            congestion: the strategy.
+            channel: of the endpoint, which has chosen it.
+        """
         cnc = self._context.cnc
         lengths = cnc.header.lengths
         values_at = (
             HEADER_LENGTH + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
         )
         ids = [
-            self._allocate(CounterType.PER_IMAGE, name, _NO_OWNER)
+            self._allocate(CounterType.PER_IMAGE, name, channel=channel, owner_id=_NO_OWNER)
             for name in congestion.counter_names
         ]
         if ids:
             congestion.bind_counters(cnc.mapped, *(values_at + _COUNTER_STRIDE * i for i in ids))
 
-    def _allocate(self, type_id: CounterType, name: str, owner_id: int) -> int:
+    def _allocate(
+        self,
+        type_id: CounterType,
+        name: str,
+        *,
+        channel: str | None = None,
+        owner_id: int | None = None,
+    ) -> int:
+        """Make a counter, by default with the first subscription's channel and owner."""
+        first = self._first
+        identity = (
+            self._correlation_id,
+            self._event.session_id,
+            self._event.stream_id,
+            first.channel if channel is None else channel,
+        )
         counter_id = self._context.counters.allocate(
             type_id,
-            stream_label(name, *self._identity),
-            stream_key(*self._identity),
-            registration_id=self._identity[0],
-            owner_id=owner_id,
+            stream_label(name, *identity),
+            stream_key(*identity),
+            registration_id=self._correlation_id,
+            owner_id=first.client.client_id if owner_id is None else owner_id,
         )
         self.ids.append(counter_id)
         self._undo.callback(self._context.free_counter, counter_id)
