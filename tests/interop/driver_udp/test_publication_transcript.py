@@ -67,9 +67,9 @@ def everyday(client, _, note, port, control, *_ports):
         "fc=max",
     ):
         note(option, client.do(pub(f"{channel}|{option}")))
-    note("session", client.do(exclusive(f"{channel}|session-id=4242", 1003)))
-    note("clash", client.do(exclusive(f"{channel}|session-id=4242", 1003)))
-    note("elsewhere", client.do(exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=4242",
+    note("session", client.do(exclusive(f"{channel}|session-id=1804242424", 1003)))
+    note("clash", client.do(exclusive(f"{channel}|session-id=1804242424", 1003)))
+    note("elsewhere", client.do(exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=1804242424",
                                           1003)))  # fmt: skip
     note("start", client.do(exclusive(
         f"{channel}|init-term-id=7|term-id=9|term-offset=4096|term-length=64k", 1004)))  # fmt: skip
