@@ -129,6 +129,21 @@ def test_data_is_taken_up_to_half_a_term_after_the_last_status_message(last):
     assert judged(last + 31 * 1024, 1025) == PACKET_OVER_RUN
 
 
+def test_a_heartbeat_behind_the_padding_of_a_full_window_tells_of_its_loss():
+    # 31 frames of 1056 bytes were lost, and the padding that fits the window by its header only.
+    last = 98_272
+    assert last + TERM // 2 == 2 * TERM - 32
+    assert judge(last, WINDOW, TERM, 2 * TERM, 32, True) == PACKET_ACCEPTED
+    assert judge(last, WINDOW, TERM, 2 * TERM, 64) == PACKET_OVER_RUN
+    assert judge(last, WINDOW, TERM, 2 * TERM + 32, 32, True) == PACKET_OVER_RUN
+
+
+def test_padding_is_never_longer_than_the_longest_message():
+    at_most = TERM // 2 - TERM // 8
+    assert judge(at_most + 32, WINDOW, TERM, TERM, 32, True) == PACKET_ACCEPTED
+    assert judge(at_most, WINDOW, TERM, TERM, 32, True) == PACKET_OVER_RUN
+
+
 def test_the_window_does_not_move_the_over_run_threshold():
     assert judge(0, 1408, TERM, 31 * 1024, 1024) == PACKET_ACCEPTED
 
