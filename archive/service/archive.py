@@ -248,6 +248,7 @@ class Archive:
         config, shared = self.config, context.aeron.conductor.counters
         recorder_table, replayer_table = SessionTable(), SessionTable()
         checksum: Checksum | None = config.record_checksum
+        events = self._events(context.aeron)  # before the control channel, as the reference
         self._conductor = ArchiveConductor(
             context,
             self._mark_file,
@@ -270,7 +271,7 @@ class Archive:
             reporter=context.reporter,
             sync_folder=config.catalog_sync_level > 0 and config[p.FILE_SYNC_LEVEL] > 0,
             describe=self._conductor.recordings.describe,
-            events=self._events(context.aeron),
+            events=events,
         )
         self._replayer = Replayer(
             replayer_table,
