@@ -69,8 +69,8 @@ def everyday(client, _, note, port, control, *_ports):
         note(option, client.do(pub(f"{channel}|{option}")))
     note("session", client.do(exclusive(f"{channel}|session-id=1804242424", 1003)))
     note("clash", client.do(exclusive(f"{channel}|session-id=1804242424", 1003)))
-    note("elsewhere", client.do(exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=1804242424",
-                                          1003)))  # fmt: skip
+    elsewhere = f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=1804242424"
+    note("elsewhere", client.do(exclusive(elsewhere, 1003)))
     note("start", client.do(exclusive(
         f"{channel}|init-term-id=7|term-id=9|term-offset=4096|term-length=64k", 1004)))  # fmt: skip
     note("interface", client.do(pub(f"aeron:udp?endpoint=127.0.0.1:{port}|interface=localhost")))
