@@ -104,7 +104,7 @@ def make_image(
             feedback_delay=_feedback_delay(context, endpoint, first, is_group=is_group),
             congestion=congestion,
             loss_report=context.loss_report,
-            channel=first.channel,
+            channel=endpoint.channel.original,
             source=source,
             reliable=first.params.is_reliable,
             sparse=metadata.sparse,
