@@ -29,11 +29,12 @@ IDLE_S = 10.0
 CONNECT_S = 60.0
 # Everything on one thread: 1,000 streams are many wake-ups.
 MODE = "SHARED"
-# Counters and their labels: one stream takes six counters on the sending side.
+# All windows together fit the receiver's socket buffer, or every burst would overflow it.
 PROPERTIES = {
     "aeron.term.buffer.length": "64k",
     "aeron.counters.values.buffer.length": "4m",
-    "aeron.rcv.initial.window.length": "32k",
+    "aeron.rcv.initial.window.length": "4k",
+    "aeron.socket.so_rcvbuf": "4m",
 }
 
 
