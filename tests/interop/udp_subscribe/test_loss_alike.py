@@ -72,5 +72,4 @@ def test_losses_are_reported_alike(start_server, our_client, ports):
         assert server.process.stop() == 0
     ours, reference = found
     assert len(ours) == 1
-    assert len(ours) == 1
     assert ours == reference

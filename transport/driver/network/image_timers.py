@@ -65,7 +65,7 @@ class ImageTimers:
     def _to_linger(self, image: PublicationImage, now_ns: int) -> None:
         """The image has ended: tell everybody who has it, and have the receiver let go of it."""
         image.stream.enter(LINGER, now_ns)
-        is_rejoin = False
+        is_rejoin = True
         for link in self._subscriptions.with_image(image):
             self._subscriptions.tell_unavailable(link, image)
             is_rejoin = link.params.is_rejoin
