@@ -2,6 +2,8 @@
 
 import pytest
 
+from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH
+from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
@@ -11,6 +13,8 @@ PROPERTIES = {
     "aeron.timer.interval": "100ms",
     "aeron.term.buffer.length": "64k",
     "aeron.publication.linger.timeout": "300ms",
+    "aeron.untethered.window.limit.timeout": "300ms",
+    "aeron.untethered.resting.timeout": "300ms",
     # Which freed counter is taken again would depend on how long a command takes.
     "aeron.counters.free.to.reuse.timeout": "1000s",
 }
@@ -250,6 +254,38 @@ def ends(client, other, note, port, control, *__):
     return other.counters()
 
 
-@pytest.mark.parametrize("script", [everyday, kinds, refusals, responses, destinations, ends])
+def untethered(client, _, note, port, *__):
+    """Two untethered spies fall behind one that simulates a connection; one may come back."""
+    channel = f"aeron:udp?endpoint=localhost:{port}"
+    said = client.do(
+        exclusive(f"{channel}|ssc=true|init-term-id=0|term-id=0|term-offset=0|term-length=64k")
+    )
+    note("publication", said)
+    ready = said[-1]
+    spy = f"aeron-spy:{channel}"
+    said = client.do(sub(spy))
+    note("tethered", said)
+    listening = said[0]
+    note("rejoining", client.do(sub(f"{spy}|tether=false")))
+    note("for once", client.do(sub(f"{spy}|tether=false|rejoin=false")))
+    values = client.cnc.counters
+    tethered = values.find_by_registration_id(listening.correlation_id, 4)
+    client.wait_for(lambda: values.counter_value(ready.limit_counter_id) == 32_768)
+    log = MappedFile.open(ready.log_file)
+    log.store_i64(log.length - LOG_META_LENGTH, 32_768)  # as if so much had been written
+    values.set_value(tethered, 32_768)
+    seen = client.until(lambda m: isinstance(m, r.AvailableImage))
+    # Which of the two goes first depends on where the ticks of the timer fall.
+    seen.sort(key=lambda m: (isinstance(m, r.AvailableImage), m.subscription_registration_id))
+    note("out and back", seen + client.settle())
+    note("removed", client.do(remove_pub(ready.registration_id)))
+    note("drained", client.until(lambda m: isinstance(m, r.UnavailableImage)) + client.settle())
+    client.wait_for(lambda: 6 not in client.counter_types())
+    return client.counters()
+
+
+@pytest.mark.parametrize(
+    "script", [everyday, kinds, refusals, responses, destinations, ends, untethered]
+)
 def test_both_drivers_answer_alike(differences, script):
     assert differences(script, PROPERTIES) == ""
