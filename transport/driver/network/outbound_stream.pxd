@@ -40,8 +40,6 @@ cdef class OutboundStream(SentStream):
     cdef LogBuffers _logs
     cdef CountersReader _counters
     cdef const log_buffer_t* _log
-    cdef int64_t _position              # read by the conductor
-    cdef int64_t _limit
     cdef int64_t* _snd_pos
     cdef int64_t* _snd_lmt
     cdef int64_t* _snd_bpe
@@ -65,17 +63,20 @@ cdef class OutboundStream(SentStream):
     cdef readonly bint is_response
     cdef readonly int64_t response_correlation_id
     cdef address_t _response_address
-    # Written by the sender, read by the conductor
-    cdef int32_t _is_live               # has receivers, and those that flow control requires
-    cdef int32_t _has_receivers
-    cdef int32_t _has_unicast_eos
-    # Written by the conductor, read by the sender
+    # What both threads see is together, next to what the conductor looks at in every cycle:
+    # written by the conductor, read by the sender
+    cdef int64_t _spy_position          # of the fastest
     cdef int32_t _is_end_of_stream
     cdef int32_t _is_revoked
-    cdef int32_t _spy_count
-    cdef int64_t _spy_position          # of the fastest
-    # Written by both, as the log's own word is
+    # written by the sender, read by the conductor
+    cdef int32_t _has_receivers
+    cdef int32_t _has_unicast_eos
+    cdef int64_t _position
+    cdef int64_t _limit
+    cdef int32_t _is_live               # has receivers, and those that flow control requires
+    # written by both, as the log's own word is
     cdef int32_t _is_connected
+    cdef int32_t _spy_count             # by the conductor
     # One step: data, setups, heartbeats, retransmissions; sets the turn.
     cdef void send(self, SendContext context) noexcept nogil
     # Control frames that are for this stream. An ordinary status message must be acceptable.

@@ -298,7 +298,7 @@ cdef class OutboundStream(SentStream):
 
     cdef void _set_limit(self, int64_t limit) noexcept nogil:
         if limit != self._limit:
-            self._limit = limit
+            store_release_i64(&self._limit, limit)
             store_release_i64(self._snd_lmt, limit)
 
     cdef void _send_setup(self, SendContext context) noexcept nogil:

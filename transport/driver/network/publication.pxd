@@ -13,16 +13,22 @@ cdef enum publication_state:
 
 
 cdef class NetworkPublication(OutboundStream):
+    # What the last cycle found; there is nothing to do while it holds.
+    cdef int32_t _count_seen
+    cdef int32_t _connected_seen
+    cdef bint _is_settled
+    cdef bint _is_caught_up             # the sender has sent all there is
+    cdef int _state
+    cdef int64_t* _tail                 # of the active term
+    cdef int64_t _tail_seen
+    cdef int64_t _sender_seen
+    cdef const void* _count             # of terms, in the log
     cdef readonly SubscriberPositions spies
     cdef int64_t* _pub_pos
     cdef int64_t* _pub_lmt
     cdef int64_t* _unblocked_publications
-    cdef int64_t _publisher_seen        # what the last cycle found; nothing to do while it holds
-    cdef int64_t _sender_seen
-    cdef int32_t _connected_seen
-    cdef bint _is_settled
+    cdef int64_t _publisher_seen
     cdef bint _exclusive
-    cdef int _state
     cdef int64_t _references
     cdef int64_t _window
     cdef int64_t _publisher_limit
@@ -30,6 +36,8 @@ cdef class NetworkPublication(OutboundStream):
     cdef int64_t _unblock_timeout_ns
     cdef int64_t _last_sender_position
     cdef int64_t _last_sender_change_ns
+    cdef bint _has_nothing_new(self, int64_t sender_position) noexcept nogil
+    cdef int64_t _sample(self) noexcept nogil
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil
     cdef bint _store_limit(self, int64_t limit) noexcept nogil
     cdef void _show_spies(self, int64_t producer) noexcept nogil

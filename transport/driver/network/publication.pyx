@@ -22,12 +22,18 @@ from aerolog.transport.driver.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.term_room cimport TermRoom
 from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
 from aerolog.transport.logbuffer.descriptor cimport (
+    META_ACTIVE_TERM_COUNT,
     LogBuffers,
     active_term_count,
+    compute_position,
+    index_by_term_count,
     producer_position,
     set_end_of_stream_position,
     set_log_connected,
     set_publication_revoked,
+    tail_address,
+    tail_offset,
+    tail_term_id,
 )
 from aerolog.transport.memory.counters cimport CountersReader
 
@@ -145,6 +151,8 @@ cdef class NetworkPublication(OutboundStream):
         self._sender_seen = initial_position
         store_release_i64(self._pub_pos, initial_position)
         store_release_i64(self._pub_lmt, initial_position)
+        self._count = self._log.meta + META_ACTIVE_TERM_COUNT
+        self._sample()
         self._unblock_timeout_ns = unblock_timeout_ns
         self._last_sender_position = initial_position
         self._last_sender_change_ns = now_ns
@@ -161,19 +169,12 @@ cdef class NetworkPublication(OutboundStream):
     cdef int update(self, int64_t now_ns) noexcept nogil:
         """Sample the publisher, move its limit, clean what was sent a term ago."""
         cdef int64_t producer, sender_position
+        sender_position = load_acquire_i64(&self._position)
+        if self._has_nothing_new(sender_position):
+            return 0
         if self._state > PUBLICATION_DRAINING:
             return 0
-        sender_position = load_acquire_i64(&self._position)
-        producer = producer_position(self._log)
-        if (
-            producer == self._publisher_seen
-            and sender_position == self._sender_seen
-            and load_acquire_i32(&self._is_connected) == self._connected_seen
-            and load_acquire_i32(&self._is_live) == self._connected_seen
-            and self._spy_count == 0
-            and self._is_settled
-        ):
-            return 0
+        producer = self._sample()
         self._show_spies(producer)
         if self._state != PUBLICATION_ACTIVE:
             return 0
@@ -181,11 +182,47 @@ cdef class NetworkPublication(OutboundStream):
             self._publisher_seen = producer
             store_release_i64(self._pub_pos, producer)
         self._sender_seen = sender_position
+        self._is_caught_up = producer == sender_position
         self.update_connected()
         self._connected_seen = load_acquire_i32(&self._is_connected)
         # Settled: what there is to clean is clean, and the limit is where it belongs.
         self._is_settled = not self._move_limit(sender_position, producer)
         return not self._is_settled
+
+    cdef bint _has_nothing_new(self, int64_t sender_position) noexcept nogil:
+        """Whether all is as the last cycle left it.
+
+        The log is not looked at where the sender would move at once if anything were published:
+        an idle publication costs the conductor a look at a few words of its own.
+        """
+        cdef int32_t connected = self._connected_seen
+        if (
+            sender_position != self._sender_seen
+            or load_acquire_i32(&self._is_connected) != connected
+            or load_acquire_i32(&self._is_live) != connected
+            or self._spy_count != 0
+            or not self._is_settled
+        ):
+            return False
+        if self._is_caught_up and (
+            connected == 0 or load_acquire_i64(&self._limit) > sender_position
+        ):
+            return True
+        return (
+            load_acquire_i32(self._count) == self._count_seen
+            and load_acquire_i64(self._tail) == self._tail_seen
+        )
+
+    cdef int64_t _sample(self) noexcept nogil:
+        """The publisher's position, from words that the next cycle compares."""
+        self._count_seen = load_acquire_i32(self._count)
+        self._tail = <int64_t*> tail_address(self._log, index_by_term_count(self._count_seen))
+        self._tail_seen = load_acquire_i64(self._tail)
+        return compute_position(
+            self._log,
+            tail_term_id(self._tail_seen),
+            tail_offset(self._tail_seen, self._log.term_length),
+        )
 
     cdef void _show_spies(self, int64_t producer) noexcept nogil:
         """How far the fastest spy is, for the sender; what it claims beyond the end is not true."""
