@@ -145,6 +145,10 @@ def refusals(client, _, note, *__):
     """Channels that are refused before, with and after their endpoint is made."""
     for channel in REFUSED:
         note(channel, client.do(pub(f"aeron:udp?{channel}")))
+    note("spy", client.do(pub("aeron-spy:aeron:udp?endpoint=localhost:4000")))
+    note("spy of IPC", client.do(pub("aeron-spy:aeron:ipc")))
+    for channel in ("endpoint=localhost", "control=localhost:0", "rcv-wnd=1g|endpoint=localhost:0"):
+        note(f"spy {channel}", client.do(sub(f"aeron-spy:aeron:udp?{channel}")))
     note("counters", [])
     return client.counters()
 
