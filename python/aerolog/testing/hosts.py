@@ -31,6 +31,7 @@ DRIVER_OPTIONS: Final[dict[str, Any]] = {
     "publication_linger_timeout": 0.5,
     "publication_connection_timeout": 1.0,
     "publication_unblock_timeout": 3.0,
+    "flow_control_receiver_timeout": 2.0,
     "counters_free_to_reuse_timeout": 0.1,
     "driver_async_executor_enabled": False,
 }

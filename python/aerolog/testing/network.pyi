@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from aerolog.transport.concurrent.clock import Clock
@@ -16,6 +17,7 @@ class FakeNetwork:
     overflowed: int
     fingerprint: int
     names: dict[str, str]
+    tap: Callable[[Address, Address, bytes, str], object] | None
     def __init__(self, clock: Clock, seed: int = 0) -> None: ...
     def host(self, ipv4: str = "", ipv6: str = "") -> FakeHost: ...
     def set_link(

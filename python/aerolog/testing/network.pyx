@@ -5,6 +5,7 @@ chance comes from one seed and all time from one clock: the same calls give the 
 A simulation belongs to one thread.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.errno cimport EADDRINUSE, EADDRNOTAVAIL, EBADF, ECONNREFUSED, EMSGSIZE, ENOTCONN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -79,6 +80,8 @@ cdef class FakeNetwork:
         unheard: sent where nobody listens.
         overflowed: dropped because a port's queue was full.
         names: addresses by host name, for all hosts.
+        tap: called with source, destination, bytes and fate (sent, twice, lost or cut) of every
+            datagram; None for nobody.
         fingerprint: of everything that happened so far; equal runs have equal ones.
     """
 
@@ -92,6 +95,7 @@ cdef class FakeNetwork:
     cdef readonly int64_t overflowed
     cdef readonly uint64_t fingerprint
     cdef readonly dict names
+    cdef public object tap
     cdef Clock _clock
     cdef uint64_t _random
     cdef int64_t _order
@@ -249,14 +253,15 @@ cdef class FakeNetwork:
         if link.cut:
             self.cut += 1
             self._note(1)
-            return 0
+            return self._tell(source, port, data, length, "cut")
         if link.loss > 0 and self._draw() < link.loss:
             self.lost += 1
             self._note(2)
-            return 0
+            return self._tell(source, port, data, length, "lost")
         if link.duplicate > 0 and self._draw() < link.duplicate:
             self.duplicated += 1
             copies = 2
+        self._tell(source, port, data, length, "twice" if copies == 2 else "sent")
         for _ in range(copies):
             due = self._clock.nano_time() + link.delay_ns
             if link.jitter_ns > 0:
@@ -267,6 +272,18 @@ cdef class FakeNetwork:
             self._note(due)
             self._order += 1
             port._queue(data, length, source, due, self._order)
+        return 0
+
+
+    cdef int _tell(
+        self, const address_t* source, FakePort port, const uint8_t* data, int32_t length, str fate
+    ) except -1:
+        """Let the tap know."""
+        if self.tap is not None:
+            where = port._host.ipv4, int(port._port)
+            self.tap(address_pair(source), where, PyBytes_FromStringAndSize(
+                <const char*> data, length
+            ), fate)
         return 0
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.testing.scenarios import Harm, HarmPlan, Scenario
-from aerolog.testing.simulation import Pace, Simulation
+from aerolog.testing.simulation import Pace, Simulation, SimulationTimeoutError
 from aerolog.testing.streams import CheckedReader, CheckedWriter, Ledger, StreamCheckError
 from aerolog.transport.errors import AeronTimeoutError
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-_PATIENCE_S: Final = 20.0
+_PATIENCE_S: Final = 10.0  # without any progress
+_LIMIT_S: Final = 300.0
 _LOOK_EVERY: Final = 16  # turns; what is waited for does not go away
 # Nothing times out within it: half of the shortest timeout of DRIVER_OPTIONS that ends something.
 _HARMLESS_S: Final = 0.8
@@ -72,6 +73,7 @@ class _Writer(_Role):
 @dataclass(slots=True, eq=False)
 class _Reader(_Role):
     work: CheckedReader
+    may_fall_behind: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -226,6 +228,7 @@ class Play:
         )
         party = self.simulation.add_party(name, work.turn)
         reader = _Reader(name, host, client, work, party)
+        reader.may_fall_behind = plan.may_fall_behind
         stream.readers.append(reader)
         if plan.leaves_at_s is not None:
             self._at(plan.leaves_at_s - plan.joins_at_s, lambda: self._end_reader(reader))
@@ -296,14 +299,45 @@ class Play:
 
     def _run_until(self, condition: Callable[[], bool], what: str) -> None:
         self.simulation.note(f"waiting for {what}")
-        turns = 0
+        simulation = self.simulation
+        before, turns, last_s = -1, 0, simulation.now_s
 
         def is_over() -> bool:
-            nonlocal turns
+            nonlocal before, turns, last_s
             turns += 1
-            return turns % _LOOK_EVERY == 0 and condition()
+            if turns % _LOOK_EVERY:
+                return False
+            progress = self._progress()
+            if progress != before:
+                before, last_s = progress, simulation.now_s
+            elif simulation.now_s - last_s > _PATIENCE_S:
+                raise SimulationTimeoutError(
+                    f"nothing comes of waiting for {what}: {self._state()}"
+                )
+            return condition()
 
-        self.simulation.run(is_over, _PATIENCE_S)
+        simulation.run(is_over, _LIMIT_S)
+
+    def _progress(self) -> int:
+        """Messages read, and images that came and went."""
+        readers = [reader.work for stream in self._streams for reader in stream.readers]
+        return sum(r.count + 2 * len(r.readings) - len(r.open_readings) for r in readers)
+
+    def _state(self) -> str:
+        """How far writers and readers are that nothing has happened to."""
+        found = [
+            f"{writer.name} sent {writer.work.sent} of {writer.work.count}"
+            for stream in self._streams
+            for writer in stream.writers
+            if not writer.is_lost
+        ]
+        found += [
+            f"{reader.name} has {reader.work.open_readings}"
+            for stream in self._streams
+            for reader in stream.readers
+            if not reader.is_lost
+        ]
+        return "; ".join(found)
 
     def _notice_ends(self) -> None:
         """In harsh scenarios a client may end, with a reason; what it had is lost then."""
@@ -348,7 +382,7 @@ class Play:
         for stream in self._streams:
             for reader in stream.readers:
                 for reading in reader.work.readings:
-                    if reading.gone and not self._may_end:
+                    if reading.gone and not (self._may_end or reader.may_fall_behind):
                         _check_end(reading, reader.work.reliable)
 
     def _check_errors(self) -> None:

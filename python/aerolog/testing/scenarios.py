@@ -11,9 +11,13 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _MS: Final = 1_000_000
+_BYTES: Final = 400_000  # of a writer at most
 _FIRST_PORT: Final = 40_000
 _GROUP: Final = "224.20.30.39"
 
@@ -67,6 +71,8 @@ class ReaderPlan:
         joins_at_s: simulated seconds after the start.
         leaves_at_s: None to stay.
         reliable: whether everything has to arrive.
+        may_fall_behind: the publisher does not know of it from the start, so that its image may
+            end, and begin anew further on.
     """
 
     host: int
@@ -74,6 +80,7 @@ class ReaderPlan:
     joins_at_s: float = 0.0
     leaves_at_s: float | None = None
     reliable: bool = True
+    may_fall_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +184,7 @@ class _Maker:
     kind: Kind
     seed: int
     draw: random.Random = field(init=False)
+    harsh: bool = False
 
     def __post_init__(self) -> None:
         self.draw = random.Random(f"{self.kind.value} {self.seed}")  # noqa: S311 -- repeatable
@@ -186,7 +194,7 @@ class _Maker:
 
     def make(self) -> Scenario:
         draw = self.draw
-        harsh = self.chance(0.6 if self.kind is Kind.ARCHIVE else 0.3)
+        self.harsh = harsh = self.chance(0.6 if self.kind is Kind.ARCHIVE else 0.3)
         is_udp = self.kind is Kind.UDP
         hosts = draw.randint(2, 4) if is_udp else 1
         link = self.link() if is_udp else LinkPlan()
@@ -220,11 +228,12 @@ class _Maker:
         term_length = draw.choice(("64k", "64k", "64k", "128k", "256k"))
         mtu = draw.choice((1408, 1408, 1408, 256, 4096, 8192))
         options = f"term-length={term_length}|mtu={mtu}"
+        max_length = draw.choice((32, 1000, 1000, 4000, 8000))
         readers = [self.times(draw.randrange(hosts)) for _ in range(draw.randint(1, 3))]
         if self.kind is Kind.UDP:
             make = draw.choice((_unicast, _unicast, _dynamic, _manual, _multicast))
             channel, places, destinations = make(number, host, [r.host for r in readers])
-            options = f"{channel}|{options}"
+            options = f"{channel}|{options}{self.flow_control(make, places, readers)}"
         else:
             options = f"aeron:ipc?{options}"
             places, destinations = [_Place(r.host, "aeron:ipc") for r in readers], ()
@@ -234,15 +243,34 @@ class _Maker:
             stream_id=1000 + number,
             exclusive=exclusive,
             writers=1 if exclusive else draw.randint(1, 3),
-            count=draw.choice((20, 50, 100, 200)),
-            max_length=draw.choice((32, 1000, 1000, 4000, 8000)),
+            count=min(draw.choice((20, 50, 100, 200)), _BYTES // max_length),
+            max_length=max_length,
             pause_ns=draw.choice((0, 5 * _MS, 50 * _MS)),
             readers=tuple(
-                ReaderPlan(place.host, place.channel, r.joins_at_s, r.leaves_at_s)
+                ReaderPlan(
+                    place.host,
+                    place.channel,
+                    r.joins_at_s,
+                    r.leaves_at_s,
+                    may_fall_behind="fc=min" in options and r.joins_at_s > 0,
+                )
                 for r, place in zip(readers, places, strict=True)
             ),
             destinations=destinations,
         )
+
+    def flow_control(
+        self, make: Callable[..., _Channels], places: list[_Place], readers: list[ReaderPlan]
+    ) -> str:
+        """Several receivers: the slowest one decides, once all that are there to stay are known."""
+        if make is _unicast:
+            return ""
+        steady = {
+            place.channel
+            for place, reader in zip(places, readers, strict=True)
+            if reader.joins_at_s == 0.0 and reader.leaves_at_s is None
+        }
+        return f"|fc=min,g:/{len(steady)}" if steady and not self.harsh else "|fc=min"
 
     def times(self, host: int) -> ReaderPlan:
         draw = self.draw
@@ -256,7 +284,7 @@ class _Maker:
         for _ in range(draw.randint(0, 3)):
             host, other = draw.randrange(hosts), draw.randrange(hosts)
             if self.kind is Kind.UDP and self.chance(0.5):
-                lasts_s = draw.random() * (5.0 if harsh else 0.7)
+                lasts_s = draw.random() * (5.0 if harsh else 0.5)
                 found.append(HarmPlan(draw.random(), Harm.PARTITION, host, other, lasts_s))
             else:
                 lasts_s = draw.random() * (4.0 if harsh and self.chance(0.3) else 0.3)
@@ -299,7 +327,7 @@ def _dynamic(number: int, host: int, readers: list[int]) -> _Channels:
         _Place(reader, f"aeron:udp?{_endpoint(number, index, reader)}|{control}")
         for index, reader in enumerate(readers)
     ]
-    return f"aeron:udp?{control}|fc=min", places, ()
+    return f"aeron:udp?{control}", places, ()
 
 
 def _manual(number: int, host: int, readers: list[int]) -> _Channels:
@@ -308,10 +336,10 @@ def _manual(number: int, host: int, readers: list[int]) -> _Channels:
         _Place(reader, f"aeron:udp?{_endpoint(number, index, reader)}")
         for index, reader in enumerate(readers)
     ]
-    return f"aeron:udp?{control}|fc=min", places, tuple(place.channel for place in places)
+    return f"aeron:udp?{control}", places, tuple(place.channel for place in places)
 
 
 def _multicast(number: int, host: int, readers: list[int]) -> _Channels:
     endpoint = f"aeron:udp?endpoint={_GROUP}:{_FIRST_PORT + number}"
     places = [_Place(reader, f"{endpoint}|interface={_address(reader)}") for reader in readers]
-    return f"{endpoint}|interface={_address(host)}|fc=min", places, ()
+    return f"{endpoint}|interface={_address(host)}", places, ()

@@ -18,16 +18,24 @@ from aerolog.testing.hosts import SimulatedHost
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import AerologError
+from aerolog.transport.network.frame_codec import decode_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from aerolog.transport.network.port import Address
+
 _US: Final = 1_000
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _FIRST_LEAP_NS: Final = 50 * _US
+_FRAME_TEXT: Final = 200  # characters of a frame in the trace
 _DRAWS: Final = 4  # before everybody is asked
+
+
+def _port(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"
 
 
 class SimulationTimeoutError(AerologError, TimeoutError):
@@ -112,6 +120,8 @@ class Simulation:
         self.parties: list[Party] = []
         self.turn_count = 0
         self._trace = trace
+        if trace is not None:
+            self.network.tap = self._trace_datagram
         self._began_ns = self.clock.now_ns()
         self._fingerprint = 0
         self._party_count = 0
@@ -162,8 +172,19 @@ class Simulation:
     def note(self, event: str) -> None:
         """Make something that happened a part of the trace and of the fingerprint."""
         self._fingerprint = hash((self._fingerprint, zlib.crc32(event.encode())))
+        self._tell(event)
+
+    def _trace_datagram(
+        self, source: Address, destination: Address, data: bytes, fate: str
+    ) -> None:
+        for frame in decode_frames(data):
+            self._tell(
+                f"{_port(source)} -> {_port(destination)} {fate}: {repr(frame)[:_FRAME_TEXT]}"
+            )
+
+    def _tell(self, line: str) -> None:
         if self._trace is not None:
-            self._trace(f"{self.now_s:12.6f} {event}")
+            self._trace(f"{self.now_s:12.6f} {line}")
 
     def step(self) -> int:
         """Give somebody a turn, or let time pass when nobody is ready.
@@ -194,7 +215,7 @@ class Simulation:
             self._quiet_turns = 0
             self._leap_ns = _FIRST_LEAP_NS
             if self._trace is not None:
-                self._trace(f"{self.now_s:12.6f} {party.name} did {work}")
+                self._tell(f"{party.name} did {work}")
         else:
             self._quiet_turns += 1
             if self._quiet_turns > len(self.parties):
