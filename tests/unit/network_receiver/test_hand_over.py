@@ -143,30 +143,52 @@ def _received_with_repair(station, source, end):
     return consumed
 
 
-def test_setups_come_one_at_a_time_with_a_pause_as_long_as_the_work(station, source):
+def test_many_setups_take_half_of_the_conductors_time(station, source):
     station.conductor_sleeps = True
-    endpoint = station.listen()
-    for session in (1, 2, 3):
+    station.listen()
+    for session in range(1, 101):
         source.session_id = session
         source.setup()
     station.cycle()
     receiver, clock = station.receiver, station.clock
-    assert [event.session_id for event in receiver.events()] == [1]
-    clock.advance_ns(3 * MS)
+
+    def sessions():
+        return [event.session_id for event in receiver.events()]
+
+    assert sessions() == [1, 2, 3, 4, 5, 6, 7, 8]
+    clock.advance_ns(60 * MS)
+    assert receiver.has_waiting_events()
+    assert sessions() == [9]
+    given, waited_ns = 1, 0
+    while given < 50:
+        clock.advance_ns(4 * MS)
+        while not receiver.has_waiting_events():
+            clock.advance_ns(100_000)
+            waited_ns += 100_000
+        assert sessions() == [9 + given]
+        given += 1
+    assert 0.7 < waited_ns / (given * 4 * MS) <= 1
+
+
+def test_setups_that_wait_hold_nothing_else_up(station, source):
+    station.conductor_sleeps = True
+    endpoint = station.listen()
+    other = station.endpoint(ReceiveTransport(0, station.port(4001)))
+    for session in range(1, 101):
+        source.session_id = session
+        source.setup()
+    station.cycle()
+    receiver, clock = station.receiver, station.clock
+    receiver.events()
+    clock.advance_ns(200 * MS)
     assert not receiver.has_waiting_events()
-    assert receiver.events() == []
-    clock.advance_ns(3 * MS - 1)
-    assert not receiver.has_waiting_events()
-    station.receiver.remove_endpoint(station.endpoint(ReceiveTransport(0, station.port(4001))))
+    receiver.remove_endpoint(other)
     station.cycle()
     assert receiver.has_waiting_events()
-    assert [type(event) for event in receiver.events()] == [EndpointReleased]
-    clock.advance_ns(1)
-    assert receiver.has_waiting_events()
-    assert [event.session_id for event in receiver.events()] == [2]
+    assert receiver.events() == [EndpointReleased(other)]
     receiver.remove_endpoint(endpoint)
     station.cycle()
-    clock.advance_ns(100 * MS)
+    clock.advance_ns(1000 * MS)
     assert receiver.events() == [EndpointReleased(endpoint)]
     assert not receiver.has_waiting_events()
 

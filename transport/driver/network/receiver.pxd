@@ -12,16 +12,17 @@ from aerolog.transport.driver.network.reception cimport Reception
 cdef class Receiver(Reception):
     cdef object _backlog        # commands that the queue did not take, in order
     cdef dict _held             # what the receiver has, by address
-    # Setups wait while the conductor has others to care for: it gets one at a time, and then none
-    # for as long as that one took.
+    # Setups wait while the conductor has others to care for: of its time they get a little at
+    # once, and half of it in the long run.
     cdef object _setups
     cdef int _setup_count
     cdef int64_t _setup_given_ns    # 0: none is being worked on
-    cdef int64_t _next_setup_ns
+    cdef int64_t _setup_credit_ns
+    cdef int64_t _credited_ns
     cdef object _half           # the first record of a setup whose second has not come yet
     # For the conductor's clockwork: whether `events` has something to return.
     cdef bint has_events(self) noexcept nogil
-    cdef void _note_return(self, int64_t now_ns) noexcept nogil
+    cdef void _update_credit(self, int64_t now_ns) noexcept nogil
     cdef int _take_commands(self) noexcept nogil
     cdef void _execute(self, const record_t* command) noexcept nogil
     cdef void _add_endpoint(self, ReceiveEndpoint endpoint) noexcept nogil

@@ -82,10 +82,10 @@ class Receiver(Reception):
         """Hand over what the queue did not take before; call it every control cycle."""
 
     def events(self) -> list[ReceiverEvent]:
-        """What happened since the last call; of the setups at most one.
+        """What happened since the last call, of many setups only some.
 
-        After a setup none comes for as long as the conductor took for it, so that a flood of them
-        leaves half of its time to the streams that there are.
+        Setups of which the conductor has had more than 50 ms of work come one at a time, and not
+        before the others had as much of its time: a flood of them takes half of it at most.
         """
 
     def has_waiting_events(self) -> bool: ...

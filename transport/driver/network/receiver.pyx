@@ -58,9 +58,10 @@ cdef enum command:
 cdef enum:
     COMMAND_LIMIT = 32      # a cycle
     EVENT_LIMIT = 256       # a call of `events`
+    SETUP_BATCH = 8         # of which so many are setups
 
-# Setups wait no longer for others than this.
-cdef int64_t _LONGEST_PAUSE_NS = 20_000_000
+# What setups may take of the conductor's time without a pause.
+cdef int64_t _SETUP_CREDIT_NS = 50_000_000
 
 
 cdef class Receiver(Reception):
@@ -69,6 +70,8 @@ cdef class Receiver(Reception):
         self._backlog = deque()
         self._held = {}
         self._setups = deque()
+        self._setup_credit_ns = _SETUP_CREDIT_NS
+        self._credited_ns = self._clock.nano_time()
 
     # ---- the duty cycle -------------------------------------------------------------------------
 
@@ -210,19 +213,23 @@ cdef class Receiver(Reception):
         self._events.offer(&record)
 
     cdef bint has_events(self) noexcept nogil:
-        cdef int64_t now_ns
         if self._setup_given_ns != 0 or self._setup_count > 0:
-            now_ns = self._clock.nano_time()
-            self._note_return(now_ns)
-            if self._setup_count > 0 and now_ns - self._next_setup_ns >= 0:
+            self._update_credit(self._clock.nano_time())
+            if self._setup_count > 0 and self._setup_credit_ns > 0:
                 return True
         return self._events.size() > 0
 
-    cdef void _note_return(self, int64_t now_ns) noexcept nogil:
-        """The conductor was busy with a setup until now: as long is left to everything else."""
+    cdef void _update_credit(self, int64_t now_ns) noexcept nogil:
+        """Time adds half of itself to what setups may take, setups take what they took."""
+        cdef int64_t passed_ns = now_ns - self._credited_ns
+        self._credited_ns = now_ns
         if self._setup_given_ns != 0:
-            self._next_setup_ns = now_ns + min(now_ns - self._setup_given_ns, _LONGEST_PAUSE_NS)
+            self._setup_credit_ns -= now_ns - self._setup_given_ns
             self._setup_given_ns = 0
+        self._setup_credit_ns += passed_ns // 2
+        self._setup_credit_ns = max(
+            -_SETUP_CREDIT_NS, min(self._setup_credit_ns, _SETUP_CREDIT_NS)
+        )
 
     # ---- commands of the conductor --------------------------------------------------------------
 
@@ -329,7 +336,7 @@ cdef class Receiver(Reception):
         cdef record_t record
         cdef int64_t now_ns = self._clock.nano_time()
         found = []
-        self._note_return(now_ns)
+        self._update_credit(now_ns)
         for _ in range(EVENT_LIMIT):
             if not self._events.poll(&record):
                 break
@@ -338,9 +345,11 @@ cdef class Receiver(Reception):
                 self._setups.append(event)
             elif event is not None:
                 found.append(event)
-        if self._setups and now_ns - self._next_setup_ns >= 0:
+        setup_limit = SETUP_BATCH if self._setup_credit_ns > _SETUP_CREDIT_NS // 2 else 1
+        while self._setups and self._setup_credit_ns > 0 and setup_limit > 0:
             found.append(self._setups.popleft())
             self._setup_given_ns = now_ns
+            setup_limit -= 1
         self._setup_count = len(self._setups)
         return found
 
