@@ -99,7 +99,7 @@ def test_cubic_by_property_shows_its_numbers(driver_with, port):
 
     shown = cubic_counters(aeron)
     assert shown.keys() == {"rcv-cc-cubic-rtt", "rcv-cc-cubic-wnd"}
-    assert shown["rcv-cc-cubic-rtt"] == 100_000
+    assert shown["rcv-cc-cubic-rtt"] == 0  # nothing is measured yet
     # Ten datagrams at first, and at most as many as half a term holds.
     assert shown["rcv-cc-cubic-wnd"] in range(10 * 1408, 23 * 1408 + 1, 1408)
 
