@@ -29,6 +29,9 @@ class SendEndpoint:
         is_response: whether its publications answer (`control-mode=response`).
         needs_resolution: whether `remote` came from a name, so that `Unresolved` is of use.
         """
+    is_multicast: bool
+    is_response: bool
+    needs_resolution: bool
     @property
     def port(self) -> DatagramPort: ...
     @property
