@@ -18,7 +18,11 @@ def children() -> dict[int, str]:
     """Command lines of this process's children."""
     found = {}
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
+        try:
+            pids = (task / "children").read_text().split()
+        except FileNotFoundError:  # a thread that was joined goes a moment later
+            continue
+        for pid in pids:
             try:
                 line = Path("/proc", pid, "cmdline").read_bytes().replace(b"\0", b" ")
             except FileNotFoundError:  # has just ended

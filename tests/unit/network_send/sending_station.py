@@ -130,8 +130,8 @@ def _int32(value: int) -> int:
 class Bench:
     """A sender on a simulated network, turned by hand."""
 
-    def __init__(self, network: Any = None, **options: Any) -> None:
-        self.clock = ManualClock()
+    def __init__(self, clock: Any = None, **options: Any) -> None:
+        self.clock = clock or ManualClock()
         # The values first, so that a writer finds its limit by the counter's id.
         values_length, metadata_length = COUNTERS * VALUE_LENGTH, COUNTERS * METADATA_LENGTH
         self.values = MappedFile.anonymous(values_length + metadata_length)
