@@ -214,3 +214,30 @@ def test_a_flood_of_requests_is_not_amplified():
         attack.station.cycle(MS)
         received += sum(len(data) for data, _, _ in attack.stranger.port.receive_datagrams())
     assert received == sent
+
+
+@settings(settings.get_profile("network-fuzz"))
+@given(
+    st.lists(st.tuples(st.integers(32, 200), FLAGS), min_size=1, max_size=4),
+    st.integers(0, 300) | st.just(-8),
+)
+def test_timestamps_change_eight_bytes_of_the_first_message_or_nothing(frames, offset):
+    clock = ManualClock()
+    network = FakeNetwork(clock, seed=1)
+    station = Station(clock, network.host())
+    station.listen(channel_timestamp_offset=offset)
+    host = network.host()
+    source = Source(host.open_receive_port((host.ipv4, 0)), (station.host.ipv4, 4000))
+    source.setup()
+    station.cycle()
+    sent = b""
+    for length, flags in frames:
+        sent += source.frame(len(sent), length, flags=flags)
+    source.send(sent)
+    station.cycle()
+    assert station.image.rebuild_position == len(sent)
+    expected = bytearray(sent)
+    length, flags = frames[0]
+    if flags & 0x80 and 32 + offset + 8 <= length and 32 + offset + 8 < len(sent):
+        expected[32 + offset : 40 + offset] = clock.now_epoch_ns().to_bytes(8, "little")
+    assert bytes(station.image.logs.term(0)[: len(sent)]) == bytes(expected)
