@@ -214,7 +214,10 @@ class Sites:
             self._archives[key] = (server, control, events)
         outside = f"{elsewhere} {loss}"
         if outside not in self._drivers:
-            properties = {"aeron.client.liveness.timeout": "4s"} | lossy(elsewhere, loss)
+            properties = {
+                "aeron.client.liveness.timeout": "4s",
+                "aeron.image.liveness.timeout": "2s",
+            } | lossy(elsewhere, loss)
             self._drivers[outside] = self._start(elsewhere, "driver", properties=properties)
         server, control, events = self._archives[key]
         return Site(

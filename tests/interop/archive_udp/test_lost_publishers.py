@@ -79,7 +79,7 @@ def test_a_replay_ends_when_its_subscriber_s_driver_is_killed(
         site.wait(lambda: subscription.resolved_channel, "the port")
         archive.start_replay(recording_id, subscription.resolved_channel, 9)
         site.wait(lambda: subscription.is_connected, "the replay")
-        assert subscription.poll_messages(1)[0].data == numbered_message(0, LENGTH)
+        assert next(subscription.messages(10)).data == numbered_message(0, LENGTH)
         assert site.counter_value(112) == 1
         doomed.process.kill()
         site.wait(lambda: site.counter_value(112) == 0, "the replay to end", 20)
