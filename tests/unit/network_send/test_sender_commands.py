@@ -254,3 +254,29 @@ def test_what_the_sender_was_told_to_let_go_of_is_told_of_no_more(bench, make_st
     bench.sender.change_destination(endpoint, None, receiver.local_address)
     bench.turn(4)
     assert bench.events == [PublicationReleased(publication), EndpointReleased(endpoint)]
+
+
+def answers_heard_while_sending(bench, size, cycles):
+    """How many of the status messages that wait are heard in cycles that all send."""
+    receiver, stream = bench.unicast(window_length=32768)
+    bench.turn()
+    bench.answer(receiver, stream, stream.status(0, 65536))
+    bench.turn()
+    before = bench.count(SystemCounter.STATUS_MESSAGES_RECEIVED)
+    for _ in range(cycles):
+        stream.offer(*[bytes(1024)] * size)
+        receiver.send_datagrams(
+            [stream.status(0, 65536)], bench.address_of(stream.publication.endpoint)
+        )
+        bench.sender.on_cycle()
+    return bench.count(SystemCounter.STATUS_MESSAGES_RECEIVED) - before
+
+
+def test_while_little_is_sent_control_frames_are_polled_for_by_the_ratio(make_bench):
+    assert answers_heard_while_sending(make_bench(send_to_status_poll_ratio=6), 1, 5) == 0
+    assert answers_heard_while_sending(make_bench(send_to_status_poll_ratio=6), 1, 7) >= 6
+    assert answers_heard_while_sending(make_bench(send_to_status_poll_ratio=1), 1, 5) == 5
+
+
+def test_while_much_is_sent_they_are_polled_for_by_the_bytes(make_bench):
+    assert answers_heard_while_sending(make_bench(send_to_status_poll_ratio=100), 16, 2) == 2

@@ -19,6 +19,7 @@ cdef class Sender(SenderEndpoints):
     cdef record_t _held             # a command that found no room
     cdef bint _is_holding
     cdef int _cycles_since_poll
+    cdef int64_t _bytes_since_poll
     cdef int _poll_ratio
     cdef int64_t _poll_period_ns
     cdef int64_t _poll_deadline_ns

@@ -61,6 +61,8 @@ cdef enum:
 
 cdef enum:
     COMMANDS_PER_CYCLE = 8
+    # A cycle may send much: receivers of a short window must not wait for the next but five.
+    MOST_BYTES_UNPOLLED = 32 * 1024
 
 
 cdef class Sender(SenderEndpoints):
@@ -117,13 +119,16 @@ cdef class Sender(SenderEndpoints):
             get_and_add_i64(self._context.counters.bytes_sent, sent)
             work_count += 1
         self._cycles_since_poll += 1
+        self._bytes_since_poll += sent
         if (
             sent == 0
             or self._context.was_short
             or self._cycles_since_poll >= self._poll_ratio
+            or self._bytes_since_poll >= MOST_BYTES_UNPOLLED
             or self._poll_deadline_ns - now_ns < 0
         ):
             self._cycles_since_poll = 0
+            self._bytes_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_period_ns
             work_count += self.poll_endpoints()
         if self._resolution_period_ns > 0 and self._resolution_deadline_ns - now_ns < 0:
