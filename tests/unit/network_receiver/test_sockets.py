@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
+from aerolog.transport.driver.network.receiver_events import AnswerFailed, ReceiveFailed
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.network import sockets
 from aerolog.transport.network.rehearsal import Disturbance, RehearsedPort
@@ -147,3 +149,34 @@ def test_a_port_that_holds_datagrams_back_is_tried_among_many(station, link, sou
         source.data(0)
         until(lambda: station.image.rebuild_position == 64, station)
         assert station.consume(station.image) == bytes(32)
+
+
+def test_refused_answers_are_told_once_a_second_and_counted(station):
+    nowhere = ("127.0.0.1", 0)  # the system refuses port 0 as a destination
+    with sockets.open_receive_port(LOOPBACK) as receiving:
+        transport = ReceiveTransport(0, receiving, explicit_control=nowhere)
+        began = time.monotonic()
+        endpoint = station.endpoint(transport)
+        for _ in range(50):
+            station.receiver.request_setup(endpoint, 1001, 5)
+            station.cycle()
+        assert set(station.events) == {AnswerFailed(transport, nowhere, errno.EINVAL)}
+        assert len(station.events) <= 1 + time.monotonic() - began
+        assert station.count(SystemCounter.SHORT_SENDS) == 51
+
+
+def test_a_port_that_fails_is_told_once_a_second_and_hurts_no_other(station, link):
+    source = link()
+    failing = sockets.open_receive_port(LOOPBACK)
+    transport = ReceiveTransport(0, failing)
+    station.endpoint(transport)
+    station.cycle()
+    failing.close()
+    began = time.monotonic()
+    source.setup()
+    until(lambda: station.images, station)
+    for _ in range(50):
+        station.cycle()
+    failures = [event for event in station.events if isinstance(event, ReceiveFailed)]
+    assert set(failures) == {ReceiveFailed(transport, errno.EBADF)}
+    assert len(failures) <= 1 + time.monotonic() - began
