@@ -35,6 +35,7 @@ class Life:
         self.destinations = []
         self.sources = []
         self.images = {}
+        self.made = 0
 
     def step(self):
         action = self.random.choice(
@@ -51,6 +52,7 @@ class Life:
                 assert any(text in message.message for text in EXPECTED), message
             elif isinstance(message, r.AvailableImage):
                 self.images[message.position_counter_id] = message
+                self.made += 1
             elif isinstance(message, r.UnavailableImage):
                 self.images = {
                     k: image
@@ -111,6 +113,8 @@ class Life:
 
     def talk(self):
         for entry in self.sources:
+            if self.random.random() < 0.3:
+                entry[0].setup(entry[1])
             for _ in range(self.random.randrange(4)):
                 length = self.random.choice([0, 32, 992])
                 if self.random.random() < 0.9:
@@ -143,7 +147,7 @@ def test_nothing_is_left_in_the_end(start, seed):
     life = Life(bench, seed)
     for _ in range(STEPS):
         life.step()
-    assert life.images
+    assert life.made
     while life.subscriptions:
         life.leave()
     life.hear(bench.turn())
