@@ -88,7 +88,7 @@ class IpcMedia:
         is_exclusive = isinstance(command, AddExclusivePublication)
         uri = ChannelUri.parse(command.channel)
         lookups = PublicationLookups(
-            self._check_entity_tag_free,
+            self._sessions.check_tag_free,
             self._tagged_session,
             lambda: self._sessions.take(command.stream_id, SESSION_MEDIA),
         )
@@ -115,6 +115,7 @@ class IpcMedia:
         if shared is None:
             self.publications.append(publication)
             self._sessions.add(publication.session_id, publication.stream_id, SESSION_MEDIA)
+            self._sessions.take_tag(params.entity_tag, publication.channel)
             self._clockwork.add_stream(publication.stream)
         publication.stream.references += 1
         self.publication_links.append(PublicationLink(command.correlation_id, client, publication))
@@ -171,6 +172,7 @@ class IpcMedia:
     def end(self, publication: IpcPublication) -> None:
         """Free everything of a publication that nobody holds any more."""
         publication.stream.enter(DONE)
+        self._sessions.free_tag(publication.params.entity_tag)
         self._clockwork.remove_stream(publication.stream)
         free_counters(self._context, publication)
         for subscription in self.subscriptions:
@@ -359,13 +361,6 @@ class IpcMedia:
             raise invalid_channel(
                 f"existing publication has clashing sessionId={params.session_id} "
                 f"for streamId={command.stream_id} channel={command.channel}"
-            )
-
-    def _check_entity_tag_free(self, tag: int, uri: ChannelUri) -> None:
-        holder = self._with_entity_tag(tag)
-        if holder is not None:
-            raise invalid_channel(
-                f"{tag} entityTag already in use: existingChannel={holder.channel} channel={uri}"
             )
 
     def _tagged_session(self, tag: int) -> TaggedSession | None:

@@ -1,11 +1,17 @@
-"""Session ids that the driver hands out, and those in use (spec cnc-and-commands 14.1, 19)."""
+"""Session ids that the driver hands out, those in use, entity tags (cnc-and-commands 14.1, 19)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aerolog.transport.driver.command_error import invalid_channel
+
 if TYPE_CHECKING:
     from collections.abc import Container
+
+    from aerolog.transport.uri import ChannelUri
+
+_NO_TAG = -1
 
 _INT32_MODULUS = 1 << 32
 _INT32_MAX = (1 << 31) - 1
@@ -43,9 +49,10 @@ class SessionIds:
 
 
 class PublicationSessions:
-    """Sessions of all publications that are not done, by stream and media.
+    """Sessions of all publications that are not done, by stream and media, and their entity tags.
 
-    A media is the canonical form of a UDP channel, or ``ipc``.
+    A media is the canonical form of a UDP channel, or ``ipc``. A tag stands for one publication,
+    whatever its media.
 
     Args:
         ids: hands out new ones.
@@ -54,6 +61,7 @@ class PublicationSessions:
     def __init__(self, ids: SessionIds) -> None:
         self._ids = ids
         self._in_use: dict[int, dict[str, set[int]]] = {}
+        self._tagged: dict[int, str] = {}
 
     def take(self, stream_id: int, media: str) -> int:
         """An id for a new publication."""
@@ -81,3 +89,23 @@ class PublicationSessions:
             by_media.pop(media, None)
         if not by_media:
             self._in_use.pop(stream_id, None)
+
+    def check_tag_free(self, tag: int, uri: ChannelUri) -> None:
+        """Refuse a publication whose entity tag another one has.
+
+        Raises:
+            ControlProtocolError: with the reference's text.
+        """
+        if tag in self._tagged:
+            raise invalid_channel(
+                f"{tag} entityTag already in use: existingChannel={self._tagged[tag]} channel={uri}"
+            )
+
+    def take_tag(self, tag: int, channel: str) -> None:
+        """A publication has that tag from now on, or none."""
+        if tag != _NO_TAG:
+            self._tagged[tag] = channel
+
+    def free_tag(self, tag: int) -> None:
+        """A publication and its tag are gone; none is no error."""
+        self._tagged.pop(tag, None)

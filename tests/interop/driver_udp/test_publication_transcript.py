@@ -112,6 +112,12 @@ def kinds(client, _, note, port, control, *_ports):
     note("its session", client.do(
         exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=tag:10", 1003)))  # fmt: skip
     note("tag in use", client.do(pub(f"aeron:udp?endpoint=127.0.0.1:{port}|tags=11,10")))
+    note("in use for IPC", client.do(pub("aeron:ipc?tags=11,10|term-length=64k", 1004)))
+    note("its session for IPC", client.do(exclusive("aeron:ipc?session-id=tag:10", 1005)))
+    note("tag of IPC", client.do(pub("aeron:ipc?tags=12,20|term-length=64k", 1006)))
+    note("the same", client.do(pub(f"aeron:udp?endpoint=127.0.0.1:{port}|tags=13,20", 1006)))
+    note("its session for UDP", client.do(
+        exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=tag:20", 1006)))  # fmt: skip
     return client.counters()
 
 

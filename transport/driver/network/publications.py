@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.network.udp_publication import UdpPublication
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import AddPublication
-    from aerolog.transport.uri import ChannelUri
 
 
 class Publications:
@@ -125,7 +124,7 @@ class Publications:
         self, command: AddPublication | AddExclusivePublication, channel: UdpChannel
     ) -> PublicationParams:
         lookups = PublicationLookups(
-            self._check_entity_tag_free,
+            self._parts.sessions.check_tag_free,
             self._tagged_session,
             lambda: self._parts.sessions.take(command.stream_id, channel.canonical_form),
         )
@@ -167,6 +166,7 @@ class Publications:
         endpoint.publications += 1
         self._publications.append(publication)
         self._parts.sessions.add(publication.session_id, publication.stream_id, media)
+        self._parts.sessions.take_tag(params.entity_tag, publication.channel)
         self._parts.clockwork.add_stream(publication.stream)
         self._parts.sender.add_publication(publication.stream)
         if isinstance(publication.flow_control, PythonFlowControl):
@@ -218,13 +218,6 @@ class Publications:
             ):
                 return publication
         return None
-
-    def _check_entity_tag_free(self, tag: int, uri: ChannelUri) -> None:
-        holder = self._with_entity_tag(tag)
-        if holder is not None:
-            raise invalid_channel(
-                f"{tag} entityTag already in use: existingChannel={holder.channel} channel={uri}"
-            )
 
     def _tagged_session(self, tag: int) -> TaggedSession | None:
         holder = self._with_entity_tag(tag)

@@ -74,6 +74,7 @@ class SenderReports:
         publication = self._of(event.publication)
         if publication is not None:
             self._publications.remove(publication)
+            self._parts.sessions.free_tag(publication.params.entity_tag)
             free_counters(self._context, publication)
             self._context.logs.free(publication.log)
 
