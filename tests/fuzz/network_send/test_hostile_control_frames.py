@@ -6,6 +6,7 @@ byte. Whatever arrives, positions stay in the log, answers and memory stay bound
 
 from __future__ import annotations
 
+import os
 import struct
 
 import pytest
@@ -25,7 +26,9 @@ from aerolog.transport.network.frame_codec import (
     encode_frame,
 )
 
-CASES = settings(max_examples=150, deadline=None, derandomize=True)
+# So many by default; by hand for longer, and then others every time.
+LONGER = int(os.environ.get("AEROLOG_FUZZ_CASES", "0"))
+CASES = settings(max_examples=LONGER or 150, deadline=None, derandomize=not LONGER)
 HEALTHY = 2002
 MESSAGE = b"\x5a" * 1024
 FRAMED = 1056

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 from hypothesis import given, settings
@@ -10,7 +11,9 @@ from sending_station import MS, TERM, Bench, Stream
 
 from aerolog.transport.network.frame_codec import Nak, encode_frame
 
-CASES = settings(max_examples=80, deadline=None, derandomize=True)
+# So many by default; by hand for longer, and then others every time.
+LONGER = int(os.environ.get("AEROLOG_FUZZ_CASES", "0"))
+CASES = settings(max_examples=LONGER or 80, deadline=None, derandomize=not LONGER)
 MESSAGE = b"\x5a" * 1024
 FRAMED = 1056
 META_TAILS, META_COUNT = 3 * TERM, 3 * TERM + 24
