@@ -85,7 +85,7 @@ def everyday(client, _, note, port, control, *_ports):
     return client.counters()
 
 
-def kinds(client, _, note, port, control, *_ports):
+def kinds(client, _, note, port, control, third, *_ports):
     """Channels with groups: multicast, manual and dynamic destinations, their flow control."""
     group = f"aeron:udp?endpoint=224.20.30.39:{port}|interface=localhost"
     note("multicast", client.do(pub(group)))
@@ -112,6 +112,16 @@ def kinds(client, _, note, port, control, *_ports):
     note("its session", client.do(
         exclusive(f"aeron:udp?endpoint=127.0.0.1:{port}|session-id=tag:10", 1003)))  # fmt: skip
     note("tag in use", client.do(pub(f"aeron:udp?endpoint=127.0.0.1:{port}|tags=11,10")))
+    note("dynamic with an endpoint", client.do(pub(
+        f"aeron:udp?endpoint=localhost:{port}|control=localhost:{third}|control-mode=dynamic",
+        1010)))  # fmt: skip
+    for channel in (
+        f"endpoint=localhost:{port}|control-mode=manual",
+        f"endpoint=224.20.30.45:{port}|interface=localhost|control-mode=manual",
+        f"endpoint=localhost:{port}|control-mode=other",
+        "control-mode=response|response-correlation-id=prototype",
+    ):
+        note(channel, client.do(pub(f"aeron:udp?{channel}", 1010)))
     note("in use for IPC", client.do(pub("aeron:ipc?tags=11,10|term-length=64k", 1004)))
     note("its session for IPC", client.do(exclusive("aeron:ipc?session-id=tag:10", 1005)))
     note("tag of IPC", client.do(pub("aeron:ipc?tags=12,20|term-length=64k", 1006)))

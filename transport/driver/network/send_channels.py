@@ -274,7 +274,7 @@ class SendChannels:
             raise channel_error(error, channel) from error
         try:
             port = self._context.network.open_send_port(
-                as_pair(channel.remote_data) if _has_peer(channel) else None,
+                as_pair(channel.remote_data) if _joins_or_connects(channel) else None,
                 as_pair(bound),
                 control=as_pair(channel.remote_control) if channel.is_multicast else None,
                 connect=settings[network_properties.DRIVER_CONNECT],
@@ -335,3 +335,8 @@ class SendChannels:
 def _has_peer(channel: UdpChannel) -> bool:
     """Whether all publications of a channel are sent to one address."""
     return channel.control_mode is ControlMode.NONE
+
+
+def _joins_or_connects(channel: UdpChannel) -> bool:
+    """Whether its sockets are those of one peer, or of a group even if it has destinations."""
+    return channel.is_multicast or _has_peer(channel)
