@@ -23,6 +23,7 @@ TERM = 64 * 1024
 STREAM = 7
 HERE = "10.0.0.1"
 THERE = "10.0.0.2"
+ROUNDS = 10_000
 
 OPTIONS = {
     "threading_mode": "INVOKER",
@@ -136,9 +137,11 @@ class Bench:
 
     def turn(self) -> list[r.Response]:
         """Turns the driver until it finds nothing more to do at this time; what it said."""
-        idle = 0
+        idle = rounds = 0
         while idle < 3:  # what one agent hands over, another one finds in the next round
             idle = 0 if self.driver.do_work() else idle + 1
+            rounds += 1
+            assert rounds < ROUNDS, "the driver finds work without end at one moment"
         return self.heard()
 
     def heard(self) -> list[r.Response]:

@@ -245,6 +245,19 @@ def test_a_revoked_stream_ends_at_once(bench):
     assert log.is_publication_revoked
 
 
+@pytest.mark.parametrize("option", ["", "|reliable=false"])
+def test_a_gap_of_a_revoked_stream_is_left_alone(bench, option):
+    bench.subscription(CHANNEL + option)
+    source = bench.source(HERE)
+    bench.image(source)
+    source.heartbeat(0, REVOKED)
+    source.data(512, b"x" * 96)
+    bench.turn()
+    assert source.heard(f.Nak) == []
+    assert bench.value(SystemCounter.LOSS_GAP_FILLS) == 0
+    assert [type(m) for m in bench.pass_time(300 * MS)] == [r.UnavailableImage]
+
+
 def test_a_rejected_image_tells_its_sender_why_until_it_ends(bench):
     bench.subscription(CHANNEL + "|gtag=258")
     source = bench.source(HERE)

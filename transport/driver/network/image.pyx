@@ -182,7 +182,8 @@ cdef class NetworkImage(ImageIntake):
         rebuilt = max(rebuilt, found.rebuild_position)
         if rebuilt > received:
             store_release_i64(self._rcv_pos, rebuilt)
-        if found.report:
+        # Nothing is repaired any more in a revoked stream: asking would be without end.
+        if found.report and not publication_is_revoked(self._log):
             self._publish_loss(&found.gap)
             self._account_loss(&found.gap)
             work_count = 1
