@@ -264,8 +264,6 @@ class SendChannels:
         return counter_ids[0], counter_ids[1], counter_ids[2]
 
     def _open_port(self, channel: UdpChannel) -> tuple[DatagramPort, SocketAddress]:
-        settings = self._context.settings
-        ttl = multicast_ttl(channel, settings) if channel.is_multicast else 0
         try:
             bound = self._ports.take(
                 channel.local_data, has_explicit_control=channel.has_explicit_control
@@ -273,15 +271,7 @@ class SendChannels:
         except OSError as error:
             raise channel_error(error, channel) from error
         try:
-            port = self._context.network.open_send_port(
-                as_pair(channel.remote_data) if _joins_or_connects(channel) else None,
-                as_pair(bound),
-                control=as_pair(channel.remote_control) if channel.is_multicast else None,
-                connect=settings[network_properties.DRIVER_CONNECT],
-                ttl=ttl,
-                so_sndbuf=sndbuf_length(channel, settings),
-                so_rcvbuf=rcvbuf_length(channel, settings),
-            )
+            port = self._open_bound_port(channel, bound)
         except OSError as error:
             self._ports.release(bound)
             raise channel_error(error, channel) from error
@@ -293,6 +283,30 @@ class SendChannels:
             self._ports.release(bound)
             raise
         return port, bound
+
+    def _open_bound_port(self, channel: UdpChannel, bound: SocketAddress) -> DatagramPort:
+        settings, network = self._context.settings, self._context.network
+        ttl = multicast_ttl(channel, settings) if channel.is_multicast else 0
+        sndbuf, rcvbuf = sndbuf_length(channel, settings), rcvbuf_length(channel, settings)
+        if channel.is_multicast and not _has_peer(channel):
+            # What is sent to destinations leaves by the socket that hears the group's answers.
+            return network.open_receive_port(
+                as_pair(channel.remote_control),
+                as_pair(bound),
+                ttl=ttl,
+                so_sndbuf=sndbuf,
+                so_rcvbuf=rcvbuf,
+                offload=False,
+            )
+        return network.open_send_port(
+            as_pair(channel.remote_data) if _has_peer(channel) else None,
+            as_pair(bound),
+            control=as_pair(channel.remote_control) if channel.is_multicast else None,
+            connect=settings[network_properties.DRIVER_CONNECT],
+            ttl=ttl,
+            so_sndbuf=sndbuf,
+            so_rcvbuf=rcvbuf,
+        )
 
     def _make_endpoint(
         self, channel: UdpChannel, port: DatagramPort, destinations_id: int
@@ -335,8 +349,3 @@ class SendChannels:
 def _has_peer(channel: UdpChannel) -> bool:
     """Whether all publications of a channel are sent to one address."""
     return channel.control_mode is ControlMode.NONE
-
-
-def _joins_or_connects(channel: UdpChannel) -> bool:
-    """Whether its sockets are those of one peer, or of a group even if it has destinations."""
-    return channel.is_multicast or _has_peer(channel)
