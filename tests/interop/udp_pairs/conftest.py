@@ -15,6 +15,8 @@ from peer.counters import DriverCounters
 from peer.lifetimes import server_starter, stop_all
 from peer.servers import Server
 
+from aerolog.transport.client import CountersReader
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -170,3 +172,17 @@ def own_link(
         return Link(*servers, our_client)
 
     return make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Shows what both drivers counted, the longest turns of their agents too, beside a failure."""
+    report = yield
+    link = getattr(item, "funcargs", {}).get("link")
+    if report.failed and report.when == "call" and isinstance(link, Link):
+        for side in (link.sending, link.receiving):
+            if side.process.running:
+                infos = CountersReader(side.aeron_dir).infos()
+                kept = [f"{info.value} {info.label}" for info in infos if info.value]
+                report.sections.append((f"counters of {side.process.name}", "\n".join(kept)))
+    return report
