@@ -32,7 +32,7 @@ def test_a_publisher_s_destination_is_removed_and_added_again(link, stream_id, b
     both = [Receipt(first), Receipt(second)]
     middle = transfer(publication, both, batch(0))
     publication.remove_destination(destinations[1].registration_id if by == "id" else channels[1])
-    assert number() == 1
+    wait_until(lambda: number() == 1, "one destination less")
     second.close()
     wait_until(
         lambda: sending.value(types.FLOW_CONTROL_RECEIVERS, *key) == 1, "one receiver to count"
