@@ -11,8 +11,8 @@ from aerolog.testing.scenarios import Kind, make_scenario
 from aerolog.testing.seeds import play_many
 
 PROCESSES = 2
-SHORT = [(Kind.IPC, range(200)), (Kind.ARCHIVE, range(100))]
-LONG = [(kind, range(1_000_000, 1_003_000)) for kind in (Kind.IPC, Kind.ARCHIVE)]
+SHORT = [(Kind.UDP, range(700)), (Kind.IPC, range(200)), (Kind.ARCHIVE, range(150))]
+LONG = [(kind, range(1_000_000, 1_003_000)) for kind in Kind]
 
 
 def play_all(wanted):
@@ -35,7 +35,7 @@ def test_many_more_seeds_hold():
     play_all(LONG)
 
 
-@pytest.mark.parametrize("kind", [Kind.IPC, Kind.ARCHIVE])
+@pytest.mark.parametrize("kind", Kind)
 def test_a_seed_gives_the_same_run_in_another_process(kind):
     seeds = range(40, 52)
     here = [play(make_scenario(kind, seed)).fingerprint for seed in seeds]

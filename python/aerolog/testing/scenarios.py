@@ -237,6 +237,7 @@ class _Maker:
         else:
             options = f"aeron:ipc?{options}"
             places, destinations = [_Place(r.host, "aeron:ipc") for r in readers], ()
+        some_leave = any(reader.leaves_at_s is not None for reader in readers)
         return StreamPlan(
             host=host,
             channel=options,
@@ -252,7 +253,7 @@ class _Maker:
                     place.channel,
                     r.joins_at_s,
                     r.leaves_at_s,
-                    may_fall_behind="fc=min" in options and r.joins_at_s > 0,
+                    may_fall_behind="fc=min" in options and (some_leave or r.joins_at_s > 0),
                 )
                 for r, place in zip(readers, places, strict=True)
             ),
