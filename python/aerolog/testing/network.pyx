@@ -274,7 +274,6 @@ cdef class FakeNetwork:
             port._queue(data, length, source, due, self._order)
         return 0
 
-
     cdef int _tell(
         self, const address_t* source, FakePort port, const uint8_t* data, int32_t length, str fate
     ) except -1:
