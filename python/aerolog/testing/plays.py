@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-_PATIENCE_S: Final = 10.0  # without any progress
+_PATIENCE_S: Final = 30.0  # without progress: each try to join may take a second, and be lost
 _LIMIT_S: Final = 300.0
 _LOOK_EVERY: Final = 16  # turns; what is waited for does not go away
 # Nothing times out within it: half of the shortest timeout of DRIVER_OPTIONS that ends something.
