@@ -159,4 +159,3 @@ class NetworkImage(ConductedStream):
     @response_session_id.setter
     def response_session_id(self, session_id: int | None) -> None:
         """Announced with every timed status message; None stops it."""
-

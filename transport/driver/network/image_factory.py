@@ -74,16 +74,7 @@ def make_image(
     with ExitStack() as undo:
         log = context.logs.create_image_log(correlation_id, metadata)
         undo.callback(context.logs.discard, log)
-        congestion = image_congestion_control(
-            endpoint.channel.uri.get(keys.CC),
-            context.settings,
-            receiver_window=window,
-            term_length=event.term_length,
-            mtu=event.mtu,
-            now_ns=parts.clockwork.now_ns,
-            session_id=event.session_id,
-            stream_id=event.stream_id,
-        )
+        congestion = _congestion(parts, endpoint, event, window)
         counters = _Counters(context, correlation_id, event, first, undo)
         counters.show_congestion(congestion, endpoint.channel.original)
         hwm_id, pos_id, naks_id = counters.allocate_positions()
@@ -202,6 +193,22 @@ class _Counters:
         self.ids.append(counter_id)
         self._undo.callback(self._context.free_counter, counter_id)
         return counter_id
+
+
+def _congestion(
+    parts: NetworkParts, endpoint: ReceiveChannel, event: CreateImage, window: int
+) -> CongestionControl:
+    """The strategy that the channel of the endpoint names, else the driver's."""
+    return image_congestion_control(
+        endpoint.channel.uri.get(keys.CC),
+        parts.context.settings,
+        receiver_window=window,
+        term_length=event.term_length,
+        mtu=event.mtu,
+        now_ns=parts.clockwork.now_ns,
+        session_id=event.session_id,
+        stream_id=event.stream_id,
+    )
 
 
 def _is_group(endpoint: ReceiveChannel, event: CreateImage, group: Infer) -> bool:
