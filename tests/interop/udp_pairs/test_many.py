@@ -61,9 +61,14 @@ def test_many_streams_share_an_endpoint(link, stream_id):
 
 
 @pytest.mark.ours("either")
+@pytest.mark.parametrize("offload", ["true", "false"])
 @pytest.mark.parametrize("mode", ["DEDICATED", "SHARED_NETWORK"])
-def test_every_threading_mode_carries_streams(direction, pair_servers, make_link, stream_id, mode):
+def test_every_threading_mode_carries_streams(
+    direction, pair_servers, make_link, stream_id, mode, offload
+):
+    """With the kernel's segmentation of datagrams, where it has it, and without."""
     own = {
+        "aeron.network.offload": offload,
         "aeron.threading.mode": mode,
         "aeron.sender.idle.strategy": "backoff",
         "aeron.receiver.idle.strategy": "backoff",
