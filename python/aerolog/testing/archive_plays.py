@@ -55,7 +55,8 @@ class ArchivePlay(Play):
         except ActiveArchiveError:
             self._at(_RETRY_S, lambda: self._start_archive(host))
             return
-        self._archive = archive = host.connect_archive()
+        client = host.connect(on_error=self._on_client_error)
+        self._archive = archive = host.connect_archive(client)
         for stream in self.scenario.streams:
             archive.start_recording("aeron:ipc", stream.stream_id)
 
@@ -120,17 +121,21 @@ class ArchivePlay(Play):
         """What a synced archive has told of survives a loss of power."""
         if self._options["file_sync_level"] == 0 or self._archive is None:
             return
-        for recording in self._archive.recordings():
-            counter = self._archive.recording_position_counter(recording.recording_id)
-            if counter is not None:
-                self._promised[recording.recording_id] = counter.value
+        with contextlib.suppress(AerologError):  # it may be about to end
+            for recording in self._archive.recordings():
+                counter = self._archive.recording_position_counter(recording.recording_id)
+                if counter is not None:
+                    self._promised[recording.recording_id] = counter.value
 
     # -- what has to hold ------------------------------------------------------------------------
 
     def _epilogue(self) -> None:
+        if self._may_end:  # let those die who have stalled for too long, and be replaced
+            self._run_until(self._stalls_are_short, "long stalls to end")
+            self.simulation.run(timeout=0.5)
         self._run_until(self._agenda_is_done, "the archive to be there")
         archive = self._archive
-        if archive is None or archive.is_disconnected or archive.aeron.closed:
+        if self._may_end or archive is None:
             archive = self._archive = self._hosts[0].connect_archive()
         self._run_until(lambda: self._all_stopped(archive), "the recordings to stop")
         for recording in list(archive.recordings()):
@@ -138,6 +143,11 @@ class ArchivePlay(Play):
         if not self._may_end:
             self._check_wholeness(archive)
         archive.close()
+
+    def _stalls_are_short(self) -> bool:
+        """A replay is given up when its archive stalls for long."""
+        soon_ns = self.simulation.clock.now_ns() + self.simulation.pace.stall_ns
+        return all(party.ready_ns <= soon_ns for party in self.simulation.parties)
 
     def _all_stopped(self, archive: AeronArchive) -> bool:
         return all(r.stop_position != NULL_POSITION for r in archive.recordings())
