@@ -189,6 +189,7 @@ def test_an_archive_records_and_replays(simulation, host):
         with client.add_publication("aeron:ipc", 7) as publication:
             for number in range(10):
                 publication.send(b"%d" % number, timeout=1)
+        simulation.run(lambda: archive.list_recording(0), timeout=5)
         simulation.run(lambda: archive.stop_position(0) is not None, timeout=5)
         assert [m.data for m in archive.read(0)] == [b"%d" % number for number in range(10)]
 
@@ -200,6 +201,7 @@ def test_a_killed_archive_s_recording_is_found_by_the_next_one(simulation, host)
     archive.start_recording("aeron:ipc", 7)
     publication = client.add_publication("aeron:ipc", 7)
     publication.send(b"kept", timeout=1)
+    simulation.run(lambda: archive.list_recording(0), timeout=5)
     simulation.run(lambda: archive.recording_position(0) == 64, timeout=5)
     host.kill_archive()
     host.kill_client(client)
