@@ -25,6 +25,8 @@ def test_a_stream_without_loss_balances_to_the_byte(link, stream_id, name):
     quiet(link)
     tally = Tally(link)
     publication, subscriptions = join(link, row, stream_id)
+    if receivers > 1:  # what the first one got before the second one came balances with nothing
+        tally = Tally(link)
     messages = checked_messages(COUNT, seed=stream_id)
     end = transfer(publication, [Receipt(s) for s in subscriptions], messages)
     log = PaddedLog(64 * 1024, MTU)
@@ -46,7 +48,7 @@ def test_a_stream_without_loss_balances_to_the_byte(link, stream_id, name):
     stream_bytes = receivers * (log.bytes_on_wire + HEARTBEAT_LENGTH * heartbeats)
     setups, rest = divmod(received["bytes_received"] - stream_bytes, SETUP_LENGTH)
     assert rest == 0
-    assert receivers <= setups <= 100
+    assert (receivers == 1) <= setups <= 100
     # Eliciting status messages are counted where they arrive, and only there.
     eliciting = sent["status_messages_received"] - received["status_messages_sent"]
     assert eliciting == 0 or name == "dynamic"
