@@ -9,6 +9,7 @@ cdef class SocketPort(DatagramPort):
     cdef bint _coalescing
     cdef bint _timestamps
     cdef int _ttl
+    cdef int _likely            # messages to make room for in the next call
     cdef int _send_round(
         self,
         const outgoing_t* messages,

@@ -69,6 +69,7 @@ cdef enum:
     CONTROL_WORDS = 8
     # Refusals by earlier peers that one receive call looks past.
     REFUSAL_LIMIT = 4
+    LEAST_BATCH = 4
 
 
 cdef inline int32_t _piece_length(
@@ -98,6 +99,7 @@ cdef class SocketPort(DatagramPort):
     """
 
     def __cinit__(self):
+        self._likely = LEAST_BATCH
         self._send_fd = -1
         self._receive_fd = -1
 
@@ -229,16 +231,19 @@ cdef class SocketPort(DatagramPort):
         if self._receive_fd < 0:
             return -EBADF
         while done < count:
-            wanted = min(count - done, <int> BATCH_LIMIT)
+            wanted = min(count - done, self._likely)
             result = self._receive_round(messages + done, wanted)
             if result == -ECONNREFUSED and refusals < REFUSAL_LIMIT:
                 refusals += 1
                 continue
             if result < 0:
+                self._likely = LEAST_BATCH
                 if done or result == -EAGAIN or result == -ECONNREFUSED:
                     return done
                 return result
             done += result
+            # Preparing a batch costs time too: an idle socket is asked for a few.
+            self._likely = max(LEAST_BATCH, min(2 * result, <int> BATCH_LIMIT))
             if result < wanted:
                 break
         return done

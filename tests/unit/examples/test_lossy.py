@@ -76,7 +76,8 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     demo.send_signal(signal.SIGTERM)
     _, err = demo.communicate(timeout=TIMEOUT_S)
     assert demo.returncode == 130
-    assert err.splitlines()[-1] == "interrupted"
+    # Not always the last line: a service on its way into a namespace may find it gone, and say so.
+    assert "interrupted" in err.splitlines()
     assert leftovers(demo.pid) == []
 
 

@@ -72,6 +72,7 @@ cdef class ImageIntake(ConductedStream):
     cdef int64_t _status_deadline_ns
     cdef int64_t _last_packet_ns
     cdef int64_t _hwm_reached       # what the counter is to show next
+    cdef int64_t _filled_to         # end of the last gap that was filled
     cdef int64_t _status_seen
     cdef int64_t _loss_seen
     cdef receive_window_t _window

@@ -134,6 +134,10 @@ cdef class ImageIntake(ConductedStream):
             return
         if heartbeat:
             self._on_heartbeat(context, index, position, data[FLAGS_AT], source)
+        elif position < max(self._filled_to, load_acquire_i64(self._rcv_pos)):
+            # Known or filled already: whatever it claims to reach over lies there for readers.
+            self.connections.heard(index, source, context.now_ns)
+            proposed = 0
         elif insert_datagram(self._log, position, data, length) == INSERT_REFUSED:
             count(context.counters.invalid_packets)
             return
@@ -345,6 +349,9 @@ cdef class ImageIntake(ConductedStream):
             return
         if not self._reliable:
             if fill_gap(self._log, gap):
+                self._filled_to = gap.length + compute_position(
+                    self._log, gap.term_id, gap.term_offset
+                )
                 count(context.counters.gap_fills)
             return
         for index in range(self.connections.slot_limit()):

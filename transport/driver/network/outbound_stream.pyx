@@ -288,6 +288,7 @@ cdef class OutboundStream(SentStream):
         else:
             taken += padding
         self._move_to(self._position + taken)
+        context.has_news = True
         self._last_sent_ns = context.now_ns
         self._tracks_limit = True
         return taken
@@ -387,7 +388,9 @@ cdef class OutboundStream(SentStream):
         self, SendContext context, const status_message_t* message, const address_t* source
     ) noexcept nogil:
         cdef bint had_receivers = self._receivers.count > 0
+        cdef int64_t limit = self._limit
         if message.flags & STATUS_FLAG_SETUP:
+            context.has_news = True
             self._elicit(context, message, source)
             return
         self.endpoint.last_heard_ns = context.now_ns
@@ -408,6 +411,8 @@ cdef class OutboundStream(SentStream):
                 context.now_ns,
             )
         )
+        if self._limit != limit or not had_receivers:
+            context.has_news = True
         self._note_receivers()
         self.update_connected()
         self.turn.due_ns = context.now_ns

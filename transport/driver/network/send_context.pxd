@@ -82,6 +82,9 @@ cdef class SendContext:
     cdef int64_t now_ns
     cdef bint was_short                 # something was not taken since this was cleared
     cdef int64_t bytes_sent             # since this was cleared
+    # Something moved on, so that more may follow at once. Heartbeats and status messages that
+    # repeat what is known do not set it: a driver with many silent streams may rest.
+    cdef bint has_news
     cdef SpscQueue events
     cdef CountersReader _reader
     # Reports: written at the head, read at the tail.

@@ -113,11 +113,11 @@ cdef class Sender(SenderEndpoints):
         work_count = self._run_commands()
         self._context.was_short = False
         self._context.bytes_sent = 0
+        self._context.has_news = False
         self._send_all()
         sent = self._context.bytes_sent
         if sent > 0:
             get_and_add_i64(self._context.counters.bytes_sent, sent)
-            work_count += 1
         self._cycles_since_poll += 1
         self._bytes_since_poll += sent
         if (
@@ -130,7 +130,8 @@ cdef class Sender(SenderEndpoints):
             self._cycles_since_poll = 0
             self._bytes_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_period_ns
-            work_count += self.poll_endpoints()
+            self.poll_endpoints()
+        work_count += self._context.has_news
         if self._resolution_period_ns > 0 and self._resolution_deadline_ns - now_ns < 0:
             self._resolution_deadline_ns = now_ns + self._resolution_period_ns
             self.check_resolutions()

@@ -32,11 +32,11 @@ cdef class SenderEndpoints(Agent):
     cdef bint add(self, SendEndpoint endpoint) noexcept nogil
     cdef void remove(self, SendEndpoint endpoint) noexcept nogil
     # Take what came in, a bounded part of it; returns how many messages.
-    cdef int poll_endpoints(self) noexcept nogil
+    cdef void poll_endpoints(self) noexcept nogil
     # Ask for names to be looked up again whose addresses are silent.
     cdef void check_resolutions(self) noexcept nogil
     cdef bint _grow(self) noexcept nogil
-    cdef int _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil
+    cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil
     cdef void _on_datagram(
         self,

@@ -109,13 +109,12 @@ cdef class SenderEndpoints(Agent):
 
     # ---- control frames ---------------------------------------------------------------------
 
-    cdef int poll_endpoints(self) noexcept nogil:
+    cdef void poll_endpoints(self) noexcept nogil:
         """What came for the endpoints; the system is asked once where there are many."""
         cdef bint is_asked = (
             self._endpoint_count > DIRECT_LIMIT
             and poll(self._descriptors, <nfds_t> self._endpoint_count, 0) >= 0
         )
-        cdef int received = 0
         cdef int i
         for i in range(self._endpoint_count):
             if (
@@ -123,10 +122,9 @@ cdef class SenderEndpoints(Agent):
                 or self._descriptors[i].fd < 0
                 or self._descriptors[i].revents != 0
             ):
-                received += self._poll_endpoint(<SendEndpoint> self._endpoints[i])
-        return received
+                self._poll_endpoint(<SendEndpoint> self._endpoints[i])
 
-    cdef int _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil:
+    cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         cdef int count = endpoint.port.receive(self._incoming, POLL_MESSAGES)
         cdef int32_t at
         cdef int32_t step
@@ -147,7 +145,8 @@ cdef class SenderEndpoints(Agent):
                 at += step
                 if at >= self._incoming[i].length:
                     break
-        return max(count, 0)
+        if count == POLL_MESSAGES:
+            self._context.has_news = True  # there may be more
 
     cdef void _on_datagram(
         self,
@@ -163,6 +162,7 @@ cdef class SenderEndpoints(Agent):
         elif type == FRAME_INVALID:
             is_sound = False
         else:
+            self._context.has_news = True
             is_sound = self._on_rare_frame(endpoint, type, data, length, source)
         if not is_sound:
             get_and_add_i64(self._context.counters.invalid_packets, 1)
