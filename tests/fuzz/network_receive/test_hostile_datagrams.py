@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from receiving_station import MS, TERM, Source, Station
@@ -155,6 +156,15 @@ def test_sound_frames_at_any_place_leave_a_sound_log(datagrams, reliable):
     for datagram in datagrams:
         attack.strike(datagram)
         attack.check_log()
+
+
+@pytest.mark.parametrize("reliable", [True, False])
+def test_what_reaches_from_a_filled_gap_over_a_known_frame_is_dropped(reliable):
+    attack = Attack(reliable=reliable)
+    for offset, body in ((0, b""), (6464, b""), (0, b""), (0, b""), (6432, bytes(32))):
+        attack.strike(_data(32 + len(body), 0, 0, 1, offset, ATTACKED, STREAM, FIRST, body))
+        attack.check_log()
+    assert attack.attacked.rebuild_position == (32 if reliable else 6496)
 
 
 @settings(settings.get_profile("network-fuzz"))

@@ -112,6 +112,21 @@ def test_heartbeats_of_streams_that_share_an_endpoint_leave_together(bench, make
     assert bench.count(SystemCounter.HEARTBEATS_SENT) == before + len(streams)
 
 
+def test_what_only_keeps_a_stream_alive_is_no_work_so_that_the_driver_may_rest(bench):
+    receiver, stream = bench.unicast()
+    bench.turn()
+    bench.answer(receiver, stream, stream.status(0, 4096))
+    bench.turn(4)
+    before = bench.count(SystemCounter.HEARTBEATS_SENT)
+    endpoint = stream.publication.endpoint
+    receiver.send_datagrams([stream.status(0, 4096)], bench.address_of(endpoint))
+    bench.clock.advance_ns(101 * MS)
+    assert [bench.sender.on_cycle() for _ in range(3)] == [0, 0, 0]
+    assert bench.count(SystemCounter.HEARTBEATS_SENT) == before + 1
+    stream.offer(b"news")
+    assert bench.sender.on_cycle() > 0
+
+
 def test_an_endpoint_whose_name_is_silent_is_looked_up_again(bench, make_stream):
     receiver = bench.there.open_receive_port((bench.there.ipv4, 21001))
     other = bench.there.open_receive_port((bench.there.ipv4, 21002))
