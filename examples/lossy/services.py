@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from examples.lossy.wire import interrupts_later
+
 if TYPE_CHECKING:
     from examples.lossy.wire import Place
 
@@ -33,31 +35,43 @@ class ServiceError(Exception):
 class Service:
     """``aerolog driver`` or ``aerolog archiving-driver`` in a place, as a context manager.
 
-    Attributes:
-        aeron_dir: the driver's directory, removed at the end.
+    What it keeps in shared memory is removed at the end.
     """
 
     def __init__(self, kind: str, place: Place, properties: dict[str, str]) -> None:
         self.kind = kind
+        self._place = place
+        self._properties = properties
+        self._home: Path | None = None
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def aeron_dir(self) -> Path:
+        """The driver's directory; there while the service runs."""
+        assert self._home is not None
+        return self._home / "aeron"
+
+    def _start(self) -> subprocess.Popen[str]:
         shm = Path(os.environ.get("AEROLOG_DEMO_SHM", "/dev/shm"))
         parent = shm if shm.is_dir() else Path(tempfile.gettempdir())
         self._home = Path(tempfile.mkdtemp(prefix=f"aerolog-lossy-{os.getpid()}-", dir=parent))
-        self.aeron_dir = self._home / "aeron"
-        settings = PROPERTIES | {"aeron.dir": str(self.aeron_dir)} | properties
+        settings = PROPERTIES | {"aeron.dir": str(self.aeron_dir)} | self._properties
         self._process = subprocess.Popen(
-            place.command(
-                *(sys.executable, "-m", "aerolog.tools.main", kind),
+            self._place.command(
+                *(sys.executable, "-m", "aerolog.tools.main", self.kind),
                 *(f"-D{name}={value}" for name, value in settings.items()),
             ),
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,  # an interrupt is for us to pass on
         )
+        return self._process
 
     def __enter__(self) -> Self:
-        out = self._process.stdout
-        assert out is not None
         try:
+            with interrupts_later():  # until there is something that can be ended
+                out = self._start().stdout
+            assert out is not None
             ready, _, _ = select.select([out], [], [], READY_TIMEOUT_S)
             line = out.readline() if ready else ""
             if "ready" not in line:
@@ -74,14 +88,19 @@ class Service:
 
     def _end(self) -> int:
         """Stop the process in order, or else at all; remove what it kept in shared memory."""
+        process = self._process
         try:
-            if self._process.poll() is None:
-                self._process.send_signal(signal.SIGTERM)
-            return self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+            if process is None:
+                return 0
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            try:
+                return process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return process.wait()
         finally:
-            if self._process.stdout is not None:
-                self._process.stdout.close()
-            shutil.rmtree(self._home, ignore_errors=True)
+            if process is not None and process.stdout is not None:
+                process.stdout.close()
+            if self._home is not None:
+                shutil.rmtree(self._home, ignore_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from contextlib import contextmanager
@@ -59,6 +60,19 @@ class Wire:
 
 
 @contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let an interrupt wait until what is made in the block is known, and so can be removed."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def joined(*, loopback: bool) -> Iterator[Wire]:
     """Make the wire, and remove it afterwards.
 
@@ -78,8 +92,9 @@ def joined(*, loopback: bool) -> Iterator[Wire]:
     made: list[Place] = []
     try:
         for place in (near, far):
-            _ip("netns", "add", str(place.namespace))
-            made.append(place)
+            with interrupts_later():
+                _ip("netns", "add", str(place.namespace))
+                made.append(place)
         _connect(near, far)
         yield Wire(
             near,
