@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _PATIENCE_S: Final = 30.0  # without progress: each try to join may take a second, and be lost
+# Below the client liveness timeout of simulated drivers.
+_CLIENT_STALL_S = 1.5
 _LIMIT_S: Final = 300.0
 _LOOK_EVERY: Final = 16  # turns; what is waited for does not go away
 # Nothing times out within it: half of the shortest timeout of DRIVER_OPTIONS that ends something.
@@ -248,7 +250,10 @@ class Play:
         elif plan.harm is Harm.STALL:
             parties = self.simulation.parties
             party = parties[int(self.simulation.random.random() * len(parties))]
-            self.simulation.stall(party, int(plan.lasts_s * _NS_PER_S))
+            # A client that is given up for dead has its counters taken away and used again, and
+            # programs of its process that read on meanwhile read anything, as the reference's do.
+            longest_s = _CLIENT_STALL_S if " client " in party.name else plan.lasts_s
+            self.simulation.stall(party, int(min(plan.lasts_s, longest_s) * _NS_PER_S))
         elif plan.harm is Harm.KILL_CLIENT and host.clients:
             client = host.clients[int(self.simulation.random.random() * len(host.clients))]
             host.kill_client(client)
