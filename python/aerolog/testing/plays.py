@@ -25,7 +25,7 @@ _MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
 _PATIENCE_S: Final = 30.0  # without progress: each try to join may take a second, and be lost
 # Below the client liveness timeout of simulated drivers.
-_CLIENT_STALL_S = 1.5
+_CLIENT_STALL_S: Final = 1.5
 _LIMIT_S: Final = 300.0
 _LOOK_EVERY: Final = 16  # turns; what is waited for does not go away
 # Nothing times out within it: half of the shortest timeout of DRIVER_OPTIONS that ends something.
