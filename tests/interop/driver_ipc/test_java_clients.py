@@ -241,10 +241,3 @@ def test_driver_tool_finds_the_driver_alive(any_driver):
         "io.aeron.samples.DriverTool", "pid", properties={"aeron.dir": any_driver.aeron_dir}
     )
     assert str(any_driver.pid) in answer
-
-
-def test_udp_channels_are_refused_by_name_until_there_is_a_network(our_driver, java_client):
-    client = java_client(our_driver.aeron_dir)
-    for add in (client.add_publication, client.add_subscription):
-        with pytest.raises(peer.JavaError, match="UDP channels are not supported"):
-            add("aeron:udp?endpoint=localhost:24325", 7)
