@@ -16,6 +16,7 @@ from aerolog.transport.driver.channel_params import (
 )
 from aerolog.transport.driver.command_error import ILLEGAL_STATE, generic, invalid_channel
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.image_links import allocate_position, tell_available, tell_unavailable
 from aerolog.transport.driver.ipc_factory import (
     discard_publication,
     free_counters,
@@ -24,18 +25,15 @@ from aerolog.transport.driver.ipc_factory import (
 from aerolog.transport.driver.ipc_publication import IpcPublication, PublicationLink
 from aerolog.transport.driver.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.driver.network.destinations import check_receive_destination
-from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.driver.subscriptions import IpcSubscriptionLink
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
-    AvailableImage,
     ExclusivePublicationReady,
     OperationSuccess,
     PublicationReady,
     SubscriptionReady,
-    UnavailableImage,
 )
 from aerolog.transport.uri import ChannelUri, keys
 
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
         RemoveReceiveDestination,
     )
 
-SOURCE_IDENTITY = "aeron:ipc"
 SESSION_MEDIA = "ipc"
 NO_CHANNEL_STATUS = -1
 
@@ -278,30 +275,13 @@ class IpcMedia:
         self, subscription: IpcSubscriptionLink, publication: IpcPublication
     ) -> None:
         """Announce an image whose position counter is ready."""
-        self._context.tell(
-            AvailableImage(
-                publication.registration_id,
-                publication.session_id,
-                publication.stream_id,
-                subscription.registration_id,
-                subscription.images[publication],
-                publication.log.path,
-                SOURCE_IDENTITY,
-            )
-        )
+        tell_available(self._context, subscription, publication, subscription.images[publication])
 
     def tell_unavailable(
         self, subscription: IpcSubscriptionLink, publication: IpcPublication
     ) -> None:
         """Announce the end of an image."""
-        self._context.tell(
-            UnavailableImage(
-                publication.registration_id,
-                subscription.registration_id,
-                publication.stream_id,
-                subscription.channel,
-            )
-        )
+        tell_unavailable(self._context, subscription, publication)
 
     # ---- linking and checks ---------------------------------------------------------------------
 
@@ -312,20 +292,12 @@ class IpcMedia:
 
     def _link(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
         join_position = publication.stream.join_position()
-        identity = (
-            subscription.registration_id,
+        counter_id = allocate_position(
+            self._context,
+            subscription,
             publication.session_id,
-            publication.stream_id,
-            subscription.channel,
-        )
-        counter_id = self._context.counters.allocate(
-            CounterType.SUBSCRIBER_POSITION,
-            stream_label("sub-pos", *identity, join_position=join_position),
-            stream_key(*identity),
-            registration_id=subscription.registration_id,
-            owner_id=subscription.client.client_id,
-            reference_id=publication.registration_id,
-            value=join_position,
+            join_position,
+            publication.image_id,
         )
         subscription.images[publication] = counter_id
         publication.stream.add_subscriber(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver import ipc_stream
+from aerolog.transport.driver.image_links import LOCAL_SOURCE
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channel_params import PublicationParams, StartPosition
@@ -45,6 +46,16 @@ class IpcPublication:
     pub_lmt_id: int
     log: LogFile
     stream: IpcStream
+
+    @property
+    def image_id(self) -> int:
+        """Names its images."""
+        return self.registration_id
+
+    @property
+    def source_identity(self) -> str:
+        """Where its images come from."""
+        return LOCAL_SOURCE
 
     @property
     def is_active(self) -> bool:

@@ -38,3 +38,8 @@ class PublicationImage:
     stream: NetworkImage
     is_response_wanted: bool = False
     is_released: bool = False
+
+    @property
+    def image_id(self) -> int:
+        """Names the image."""
+        return self.correlation_id

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.image_links import allocate_position, tell_available, tell_unavailable
 from aerolog.transport.driver.network.destinations import check_receive_destination
 from aerolog.transport.driver.network.params import network_subscription_params
-from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
-from aerolog.transport.driver.subscriber_positions import SUBSCRIBER_ACTIVE, SUBSCRIBER_RESTING
-from aerolog.transport.driver.subscriber_positions import SUBSCRIBER_LINGER as LINGER
+from aerolog.transport.driver.subscriber_positions import (
+    SUBSCRIBER_ACTIVE,
+    SUBSCRIBER_LINGER,
+    SUBSCRIBER_RESTING,
+)
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import (
-    AvailableImage,
     OperationSuccess,
     SubscriptionReady,
-    UnavailableImage,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         RemoveReceiveDestination,
     )
 
-SOURCE_IDENTITY = "aeron:ipc"
 _NO_CHANNEL_STATUS = -1
 
 
@@ -140,7 +140,7 @@ class Spies:
             )
         self._context.tell(OperationSuccess(command.correlation_id))
         for publication in list(gone.images):
-            self._tell_unavailable(gone, publication)
+            tell_unavailable(self._context, gone, publication)
             self._unlink(gone, publication)
 
     def close_of_gone_clients(self) -> None:
@@ -163,7 +163,7 @@ class Spies:
         """
         for spy in self._spies:
             if publication in spy.images:
-                self._tell_unavailable(spy, publication)
+                tell_unavailable(self._context, spy, publication)
                 counter_id = spy.images.pop(publication)
                 if counter_id != NULL_COUNTER_ID:
                     publication.stream.remove_spy(counter_id)
@@ -176,12 +176,12 @@ class Spies:
         spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
         state = stream.spies.state(counter_id)
         if state == SUBSCRIBER_ACTIVE:
-            self._tell_unavailable(spy, publication)
-            stream.set_spy_state(counter_id, LINGER, now_ns)
+            tell_unavailable(self._context, spy, publication)
+            stream.set_spy_state(counter_id, SUBSCRIBER_LINGER, now_ns)
         elif state == SUBSCRIBER_RESTING:
             self._context.counters.set_value(counter_id, stream.join_position())
             stream.set_spy_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
-            self._tell_available(spy, publication)
+            tell_available(self._context, spy, publication, spy.images[publication])
         elif spy.params.is_rejoin:
             stream.set_spy_state(counter_id, SUBSCRIBER_RESTING, now_ns)
         else:
@@ -194,24 +194,12 @@ class Spies:
 
     def _link(self, spy: Spy, publication: UdpPublication) -> None:
         join_position = publication.stream.join_position()
-        identity = (
-            spy.registration_id,
-            publication.session_id,
-            publication.stream_id,
-            spy.channel,
-        )
-        counter_id = self._context.counters.allocate(
-            CounterType.SUBSCRIBER_POSITION,
-            stream_label("sub-pos", *identity, join_position=join_position),
-            stream_key(*identity),
-            registration_id=spy.registration_id,
-            owner_id=spy.client.client_id,
-            reference_id=publication.registration_id,
-            value=join_position,
+        counter_id = allocate_position(
+            self._context, spy, publication.session_id, join_position, publication.image_id
         )
         spy.images[publication] = counter_id
         publication.stream.add_spy(counter_id, spy.params.is_tether, self._parts.clockwork.now_ns)
-        self._tell_available(spy, publication)
+        tell_available(self._context, spy, publication, spy.images[publication])
 
     def _close(self, spy: Spy) -> None:
         for publication in list(spy.images):
@@ -228,26 +216,3 @@ class Spies:
             publication.stream.remove_spy(counter_id)
             self._context.free_counter(counter_id)
             spy.images[publication] = NULL_COUNTER_ID
-
-    def _tell_available(self, spy: Spy, publication: UdpPublication) -> None:
-        self._context.tell(
-            AvailableImage(
-                publication.registration_id,
-                publication.session_id,
-                publication.stream_id,
-                spy.registration_id,
-                spy.images[publication],
-                publication.log.path,
-                SOURCE_IDENTITY,
-            )
-        )
-
-    def _tell_unavailable(self, spy: Spy, publication: UdpPublication) -> None:
-        self._context.tell(
-            UnavailableImage(
-                publication.registration_id,
-                spy.registration_id,
-                publication.stream_id,
-                spy.channel,
-            )
-        )

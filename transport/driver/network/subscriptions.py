@@ -9,19 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.image_links import allocate_position, tell_available, tell_unavailable
 from aerolog.transport.driver.network.network_subscription import NetworkSubscription
 from aerolog.transport.driver.network.params import network_subscription_params
 from aerolog.transport.driver.network.receive_channels import ReceiveChannels
 from aerolog.transport.driver.network.receive_destinations import ReceiveDestinations
 from aerolog.transport.driver.network.sharing import check_receive_timestamps, check_subscription
-from aerolog.transport.driver.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import (
-    AvailableImage,
     OperationSuccess,
     SubscriptionReady,
-    UnavailableImage,
 )
 
 if TYPE_CHECKING:
@@ -212,15 +210,7 @@ class Subscriptions:
         Raises:
             CountersFullError: no counter is free.
         """
-        identity = (link.registration_id, session_id, link.stream_id, link.channel)
-        return self._context.counters.allocate(
-            CounterType.SUBSCRIBER_POSITION,
-            stream_label("sub-pos", *identity, join_position=join_position),
-            stream_key(*identity),
-            registration_id=link.registration_id,
-            owner_id=link.client.client_id,
-            value=join_position,
-        )
+        return allocate_position(self._context, link, session_id, join_position)
 
     def link_image(
         self, link: NetworkSubscription, image: PublicationImage, counter_id: int
@@ -248,25 +238,11 @@ class Subscriptions:
 
     def tell_available(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Announce an image whose position counter is ready."""
-        self._context.tell(
-            AvailableImage(
-                image.correlation_id,
-                image.session_id,
-                image.stream_id,
-                link.registration_id,
-                link.images[image],
-                image.log.path,
-                image.source_identity,
-            )
-        )
+        tell_available(self._context, link, image, link.images[image])
 
     def tell_unavailable(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Announce the end of an image."""
-        self._context.tell(
-            UnavailableImage(
-                image.correlation_id, link.registration_id, image.stream_id, link.channel
-            )
-        )
+        tell_unavailable(self._context, link, image)
 
     # ---- inside -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerolog.transport.driver.image_links import LOCAL_SOURCE
 from aerolog.transport.driver.network.publication import ACTIVE, DRAINING
 
 if TYPE_CHECKING:
@@ -57,6 +58,16 @@ class UdpPublication:
     stream: NetworkPublication
     since_ns: int
     rejections: set[str] = field(default_factory=set)
+
+    @property
+    def image_id(self) -> int:
+        """Names its images."""
+        return self.registration_id
+
+    @property
+    def source_identity(self) -> str:
+        """Where its images come from."""
+        return LOCAL_SOURCE
 
     @property
     def media(self) -> str:
