@@ -270,6 +270,8 @@ def ends(client, other, note, port, control, *__):
     client.heartbeat = False
     note("close", client.do(c.ClientClose))
     note("gone", other.until(lambda m: isinstance(m, r.UnavailableImage)) + other.settle())
+    # The endpoint's counter may go before those of the publication, which the sender gives back.
+    other.wait_for(lambda: 12 not in other.counter_types())
     other.wait_for(lambda: 6 not in other.counter_types())
     return other.counters()
 
