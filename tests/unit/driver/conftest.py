@@ -1,7 +1,9 @@
 """A driver that the test turns by hand, at the time the test says, and a client that sees all."""
 
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,12 +13,12 @@ from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
-from aerolog.transport.memory.broadcast import BroadcastReceiver
-from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
-MS = 1_000_000
+sys.path.insert(0, str(Path(__file__).parent))
+from raw_bench import MS, RawBench
+
 S = 1_000_000_000
 
 OPTIONS = {
@@ -27,18 +29,11 @@ OPTIONS = {
 }
 
 
-@dataclass
-class Bench:
-    """A driver, its clock and disk, and one raw client that stays alive by itself."""
+@dataclass(kw_only=True)
+class Bench(RawBench):
+    """A driver without a network."""
 
-    driver: MediaDriver
-    clock: ManualClock
-    files: FakeFileSystem
-    cnc: CncFile
-    receiver: BroadcastReceiver
-    client_id: int
-    alive: list[int] = field(default_factory=list)
-    last: list[r.Response] = field(default_factory=list)  # what `add` heard
+    STEP_NS = 100 * MS
 
     @classmethod
     def start(cls, directory: str, **options: object) -> "Bench":
@@ -51,67 +46,7 @@ class Bench:
             random_source=Random(7),
             **{**OPTIONS, **options},
         )
-        cnc = CncFile.open(files, driver.aeron_dir, writable=True)
-        client_id = cnc.to_driver.next_correlation_id()
-        return cls(driver, clock, files, cnc, cnc.receiver(), client_id, [client_id])
-
-    def turn(self) -> list[r.Response]:
-        """Turns the driver until it finds nothing more to do at this time; what it said."""
-        while self.driver.do_work():
-            pass
-        return self.heard()
-
-    def heard(self) -> list[r.Response]:
-        said = []
-        while (received := self.receiver.receive_next()) is not None:
-            message = r.decode_response(*received)
-            assert message is not None
-            said.append(message)
-        return said
-
-    def send(self, make: Callable[[int, int], c.Command], client_id: int | None = None) -> int:
-        correlation_id = self.cnc.to_driver.next_correlation_id()
-        command = make(self.client_id if client_id is None else client_id, correlation_id)
-        assert self.cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
-        return correlation_id
-
-    def do(
-        self, make: Callable[[int, int], c.Command], client_id: int | None = None
-    ) -> list[r.Response]:
-        """Sends a command and turns the driver; what it said."""
-        self.send(make, client_id)
-        return self.turn()
-
-    def add(
-        self, make: Callable[[int, int], c.Command], client_id: int | None = None
-    ) -> r.Response:
-        """Sends a command that adds something; its answer, which must be no error."""
-        correlation_id = self.send(make, client_id)
-        self.last = self.turn()
-        for message in self.last:
-            if getattr(message, "correlation_id", None) == correlation_id:
-                assert not isinstance(message, r.OnError), message
-                return message
-        raise AssertionError(f"no answer to {correlation_id}")
-
-    def pass_time(self, duration_ns: int, step_ns: int = 100 * MS) -> list[r.Response]:
-        """Turns the driver while time passes; what it said."""
-        said = []
-        while duration_ns > 0:
-            self.clock.advance_ns(min(step_ns, duration_ns))
-            duration_ns -= step_ns
-            for client_id in self.alive:
-                self.beat(client_id)
-            said += self.turn()
-        return said
-
-    def beat(self, client_id: int) -> None:
-        counter_id = self.cnc.counters.find_by_key_i64(CounterType.CLIENT_HEARTBEAT, client_id)
-        if counter_id >= 0:
-            self.cnc.counters.set_value(counter_id, self.clock.now_epoch_ms())
-
-    def value(self, counter_id: int) -> int:
-        return self.cnc.counters.counter_value(counter_id)
+        return cls(driver=driver, clock=clock, files=files)
 
     def counters(self, type_id: int) -> list[int]:
         return [k.counter_id for k in self.cnc.counters if k.type_id == type_id]

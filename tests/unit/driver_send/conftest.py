@@ -1,25 +1,26 @@
 """A driver on a simulated network that the test turns by hand, and receivers written by hand."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.logbuffer.direct import DirectPublication
-from aerolog.transport.memory.broadcast import BroadcastReceiver
-from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.network import frame_codec as f
 from aerolog.transport.network.port import Address, DatagramPort
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
-MS = 1_000_000
+sys.path.insert(0, str(Path(__file__).parents[1] / "driver"))
+from raw_bench import MS, RawBench
+
 S = 1_000_000_000
 TERM = 64 * 1024
 STREAM = 7
@@ -88,20 +89,12 @@ class Listener:
         )
 
 
-@dataclass
-class Bench:
-    """A driver, the network it is on, and one raw client that stays alive by itself."""
+@dataclass(kw_only=True)
+class Bench(RawBench):
+    """A driver and two hosts: where it is, and another."""
 
-    driver: MediaDriver
-    clock: ManualClock
-    files: FakeFileSystem
     here: FakeHost
     there: FakeHost
-    cnc: CncFile
-    receiver: BroadcastReceiver
-    client_id: int
-    alive: list[int] = field(default_factory=list)
-    last: list[r.Response] = field(default_factory=list)  # what `add` heard
 
     @classmethod
     def start(cls, directory: str, **options: object) -> "Bench":
@@ -116,74 +109,7 @@ class Bench:
             random_source=Random(7),
             **{**OPTIONS, "network": here, **options},
         )
-        cnc = CncFile.open(files, driver.aeron_dir, writable=True)
-        client_id = cnc.to_driver.next_correlation_id()
-        return cls(driver, clock, files, here, there, cnc, cnc.receiver(), client_id, [client_id])
-
-    def turn(self) -> list[r.Response]:
-        """Turns the driver until it finds nothing more to do at this time; what it said."""
-        idle = 0
-        while idle < 3:  # what one agent hands over, another one finds in the next round
-            idle = 0 if self.driver.do_work() else idle + 1
-        return self.heard()
-
-    def heard(self) -> list[r.Response]:
-        said = []
-        while (received := self.receiver.receive_next()) is not None:
-            message = r.decode_response(*received)
-            assert message is not None
-            said.append(message)
-        return said
-
-    def send(self, make: Callable[[int, int], c.Command], client_id: int | None = None) -> int:
-        correlation_id = self.cnc.to_driver.next_correlation_id()
-        command = make(self.client_id if client_id is None else client_id, correlation_id)
-        assert self.cnc.to_driver.write(command.TYPE_ID, c.encode_command(command))
-        return correlation_id
-
-    def do(
-        self, make: Callable[[int, int], c.Command], client_id: int | None = None
-    ) -> list[r.Response]:
-        """Sends a command and turns the driver; what it said."""
-        self.send(make, client_id)
-        return self.turn()
-
-    def add(
-        self, make: Callable[[int, int], c.Command], client_id: int | None = None
-    ) -> r.Response:
-        """Sends a command; its answer, which must be no error."""
-        correlation_id = self.send(make, client_id)
-        self.last = self.turn()
-        for message in self.last:
-            if getattr(message, "correlation_id", None) == correlation_id:
-                assert not isinstance(message, r.OnError), message
-                return message
-        raise AssertionError(f"no answer to {correlation_id}")
-
-    def refused(self, make: Callable[[int, int], c.Command]) -> tuple[int, str]:
-        """Sends a command that has to fail; code and text of the error."""
-        (error,) = self.do(make)
-        assert isinstance(error, r.OnError), error
-        return error.code, error.message
-
-    def pass_time(self, duration_ns: int, step_ns: int = 20 * MS) -> list[r.Response]:
-        """Turns the driver while time passes; what it said."""
-        said = []
-        while duration_ns > 0:
-            self.clock.advance_ns(min(step_ns, duration_ns))
-            duration_ns -= step_ns
-            for client_id in self.alive:
-                self.beat(client_id)
-            said += self.turn()
-        return said
-
-    def beat(self, client_id: int) -> None:
-        counter_id = self.cnc.counters.find_by_key_i64(CounterType.CLIENT_HEARTBEAT, client_id)
-        if counter_id >= 0:
-            self.cnc.counters.set_value(counter_id, self.clock.now_epoch_ms())
-
-    def value(self, counter_id: int) -> int:
-        return self.cnc.counters.counter_value(counter_id)
+        return cls(driver=driver, clock=clock, files=files, here=here, there=there)
 
     def counters(self, type_id: int) -> list[CounterSnapshot]:
         return [k for k in self.cnc.counters if k.type_id == type_id]
