@@ -36,6 +36,7 @@ from aerolog.archive.protocol import (
     RecordingSubscriptionDescriptor,
     ReplayRequest,
     ReplayTokenRequest,
+    ReplicateRequest2,
     SourceLocation,
     StartPositionRequest,
     StartRecordingRequest,
@@ -420,6 +421,54 @@ def update_channel(recording_id: int, channel: Channel) -> Call[None]:
         _none,
         recording_id=recording_id,
         channel=str(channel),
+    )
+
+
+def replicate(
+    src_recording_id: int,
+    src_control_channel: Channel,
+    src_control_stream_id: int,
+    *,
+    dst_recording_id: int | None = None,
+    live_destination: Channel | None = None,
+    stop_position: int | None = None,
+    channel_tag_id: int | None = None,
+    subscription_tag_id: int | None = None,
+    replication_channel: Channel | None = None,
+    replication_session_id: int | None = None,
+    file_io_max_length: int | None = None,
+    credentials: bytes = b"",
+    src_response_channel: Channel | None = None,
+) -> Call[int]:
+    """Replication id, which everything that the replication tells has as its correlation id.
+
+    Raises:
+        ValueError: a live destination together with a replication session id.
+    """
+    if live_destination and replication_session_id is not None:
+        raise ValueError(
+            "a live stream has the session id of its publication: pass either live_destination or"
+            f" replication_session_id={replication_session_id}, not both"
+        )
+    return _call(
+        "replicate",
+        ReplicateRequest2,
+        int,
+        src_recording_id=src_recording_id,
+        dst_recording_id=NULL_VALUE if dst_recording_id is None else dst_recording_id,
+        stop_position=NULL_POSITION if stop_position is None else stop_position,
+        channel_tag_id=NULL_VALUE if channel_tag_id is None else channel_tag_id,
+        subscription_tag_id=NULL_VALUE if subscription_tag_id is None else subscription_tag_id,
+        src_control_stream_id=src_control_stream_id,
+        file_io_max_length=NULL_LENGTH if file_io_max_length is None else file_io_max_length,
+        replication_session_id=(
+            NULL_VALUE if replication_session_id is None else replication_session_id
+        ),
+        src_control_channel=str(src_control_channel),
+        live_destination=str(live_destination or ""),
+        replication_channel=str(replication_channel or ""),
+        encoded_credentials=credentials,
+        src_response_channel=str(src_response_channel or ""),
     )
 
 
