@@ -74,6 +74,26 @@ class ReplaySession:
     publication: ExclusivePublication
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningReplay:
+    """Where a replay is, for who wants to change the files that it reads.
+
+    Attributes:
+        replay_session_id: as its client knows it.
+        segment_base: position at the start of the segment that it reads, or reads next.
+        state: the reference's name of it: INIT, REPLAY or INACTIVE.
+        session_id: of the replay publication, as are stream_id and channel.
+    """
+
+    replay_session_id: int
+    recording_id: int
+    segment_base: int
+    state: str
+    session_id: int
+    stream_id: int
+    channel: str
+
+
 class Replays:
     """All replays, and those about to be.
 
@@ -267,6 +287,25 @@ class Replays:
         """Whether a replay of a recording runs."""
         return any(s.reader.recording_id == recording_id for s in self.sessions.values())
 
+    def replays_of(self, recording_id: int) -> list[RunningReplay]:
+        """The replays of a recording that run, in the order in which they began.
+
+        One whose publication the driver is still making does not count yet.
+        """
+        return [
+            RunningReplay(
+                replay_session_id=session.replay_session_id,
+                recording_id=recording_id,
+                segment_base=session.reader.segment_base,
+                state=_state_name(session.reader.state),
+                session_id=session.publication.session_id,
+                stream_id=session.publication.stream_id,
+                channel=session.publication.channel,
+            )
+            for session in self.sessions.values()
+            if session.reader.recording_id == recording_id
+        ]
+
     # -- turns ------------------------------------------------------------------------------------
 
     def do_work(self) -> int:
@@ -388,6 +427,12 @@ class Replays:
             pending.publication.cancel()
         self._pending.clear()
         self.do_work()
+
+
+def _state_name(state: int) -> str:
+    if state in {replaying.INIT, replaying.CONNECTING}:
+        return "INIT"
+    return "REPLAY" if state in {replaying.REPLAYING, replaying.SEGMENT_END} else "INACTIVE"
 
 
 def _beyond(position: int, limit: int, recording_id: int) -> ArchiveError:

@@ -227,3 +227,30 @@ def test_two_replays_of_a_recording_do_not_disturb_each_other(rig) -> None:
     )
     everything = [bytes([i]) * 1000 for i in range(120)]
     assert received == [everything, everything[10:]]
+
+
+def test_running_replays_tell_where_they_are(rig) -> None:
+    recorded(rig, 100)
+    replays = rig.archive._conductor.replays
+    first = rig.answer_to(replay(rig, position=65536)).relevant_id
+    subscription = rig.aeron.add_subscription("aeron:ipc", 51)
+    second = rig.answer_to(replay(rig, stream_id=51)).relevant_id
+    rig.wait(lambda: subscription.is_connected, "the second replay")
+    waiting, running = replays.replays_of(0)
+    assert (waiting.replay_session_id, waiting.state, waiting.segment_base) == (
+        first,
+        "INIT",
+        65536,
+    )
+    assert waiting.channel.startswith("aeron:ipc?mtu=1408|term-length=64k|")
+    assert (running.replay_session_id, running.state, running.segment_base) == (
+        second,
+        "REPLAY",
+        0,
+    )
+    assert (running.recording_id, running.stream_id) == (0, 51)
+    assert running.session_id & 0xFFFFFFFF == second & 0xFFFFFFFF
+    assert replays.replays_of(1) == []
+    subscription.close()
+    rig.wait(lambda: len(replays.replays_of(0)) == 1, "the second replay's end")
+    assert replays.replays_of(0)[0].replay_session_id == first
