@@ -126,7 +126,10 @@ class ArchiveConnection:
         options, aeron = self._options, self._aeron
         session_id = None
         if not options.is_response_mode:
-            session_id = aeron.next_session_id(options.request_stream_id)
+            choosing = aeron.next_session_id_async(options.request_stream_id)
+            while not choosing.done():
+                yield
+            session_id = choosing.result(0)
         request_channel, response_channel = options.control_channels(session_id)
         subscription = yield from self._add_subscription(response_channel)
         if options.is_response_mode:

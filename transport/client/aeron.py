@@ -348,16 +348,23 @@ class Aeron:
 
     def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
         """A session id that no publication of the stream has; random with an older driver."""
+        future = self.next_session_id_async(stream_id)
+        return self.conductor.await_answer(future, timeout)
+
+    def next_session_id_async(self, stream_id: int) -> RegistrationFuture[int]:
+        """As ``next_session_id``, without waiting."""
         conductor = self.conductor
         conductor.ensure_usable()
         if not conductor.connection.knows_next_session_id:
-            return secrets.randbits(32) - (1 << 31)
+            known: RegistrationFuture[int]
+            known = RegistrationFuture(conductor.next_correlation_id(), conductor, self)
+            known.set_result(secrets.randbits(32) - (1 << 31))
+            return known
         client_id = conductor.client_id
-        return conductor.call(
+        return conductor.submit(
             Kind.SESSION_ID,
             lambda i: commands.GetNextAvailableSessionId(client_id, i, _int32(stream_id)),
             lambda ready: int(ready.session_id),
-            timeout,
         )
 
     def is_command_active(self, correlation_id: int) -> bool:

@@ -136,13 +136,20 @@ class Destination:
             timeout,
         )
 
-    def remove(self, *, timeout: float | None = None) -> None:
-        """Take the destination away; nothing happens the second time."""
+    def remove(self, *, wait: bool = True, timeout: float | None = None) -> None:
+        """Take the destination away; nothing happens the second time.
+
+        Args:
+            wait: for the driver's answer, which is otherwise nobody's business any more.
+            timeout: seconds to wait; None for the driver timeout.
+        """
         if self.removed:
             return
         self.removed = True
-        own = self.registration_id
-        self._conductor.call(Kind.DESTINATION, lambda i: self._remove(i, own), _nothing, timeout)
+        own, conductor = self.registration_id, self._conductor
+        future = conductor.submit(Kind.DESTINATION, lambda i: self._remove(i, own), _nothing)
+        if wait:
+            conductor.await_answer(future, timeout)
 
     def __enter__(self) -> Self:
         return self
