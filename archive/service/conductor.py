@@ -15,16 +15,19 @@ from aerolog.archive.service.control_session import (
     SESSION_CLOSED,
     ControlSession,
 )
+from aerolog.archive.service.deletions import Deletions
 from aerolog.archive.service.recordings import Recordings
 from aerolog.archive.service.refusals import answer_to
 from aerolog.archive.service.replay_tokens import ReplayTokens
 from aerolog.archive.service.replays import NO_COUNTER, Replays
+from aerolog.archive.service.replications import Replications
 from aerolog.archive.service.requests import (
     RequestHandlers,
     answering,
     asks_for_response,
     check_before_session,
 )
+from aerolog.archive.service.storage import Storage
 from aerolog.archive.service.watch import WatchAgent, set_reference_id
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
@@ -88,11 +91,19 @@ class ArchiveConductor(WatchAgent):
         self._on_fatal = on_fatal
         self._sessions: dict[int, ControlSession] = {}
         self._listings: list[Listing] = []
-        self.recordings = Recordings(context, recorder_table, lambda _id, _position: False)
+        self.deletions = Deletions(context)
+        self.recordings = Recordings(context, recorder_table, self.deletions.reaches)
         self.replays = Replays(context, replayer_table, self._recording_counter)
         self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT], context.random)
+        self.replications = Replications(context, self.recordings, self._take_session_id)
         self._requests = RequestHandlers(
-            context, self.recordings, self.replays, self._listings, self._tokens
+            context,
+            self.recordings,
+            self.replays,
+            self._listings,
+            self._tokens,
+            Storage(context, self.recordings, self.replays, self.deletions),
+            self.replications,
         )
         self._next_session_id = context.random.randrange(SESSION_ID_MAX + 1)
         self._next_mark_ns = 0
@@ -125,6 +136,12 @@ class ArchiveConductor(WatchAgent):
             self._resolved_channel = self._subscriptions[0].resolved_channel
         return self._resolved_channel
 
+    def _take_session_id(self) -> int:
+        """An id for a session or replication."""
+        session_id = self._next_session_id
+        self._next_session_id += 1
+        return session_id
+
     def _recording_counter(self, recording_id: int) -> int:
         session = self.recordings.sessions.get(recording_id)
         return NO_COUNTER if session is None else session.counter.counter_id
@@ -150,6 +167,8 @@ class ArchiveConductor(WatchAgent):
         work += self._drop_gone_images()
         work += self.recordings.do_work()
         work += self.replays.do_work()
+        work += self.replications.do_work(now_ns, now_ms)
+        work += self.deletions.do_work()
         work += self._turn_listings()
         work += self._turn_sessions(now_ns, now_ms)
         self._plan(now_ns, work)
@@ -170,6 +189,8 @@ class ArchiveConductor(WatchAgent):
             work > 0
             or bool(self._listings)
             or self.replays.is_busy
+            or self.deletions.is_busy
+            or self.replications.is_busy
             or any(session.is_busy for session in self._sessions.values())
         )
         interval_ns = BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS
@@ -333,8 +354,7 @@ class ArchiveConductor(WatchAgent):
                 f"invalid client version {ap.semantic_version_text(request.version)},"
                 f" archive is {ap.semantic_version_text(ap.PROTOCOL_VERSION)}"
             )
-        session_id = self._next_session_id
-        self._next_session_id += 1
+        session_id = self._take_session_id()
         session = ControlSession(
             session_id=session_id,
             correlation_id=request.correlation_id,
@@ -409,9 +429,11 @@ class ArchiveConductor(WatchAgent):
         run = self._context.reporter.run
         run(self._before_close)
         if not self._context.aeron.closed:
+            run(self.replications.close)
             run(self.recordings.close)
             run(self.replays.close)
             for session in reversed(list(self._sessions.values())):
                 run(session.close)
+        run(self.deletions.close)
         self._sessions.clear()
         self._ended = True

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from aerolog.archive.service.recordings import Recordings
     from aerolog.archive.service.replay_tokens import ReplayTokens
     from aerolog.archive.service.replays import Replays
+    from aerolog.archive.service.replications import Replications
+    from aerolog.archive.service.storage import Storage
 
 NOT_SUPPORTED: Final = "is not supported by this archive"
 
@@ -44,6 +46,8 @@ class RequestHandlers:
         replays: those that are active.
         listings: where a new listing goes.
         tokens: given out for replays over response channels.
+        storage: carries out what changes files.
+        replications: those under way.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class RequestHandlers:
         replays: Replays,
         listings: list[Listing],
         tokens: ReplayTokens,
+        storage: Storage,
+        replications: Replications,
     ) -> None:
         self._context = context
         self._recordings = recordings
@@ -83,6 +89,8 @@ class RequestHandlers:
             ap.StopPositionRequest: self._stop_position,
             ap.RecordingPositionRequest: self._recording_position,
             ap.MaxRecordedPositionRequest: self._max_position,
+            **storage.handlers(),
+            **replications.handlers(),
         }
 
     def handle(self, control: ControlSession, request: ap.Message) -> int | None:

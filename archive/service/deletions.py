@@ -1,0 +1,173 @@
+"""Segment files on their way out: one file a cycle and recording (spec archive-protocol 14).
+
+The catalog has been changed before a deletion starts, so that a crash leaves files that no
+recording needs, and never a recording without its files.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.layout import SEGMENT_SUFFIX
+from aerolog.archive.files.segment import parse_segment_name
+from aerolog.archive.protocol import NULL_POSITION, NULL_VALUE, RecordingSignal
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.control_session import ControlSession
+
+DELETED_SUFFIX: Final = ".del"
+
+
+class Deletion:
+    """The files of one recording that one request removes.
+
+    Attributes:
+        recording_id: whose files they are.
+        highest: position that the last of them starts at, -1 when none has one in its name.
+    """
+
+    def __init__(
+        self,
+        control: ControlSession | None,
+        correlation_id: int,
+        recording_id: int,
+        names: Iterable[str],
+    ) -> None:
+        self.control = control
+        self.correlation_id = correlation_id
+        self.recording_id = recording_id
+        self.names = deque(names)
+        self.highest = max((_position_of(name) for name in self.names), default=NULL_POSITION)
+
+
+class Deletions:
+    """All deletions under way, at most one for a recording.
+
+    Args:
+        context: the archive's surroundings.
+    """
+
+    def __init__(self, context: ArchiveContext) -> None:
+        self._context = context
+        self._running: dict[int, Deletion] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there are files to remove."""
+        return bool(self._running)
+
+    def is_active(self, recording_id: int) -> bool:
+        """Whether files of a recording are being removed."""
+        return recording_id in self._running
+
+    def reaches(self, recording_id: int, position: int) -> bool:
+        """Whether files of a recording are being removed that start at or behind a position."""
+        running = self._running.get(recording_id)
+        return running is not None and running.highest >= position
+
+    def check_none(self, recording_id: int) -> None:
+        """Refuse to go on while files of a recording are being removed.
+
+        Raises:
+            ArchiveError: they are.
+        """
+        if recording_id in self._running:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"another delete operation in progress for recording id: {recording_id}",
+            )
+
+    def start(
+        self,
+        control: ControlSession | None,
+        correlation_id: int,
+        recording_id: int,
+        names: Iterable[str],
+    ) -> int:
+        """Have files removed; the DELETE signal follows when the last one is gone.
+
+        Args:
+            control: who is told, None for nobody.
+            correlation_id: of the request.
+            recording_id: whose files they are; ``check_none`` has passed.
+            names: of files in the archive's folder, those that are missing included. Without any
+                the signal comes in the conductor's next turn.
+
+        Returns:
+            The number of names.
+        """
+        deletion = Deletion(control, correlation_id, recording_id, names)
+        self._running[recording_id] = deletion
+        return len(deletion.names)
+
+    def do_work(self) -> int:
+        """Remove one file of each recording; tell of those that are done."""
+        work = 0
+        for deletion in reversed(list(self._running.values())):
+            if deletion.names:
+                self._remove(deletion, deletion.names.popleft())
+            if not deletion.names:
+                self._finish(deletion)
+            work += 1
+        return work
+
+    def finish(self, recording_id: int) -> None:
+        """End a deletion that has no files, at once."""
+        deletion = self._running.get(recording_id)
+        if deletion is not None and not deletion.names:
+            self._finish(deletion)
+
+    def _finish(self, deletion: Deletion) -> None:
+        del self._running[deletion.recording_id]
+        if deletion.control is not None:
+            deletion.control.send_signal(
+                deletion.correlation_id,
+                deletion.recording_id,
+                NULL_VALUE,
+                NULL_POSITION,
+                RecordingSignal.DELETE,
+            )
+
+    def _remove(self, deletion: Deletion, name: str) -> None:
+        path = str(Path(self._context.config.archive_dir) / name)
+        try:
+            if not self._remove_if_there(path):
+                self._remove_if_there(path + DELETED_SUFFIX)
+        except OSError as error:
+            text = f"unable to delete segment file: {path}"
+            self._context.reporter.error(error)
+            self._context.reporter.event(text)
+            if deletion.control is not None:
+                deletion.control.send_error(deletion.correlation_id, ArchiveErrorCode.GENERIC, text)
+
+    def _remove_if_there(self, path: str) -> bool:
+        try:
+            self._context.files.remove(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Remove what is left; nobody is told any more."""
+        for deletion in self._running.values():
+            deletion.control = None
+            while deletion.names:
+                self._remove(deletion, deletion.names.popleft())
+        self._running.clear()
+
+
+def _position_of(name: str) -> int:
+    """Position that a segment file starts at by its name, -1 when the name has none."""
+    plain = name.removesuffix(DELETED_SUFFIX)
+    if not plain.endswith(SEGMENT_SUFFIX):
+        return NULL_POSITION
+    try:
+        return parse_segment_name(plain).base_position
+    except FileFormatError:
+        return NULL_POSITION
