@@ -231,6 +231,40 @@ class ArchiveError(AerologError):
         self.message = message
 
 
+class JoinErrorReason(IntEnum):
+    """Why a replay and a live stream could not be made one; the first four are the reference's."""
+
+    GENERIC = 0
+    RECORDING_NOT_FOUND = 1
+    STREAM_ID_MISMATCH = 2
+    INVALID_START_POSITION = 3
+    LIVE_STREAM_MISMATCH = 4
+    SESSION_ID_MISMATCH = 5
+    IMAGE_CLOSED = 6
+    NOT_RECORDED = 7
+
+
+class JoinError(AerologError):
+    """A replay and a live stream could not be made one.
+
+    Attributes:
+        reason: what kind of failure it is.
+    """
+
+    def __init__(self, reason: JoinErrorReason, message: str) -> None:
+        super().__init__(f"{message} ({reason.name})")
+        self.reason = reason
+        self.message = message
+
+
+class PersistentSubscriptionError(JoinError):
+    """A persistent subscription has failed and delivers nothing more."""
+
+
+class ReplayMergeError(JoinError):
+    """A replay merge has failed."""
+
+
 class MissingExtraError(AerologError, ImportError):
     """An optional part needs packages that are not installed.
 
