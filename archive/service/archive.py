@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Self
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.authentication import AUTHENTICATORS, AUTHORISATION_SERVICES
 from aerolog.archive.service.conductor import ArchiveConductor
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
 from aerolog.archive.service.recorder import Recorder
 from aerolog.archive.service.replayer import Replayer
 from aerolog.archive.service.reporting import Reporter
+from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.service.watch import cycle_tracker
 from aerolog.transport.client.aeron import Aeron
@@ -118,10 +118,13 @@ class Archive:
         self._aeron: Aeron | None = None
         self._catalog: CatalogFile | None = None
         self._runners: list[AgentInvoker] = []
+        self._own_authenticator: Authenticator | None = None
         try:
+            if authenticator is None:
+                authenticator = self._own_authenticator = authenticator_of(config)
             self._start(
-                authenticator or AUTHENTICATORS[config[p.AUTHENTICATOR]](),
-                authorisation or AUTHORISATION_SERVICES[config[p.AUTHORISATION]](),
+                authenticator,
+                authorisation or authorisation_of(config),
                 count_error,
             )
         except BaseException:
@@ -422,6 +425,9 @@ class Archive:
         if self._catalog is not None:
             self._catalog.close()
         self._mark_file.terminated()
+        close = getattr(self._own_authenticator, "close", None)
+        if close is not None:
+            close()
 
     def __enter__(self) -> Self:
         return self

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Protocol
 
 
 class SessionProxy(Protocol):
@@ -29,7 +26,11 @@ class SessionProxy(Protocol):
 
 
 class Authenticator(Protocol):
-    """Decides about clients that connect. All hooks run on the archive's conductor."""
+    """Decides about clients that connect. All hooks run on the archive's conductor.
+
+    Two more methods are called where an authenticator has them: ``on_session_closed(session_id)``
+    when a control session has ended, and ``close()`` when the archive has.
+    """
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:
         """A client has asked to connect; nothing can be answered yet."""
@@ -85,10 +86,3 @@ class FixedAuthorisation:
     ) -> bool:
         """Yes, or no."""
         return self._allowed
-
-
-AUTHENTICATORS: Final[dict[str, Callable[[], Authenticator]]] = {"default": AcceptAll}
-AUTHORISATION_SERVICES: Final[dict[str, Callable[[], AuthorisationService]]] = {
-    "ALLOW_ALL": lambda: FixedAuthorisation(allowed=True),
-    "DENY_ALL": lambda: FixedAuthorisation(allowed=False),
-}

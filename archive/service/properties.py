@@ -27,13 +27,20 @@ FILE_IO_LENGTH_MIN: Final = 64 * _K
 ERROR_BUFFER_LENGTH_MIN: Final = _M
 
 _MODES: Final = {mode: mode for mode in ("DEDICATED", "SHARED", "INVOKER")}
+AUTHENTICATOR_PLUG_INS: Final = "aerolog.authenticators"
+AUTHORISATION_PLUG_INS: Final = "aerolog.authorisation_services"
 _AUTHENTICATORS: Final = {
     "none": "default",
+    "default": "default",
+    "password-file": "password-file",
+    "hmac": "hmac",
     "io.aeron.security.DefaultAuthenticatorSupplier": "default",
+    "io.aeron.samples.archive.SampleAuthenticatorSupplier": "sample",
 }
 _AUTHORISATION: Final = {
     "ALLOW_ALL": "ALLOW_ALL",
     "DENY_ALL": "DENY_ALL",
+    "rules-file": "rules-file",
     "io.aeron.security.AuthorisationService.ALLOW_ALL": "ALLOW_ALL",
     "io.aeron.security.AuthorisationService.DENY_ALL": "DENY_ALL",
 }
@@ -162,10 +169,51 @@ ERROR_BUFFER_LENGTH = _declare.size(
     high=2**31 - 1 - 8192,
 )
 AUTHENTICATOR = _declare.choice(
-    "aeron.archive.authenticator.supplier", "default", _AUTHENTICATORS, "who may connect"
+    "aeron.archive.authenticator.supplier",
+    "default",
+    _AUTHENTICATORS,
+    "who may connect",
+    plug_ins=AUTHENTICATOR_PLUG_INS,
 )
 AUTHORISATION = _declare.choice(
-    "aeron.archive.authorisation.service.supplier", "ALLOW_ALL", _AUTHORISATION, "who may do what"
+    "aeron.archive.authorisation.service.supplier",
+    "ALLOW_ALL",
+    _AUTHORISATION,
+    "who may do what",
+    plug_ins=AUTHORISATION_PLUG_INS,
+)
+PASSWORD_FILE = _declare.text(
+    "aerolog.archive.password.file",
+    None,
+    "users and hashed passwords, for the authenticator password-file",
+    keyword="password_file",
+)
+HMAC_KEY_FILE = _declare.text(
+    "aerolog.archive.hmac.key.file",
+    None,
+    "users and keys, for the authenticator hmac",
+    keyword="hmac_key_file",
+)
+RULES_FILE = _declare.text(
+    "aerolog.archive.rules.file",
+    None,
+    "who may send which requests, for the authorisation service rules-file",
+    keyword="rules_file",
+)
+MAX_CONTROL_SESSIONS = _declare.integer(
+    "aerolog.archive.max.control.sessions",
+    0,
+    "control sessions at a time, 0 for any number",
+    low=0,
+    keyword="max_control_sessions",
+)
+RESPONSE_QUEUE_LENGTH = _declare.size(
+    "aerolog.archive.response.queue.length",
+    256 * _K,
+    "bytes of unread responses kept for a control session, above which it is ended",
+    low=4 * _K,
+    high=1024 * _M,
+    keyword="response_queue_length",
 )
 RECORD_CHECKSUM = _declare.text(
     "aeron.archive.record.checksum", None, "checksum written into frames and catalog"

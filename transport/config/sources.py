@@ -18,7 +18,7 @@ from aerolog.transport.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_ENVIRONMENT_PREFIX: Final = "AERON_"
+_ENVIRONMENT_PREFIXES: Final = ("AERON_", "AEROLOG_")
 _MAX_FILE_LENGTH: Final = 1 << 20
 _URL_TIMEOUT_S: Final = 10.0
 
@@ -50,10 +50,10 @@ class Properties:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Properties:
-        """The ``AERON_*`` variables; an empty one counts as not set."""
+        """The ``AERON_*`` and ``AEROLOG_*`` variables; an empty one counts as not set."""
         properties = cls()
         for variable, text in (os.environ if environ is None else environ).items():
-            if variable.startswith(_ENVIRONMENT_PREFIX) and text:
+            if variable.startswith(_ENVIRONMENT_PREFIXES) and text:
                 raw = RawValue(text, f"environment {variable}", from_environment=True)
                 properties._values[variable] = (variable, raw)
         return properties

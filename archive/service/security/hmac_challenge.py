@@ -1,0 +1,131 @@
+"""Proof of a shared key by HMAC-SHA256; the key itself is never sent.
+
+The client sends its name, gets a challenge that is used once, and answers with
+``HMAC-SHA256(key, name + zero byte + challenge)``.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.client.credentials import (
+    HMAC_CHALLENGE_PREFIX,
+    HMAC_KEY_LENGTH_MIN,
+    HMAC_NONCE_LENGTH,
+    check_user,
+    hmac_answer,
+)
+from aerolog.archive.service.security.watched_file import (
+    CHECK_INTERVAL_S,
+    WatchedFile,
+    lines_of,
+)
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import os
+
+    from aerolog.archive.service.authentication import SessionProxy
+
+USER_LENGTH_MAX: Final = 1024
+KEY_LENGTH: Final = 32
+
+
+def new_key() -> str:
+    """A key as the file has it: 32 random bytes in hexadecimal."""
+    return secrets.token_hex(KEY_LENGTH)
+
+
+def parse_keys(text: str) -> dict[bytes, bytes]:
+    """Keys by user, from lines ``user:HEX``.
+
+    Raises:
+        ConfigurationError: a line that is none, or a user twice; begins with the line's number.
+    """
+    found: dict[bytes, bytes] = {}
+    for number, line in lines_of(text):
+        user, _, digits = line.partition(":")
+        try:
+            check_user(user)
+            key = bytes.fromhex(digits)
+        except ValueError as error:
+            raise ConfigurationError(f"{number}: expected user:KEY in hexadecimal") from error
+        if len(key) < HMAC_KEY_LENGTH_MIN:
+            raise ConfigurationError(
+                f"{number}: a key has at least {HMAC_KEY_LENGTH_MIN} bytes, not {len(key)}"
+            )
+        if user.encode() in found:
+            raise ConfigurationError(f"{number}: user {user!r} a second time")
+        found[user.encode()] = key
+    return found
+
+
+@dataclass(slots=True)
+class _Exchange:
+    user: bytes
+    challenge: bytes | None = None
+    answer: bytes | None = None
+
+
+class HmacAuthenticator:
+    """Challenges every client; the principal is the user.
+
+    Args:
+        path: of the file with the keys, which only its owner may read; changes count within a
+            second.
+        check_interval_s: how often, at most, the file is looked at.
+
+    Raises:
+        ConfigurationError: a file that cannot be used.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, check_interval_s: float = CHECK_INTERVAL_S
+    ) -> None:
+        self._file = WatchedFile(path, parse_keys, private=True, check_interval_s=check_interval_s)
+        self._nobody = secrets.token_bytes(KEY_LENGTH)
+        self._exchanges: dict[int, _Exchange] = {}
+
+    def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
+        """Remember the name."""
+        if 0 < len(credentials) <= USER_LENGTH_MAX:
+            self._exchanges[session_id] = _Exchange(credentials)
+
+    def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
+        """Challenge, whether the name is known or not; who gives none is rejected."""
+        exchange = self._exchanges.get(session.session_id)
+        if exchange is None:
+            session.reject()
+            return
+        if exchange.challenge is None:
+            exchange.challenge = HMAC_CHALLENGE_PREFIX + secrets.token_bytes(HMAC_NONCE_LENGTH)
+        session.challenge(exchange.challenge)
+
+    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
+        """Take the first answer; there is no second."""
+        exchange = self._exchanges.get(session_id)
+        if exchange is not None and exchange.answer is None:
+            exchange.answer = credentials
+
+    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
+        """Accept the right answer, reject another, wait for one."""
+        exchange = self._exchanges.get(session.session_id)
+        if exchange is None or exchange.challenge is None:
+            session.reject()
+            return
+        if exchange.answer is None:
+            return
+        known = self._file.current().get(exchange.user)
+        key = self._nobody if known is None else known
+        expected = hmac_answer(key, exchange.user, exchange.challenge)
+        if hmac.compare_digest(expected, exchange.answer) and known is not None:
+            session.authenticate(exchange.user)
+        else:
+            session.reject()
+
+    def on_session_closed(self, session_id: int) -> None:
+        """Forget the session."""
+        self._exchanges.pop(session_id, None)

@@ -1,0 +1,177 @@
+"""Hashed passwords: scrypt, a salt for each, and the file that holds them.
+
+A line is ``user:scrypt:ln=14,r=8,p=1:SALT:HASH``, salt and hash in base64. The parameters stand
+with each hash, so that they can be raised for new passwords.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aerolog.archive.client.credentials import check_user
+from aerolog.archive.service.security.watched_file import lines_of
+from aerolog.transport.errors import ConfigurationError
+
+SALT_LENGTH: Final = 16
+HASH_LENGTH: Final = 32
+LOG_N: Final = 14
+R: Final = 8
+P: Final = 1
+# Each check takes 128 * r * n bytes and time in proportion to n * r * p.
+LOG_N_MAX: Final = 20
+R_MAX: Final = 16
+P_MAX: Final = 4
+_PARAMETERS: Final = re.compile(r"ln=(\d{1,2}),r=(\d{1,2}),p=(\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPassword:
+    """A password as the file keeps it."""
+
+    log_n: int
+    r: int
+    p: int
+    salt: bytes
+    digest: bytes
+
+    def matches(self, password: bytes) -> bool:
+        """Whether it is this password; slow on purpose, tens of milliseconds without the GIL."""
+        return hmac.compare_digest(self.digest, self.digest_of(password))
+
+    def digest_of(self, password: bytes) -> bytes:
+        """The hash that a password has with this salt."""
+        return hashlib.scrypt(
+            password,
+            salt=self.salt,
+            n=1 << self.log_n,
+            r=self.r,
+            p=self.p,
+            maxmem=256 * self.r * (1 << self.log_n) + (1 << 20),
+            dklen=HASH_LENGTH,
+        )
+
+    def __str__(self) -> str:
+        salt, digest = (base64.b64encode(x).decode("ascii") for x in (self.salt, self.digest))
+        return f"scrypt:ln={self.log_n},r={self.r},p={self.p}:{salt}:{digest}"
+
+
+def hash_password(
+    password: str, *, log_n: int = LOG_N, r: int = R, p: int = P, salt: bytes | None = None
+) -> HashedPassword:
+    """A password hashed with a new salt.
+
+    Args:
+        password: in clear.
+        log_n: cost as a power of two: memory and time.
+        r: size of a block.
+        p: how often in a row.
+        salt: 16 random bytes by default.
+
+    Raises:
+        ConfigurationError: an empty password, or parameters out of range.
+    """
+    if not password:
+        raise ConfigurationError("an empty password is none")
+    _check_parameters(log_n, r, p)
+    salt = secrets.token_bytes(SALT_LENGTH) if salt is None else salt
+    empty = HashedPassword(log_n, r, p, salt, b"")
+    return HashedPassword(log_n, r, p, salt, empty.digest_of(password.encode()))
+
+
+def parse_passwords(text: str) -> dict[bytes, HashedPassword]:
+    """Hashed passwords by user.
+
+    Raises:
+        ConfigurationError: a line that is none, or a user twice; begins with the line's number.
+    """
+    found: dict[bytes, HashedPassword] = {}
+    for number, line in lines_of(text):
+        try:
+            user, hashed = _parse_line(line)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{number}: {error}") from error
+        if user in found:
+            raise ConfigurationError(f"{number}: user {user.decode()!r} a second time")
+        found[user] = hashed
+    return found
+
+
+def set_password(
+    path: str | os.PathLike[str], user: str, password: str | None, *, log_n: int = LOG_N
+) -> bool:
+    """Put a user into a password file, made if need be, or take him out.
+
+    The file is replaced whole; comments stay. Only its owner can read a new one.
+
+    Args:
+        path: of the file.
+        user: his name, also the principal that authorisation is asked with.
+        password: in clear; None takes the user out.
+        log_n: cost of the hash.
+
+    Returns:
+        Whether the user was there before.
+
+    Raises:
+        ConfigurationError: a name, a password or a file that cannot be used.
+    """
+    check_user(user)
+    target = Path(path)
+    try:
+        lines = target.read_text(encoding="utf-8").splitlines()
+        mode = target.stat().st_mode & 0o777
+    except FileNotFoundError:
+        lines, mode = [], 0o600
+    parse_passwords("\n".join(lines))
+    kept = [line for line in lines if line.strip().partition(":")[0] != user]
+    was_there = len(kept) != len(lines)
+    if password is not None:
+        kept.append(f"{user}:{hash_password(password, log_n=log_n)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in kept)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return was_there
+
+
+def _parse_line(line: str) -> tuple[bytes, HashedPassword]:
+    fields = line.split(":")
+    match = _PARAMETERS.fullmatch(fields[2]) if len(fields) == 5 else None
+    if match is None or fields[1] != "scrypt":
+        raise ConfigurationError("expected user:scrypt:ln=N,r=N,p=N:SALT:HASH")
+    user = check_user(fields[0])
+    log_n, r, p = (int(number) for number in match.groups())
+    _check_parameters(log_n, r, p)
+    try:
+        salt, digest = (base64.b64decode(field, validate=True) for field in fields[3:])
+    except (binascii.Error, ValueError) as error:
+        raise ConfigurationError(f"salt and hash are base64: {error}") from error
+    if len(salt) < SALT_LENGTH // 2 or len(digest) != HASH_LENGTH:
+        raise ConfigurationError(
+            f"a salt has at least {SALT_LENGTH // 2} bytes and a hash {HASH_LENGTH},"
+            f" not {len(salt)} and {len(digest)}"
+        )
+    return user.encode(), HashedPassword(log_n, r, p, salt, digest)
+
+
+def _check_parameters(log_n: int, r: int, p: int) -> None:
+    if not (1 <= log_n <= LOG_N_MAX and 1 <= r <= R_MAX and 1 <= p <= P_MAX):
+        raise ConfigurationError(
+            f"scrypt with ln={log_n}, r={r}, p={p}: ln is at most {LOG_N_MAX}, r {R_MAX}, p {P_MAX}"
+        )

@@ -1,0 +1,50 @@
+"""Accepts known credentials, byte for byte: the reference's simple authenticator."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aerolog.archive.service.authentication import SessionProxy
+
+
+class SimpleAuthenticator:
+    """Looks credentials up in a table; it has no challenges.
+
+    Args:
+        principals: principal by credentials.
+    """
+
+    def __init__(self, principals: Mapping[bytes, bytes]) -> None:
+        self._principals = dict(principals)
+        self._found: dict[int, bytes | None] = {}
+
+    def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
+        """Look the credentials up, in the same time whatever they are."""
+        found = None
+        for known, principal in self._principals.items():
+            if hmac.compare_digest(known, credentials):
+                found = principal
+        self._found[session_id] = found
+
+    def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
+        """Accept or reject."""
+        principal = self._found.get(session.session_id)
+        if principal is None:
+            session.reject()
+        else:
+            session.authenticate(principal)
+
+    def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
+        """Nothing was asked."""
+
+    def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
+        """Never challenged."""
+        session.reject()
+
+    def on_session_closed(self, session_id: int) -> None:
+        """Forget the session."""
+        self._found.pop(session_id, None)
