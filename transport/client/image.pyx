@@ -18,7 +18,6 @@ from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.message cimport Header, copy_message
 from aerolog.transport.client.polling cimport BatchSource
 from aerolog.transport.client.views cimport MessageView, detach_from, view_of
-from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.assembler cimport ASSEMBLE_NO_MEMORY, ASSEMBLE_NOTHING
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
@@ -468,9 +467,23 @@ cdef class Image(BatchSource):
         try:
             if not self.reader.is_closed():
                 self._require_valid(position)
-                store_release_i64(self.reader.position_counter, position)
+                self.reader.advance(position)
         finally:
             self._busy = 0
+
+    @property
+    def message_position(self):
+        """Stream position up to which whole messages were taken.
+
+        With a message in assembly it is where that begins: the position to read on from elsewhere.
+        """
+        cdef int64_t pending = self.reader.assembler.pending_length()
+        cdef int64_t mtu = self.reader.log.mtu
+        cdef int64_t position = self.reader.position()
+        if pending < 0:
+            return position
+        # All fragments but the last, which is not there yet, are as long as the mtu.
+        return position - pending // (mtu - DATA_HEADER_LENGTH) * mtu
 
     @property
     def initial_term_id(self):

@@ -67,11 +67,11 @@ cdef class LogReader:
     cdef object _counter_owner
     cdef readonly Assembler assembler
     cdef int32_t _closed
-    cdef int64_t _final_position
+    cdef int64_t _final_position    # written by the thread that polls: the position once closed
     cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1
-    # Own position; after close the last one.
+    # Own position; after close that behind the last fragment taken.
     cdef int64_t position(self) noexcept nogil
-    # Store the position counter (release) if it grew and the reader is not closed.
+    # Note a position that grew; store the counter (release) unless the reader is closed.
     cdef void advance(self, int64_t position) noexcept nogil
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil

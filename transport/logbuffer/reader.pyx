@@ -140,6 +140,7 @@ cdef class LogReader:
         self.position_counter = position_counter
         self._counter_owner = counter_owner
         self.assembler = Assembler(self.log.max_message_length)
+        self._final_position = load_acquire_i64(position_counter)
         return 0
 
     cdef int64_t position(self) noexcept nogil:
@@ -148,16 +149,18 @@ cdef class LogReader:
         return load_plain_i64(self.position_counter)
 
     cdef void advance(self, int64_t position) noexcept nogil:
-        if not self.is_closed() and position > load_plain_i64(self.position_counter):
+        if position <= self.position():
+            return
+        # Noted even when it was closed during the poll: what was delivered has been delivered.
+        self._final_position = position
+        if not self.is_closed():
             store_release_i64(self.position_counter, position)
 
     cdef bint is_closed(self) noexcept nogil:
         return load_acquire_i32(&self._closed) != 0
 
     cdef void close(self) noexcept nogil:
-        if not self.is_closed():
-            self._final_position = load_acquire_i64(self.position_counter)
-            store_release_i32(&self._closed, 1)
+        store_release_i32(&self._closed, 1)
 
     cdef bint _open(self, int64_t limit_position, cursor_t* cursor) noexcept nogil:
         return not self.is_closed() and open_cursor(

@@ -48,15 +48,29 @@ def test_a_handler_may_close_what_it_is_polled_from(driver, aeron):
     publication, subscription = image_of(driver, aeron)
     publication.offer_many([b"one", b"two", b"three"])
     seen = []
+    (image,) = subscription.images
 
-    def handler(data, _):
-        seen.append(bytes(data))
+    def handler(data, header):
+        seen.append((bytes(data), header.position))
         subscription.close()
 
     assert subscription.poll(handler) == 1
-    assert seen == [b"one"]
+    assert seen == [(b"one", image.position)]
     assert subscription.poll(handler) == 0
     assert driver.counters.counter_value(driver.images[publication.registration_id]) == 0
+
+
+def test_an_image_knows_where_the_message_in_assembly_begins(driver, aeron):
+    publication, subscription = image_of(driver, aeron)
+    publication.offer(b"short")
+    begin = publication.position
+    publication.offer(bytes(10_000))
+    end = publication.position
+    (image,) = subscription.images
+    taken = [image.message_position]
+    while subscription.poll(lambda *_: None, 1):
+        taken.append(image.message_position)
+    assert taken == [0, *[begin] * 8, end]
 
 
 def test_a_controlled_handler_may_close_it_too(driver, aeron):

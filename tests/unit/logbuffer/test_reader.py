@@ -233,8 +233,18 @@ def test_a_closed_reader_finds_nothing_and_keeps_its_last_position(filled):
     assert subscription.block(4096) is None
     assert subscription.peek(128, lambda _: CONTINUE) == -1
     assert subscription.read_records(bytearray(20), 20) == (0, -1)
-    subscription.advance(1 << 40)
     assert subscription.position == 128
+    assert filled.position == 999_936
+
+
+def test_what_a_poll_had_taken_when_its_reader_was_closed_counts(filled):
+    subscription = filled.subscription()
+    subscription.poll(2)
+    subscription.close()
+    filled.position = 999_936  # of somebody else by now
+    subscription.advance(192)
+    subscription.advance(160)
+    assert subscription.position == 192
     assert filled.position == 999_936
 
 
