@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import signal
+import stat
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -59,6 +60,9 @@ class FileSystem(Protocol):
     def is_dir(self, path: str) -> bool:
         """Whether there is a folder of that name."""
 
+    def is_regular(self, path: str) -> bool:
+        """Whether there is a plain file of that name: no folder, and no link to somewhere else."""
+
     def size(self, path: str) -> int:
         """Length of a file in bytes.
 
@@ -84,6 +88,14 @@ class FileSystem(Protocol):
 
     def rename(self, source: str, target: str) -> None:
         """Move a file, replacing the target at once."""
+
+    def link(self, source: str, target: str) -> None:
+        """Give a file a second name.
+
+        Raises:
+            FileExistsError: the name is taken.
+            OSError: also where the file system has no such thing.
+        """
 
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals in a folder durable."""
@@ -129,6 +141,12 @@ class RealFileSystem(FileSystem):
     def is_dir(self, path: str) -> bool:
         return Path(path).is_dir()
 
+    def is_regular(self, path: str) -> bool:
+        try:
+            return stat.S_ISREG(os.lstat(path).st_mode)
+        except FileNotFoundError:
+            return False
+
     def size(self, path: str) -> int:
         return Path(path).stat().st_size
 
@@ -147,6 +165,9 @@ class RealFileSystem(FileSystem):
 
     def rename(self, source: str, target: str) -> None:
         Path(source).replace(target)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target)
 
     def sync_dir(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -61,6 +61,7 @@ class FakeFile:
         """Write as far as the disk lives and has room; the length or -errno."""
         if self.disk.dead:
             return -errno.EIO
+        self.disk.before("write", self.path, offset, data)
         kept = self.disk.spend_write(len(data))
         code = -errno.EIO if kept < len(data) else 0
         room = self._room(offset, kept)
@@ -79,15 +80,18 @@ class FakeFile:
             return -errno.EIO
         if level == 0:
             return 0
+        self.disk.before("sync", self.path)
         code = self.disk.spend_sync()
         if code == 0:
             self.undo.clear()
+            self.disk.after_sync(self)
         return -code
 
     def truncate(self, length: int) -> int:
         """Set the length; 0 or -errno."""
         if self.disk.dead:
             return -errno.EIO
+        self.disk.before("set_length", self.path, length)
         size = self.size
         cut = os.pread(self.fd, max(0, size - length), length)
         self.undo.append(_Undo(length, cut, size))
@@ -101,6 +105,7 @@ class FakeFile:
             return -errno.EINVAL
         if self.disk.dead:
             return -errno.EIO
+        self.disk.before("allocate", self.path, offset)
         wanted = set(_pages(offset, length)) - self.pages
         if len(wanted) * PAGE > self.disk.free_bytes:
             return -errno.ENOSPC
@@ -108,6 +113,15 @@ class FakeFile:
         if offset + length > self.size:
             os.ftruncate(self.fd, offset + length)
         return 0
+
+    def about_to_store(self, kind: str, offset: int, length: int) -> None:
+        """A mapping of this file is about to be written."""
+        self.disk.before(kind, self.path, offset, length=length)
+
+    def flushed(self) -> None:
+        """A mapping of this file was made durable."""
+        self.disk.before("flush", self.path)
+        self.disk.after_sync(self)
 
     def roll_back(self) -> None:
         """Forget what was written since the last sync."""
@@ -176,7 +190,7 @@ class FakeFileSystem(FileSystem):
     @property
     def used_bytes(self) -> int:
         """Space taken by files."""
-        return sum(len(file.pages) for file in self._files.values()) * PAGE
+        return sum(len(file.pages) for file in set(self._files.values())) * PAGE
 
     @property
     def free_bytes(self) -> int:
@@ -199,6 +213,16 @@ class FakeFileSystem(FileSystem):
         self.sync_count += 1
         return 0
 
+    # For disks that look at every operation.
+
+    def before(
+        self, kind: str, path: str, offset: int = 0, data: bytes = b"", *, length: int = 0
+    ) -> None:
+        """An operation is about to change a file or a folder, or to make it durable."""
+
+    def after_sync(self, file: FakeFile) -> None:
+        """What a file holds is durable."""
+
     # The door.
 
     def create_mapped(
@@ -209,6 +233,7 @@ class FakeFileSystem(FileSystem):
         if check_space and self.free_bytes < length:
             raise storage_space_error(path, length, self.free_bytes)
         file = self._create(path)
+        self.before("set_length", file.path, length)
         os.ftruncate(file.fd, length)
         if preallocate and file.allocate(0, length) < 0:
             del self._files[file.path]
@@ -237,11 +262,18 @@ class FakeFileSystem(FileSystem):
     def is_dir(self, path: str) -> bool:
         return _normal(path) in self._dirs
 
+    def is_regular(self, path: str) -> bool:
+        return _normal(path) in self._files
+
     def size(self, path: str) -> int:
         return self._find(path).size
 
     def remove(self, path: str) -> None:
-        del self._files[self._find(path).path]
+        file, name = self._find(path), _normal(path)
+        self.before("remove", name)
+        del self._files[name]
+        if file.path == name:
+            file.path = self._other_name(file) or name
 
     def remove_tree(self, path: str) -> None:
         root = _normal(path)
@@ -271,11 +303,20 @@ class FakeFileSystem(FileSystem):
 
     def rename(self, source: str, target: str) -> None:
         file = self._find(source)
-        del self._files[file.path]
+        self.before("rename", _normal(source))
+        del self._files[_normal(source)]
         file.path = _normal(target)
         self._files[file.path] = file
 
+    def link(self, source: str, target: str) -> None:
+        file, name = self._find(source), _normal(target)
+        if self.exists(name):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+        self.before("link", name)
+        self._files[name] = file
+
     def sync_dir(self, path: str) -> None:
+        self.before("sync_dir", _normal(path))
         code = self.spend_sync()
         if code:
             raise OSError(code, os.strerror(code), path)
@@ -309,12 +350,16 @@ class FakeFileSystem(FileSystem):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return file
 
+    def _other_name(self, file: FakeFile) -> str | None:
+        return next((name for name, found in self._files.items() if found is file), None)
+
     def _create(self, path: str) -> FakeFile:
         name = _normal(path)
         if self.exists(name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         if posixpath.dirname(name) not in self._dirs:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        self.before("create", name)
         file = FakeFile(self, name, os.memfd_create(posixpath.basename(name)[:200]))
         self._files[name] = file
         return file

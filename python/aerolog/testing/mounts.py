@@ -56,6 +56,9 @@ class MountedFileSystem(FileSystem):
     def is_dir(self, path: str) -> bool:
         return self.of(path).is_dir(path)
 
+    def is_regular(self, path: str) -> bool:
+        return self.of(path).is_regular(path)
+
     def size(self, path: str) -> int:
         return self.of(path).size(path)
 
@@ -73,6 +76,9 @@ class MountedFileSystem(FileSystem):
 
     def rename(self, source: str, target: str) -> None:
         self.of(source).rename(source, target)
+
+    def link(self, source: str, target: str) -> None:
+        self.of(source).link(source, target)
 
     def sync_dir(self, path: str) -> None:
         self.of(path).sync_dir(path)
