@@ -11,7 +11,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client.credentials import (
+from aerolog.archive.credentials import (
     HMAC_CHALLENGE_PREFIX,
     HMAC_KEY_LENGTH_MIN,
     HMAC_NONCE_LENGTH,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aerolog.archive.client.credentials import check_user
+from aerolog.archive.credentials import check_user
 from aerolog.archive.service.security.watched_file import lines_of
 from aerolog.transport.errors import ConfigurationError
 
