@@ -8,6 +8,7 @@ checked against the bytes that are there before it is used.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from dataclasses import dataclass, fields
 from typing import (
     TYPE_CHECKING,
@@ -120,6 +121,8 @@ class Layout:
             self._add(field.name, hints[field.name])
         self.block_length = max((f.end for f in self.fixed), default=0)
         self._structs = [self._compile(count) for count in range(len(self.fixed) + 1)]
+        self._ends = [field.end for field in self.fixed]
+        self._counts = [self._count_in(version) for version in range(SCHEMA_VERSION + 1)]
 
     def _add(self, name: str, hint: Any) -> None:
         is_annotated = get_origin(hint) is not None
@@ -144,14 +147,16 @@ class Layout:
             end = field.end
         return struct.Struct(code)
 
+    def _count_in(self, version: int) -> int:
+        """How many fields a schema version has."""
+        newer = (index for index, field in enumerate(self.fixed) if field.since > version)
+        return next(newer, len(self.fixed))
+
     def _fixed_count(self, version: int, block_length: int) -> int:
         """How many fields a block of that version and length holds."""
-        count = 0
-        for field in self.fixed:
-            if field.since > version or field.end > block_length:
-                break
-            count += 1
-        return count
+        return min(
+            self._counts[min(version, SCHEMA_VERSION)], bisect_right(self._ends, block_length)
+        )
 
     def encode_body(self, message: Message, version: int = SCHEMA_VERSION) -> bytes:
         """Block and variable data, without the header.
