@@ -105,6 +105,17 @@ EVENTS_ENABLED = _declare.boolean(
 REPLICATION_CHANNEL = _declare.text(
     "aeron.archive.replication.channel", None, "channel that replications replay to"
 )
+REPLICATION_RESPONSE_CHANNEL = _declare.text(
+    "aeron.archive.control.response.channel",
+    None,
+    "where other archives answer this one; port 0 of the control channel's host when not given",
+)
+REPLICATION_RESPONSE_STREAM_ID = _declare.integer(
+    "aeron.archive.control.response.stream.id", 20, "stream on which other archives answer"
+)
+REPLICATION_TIMEOUT = _declare.duration(
+    "aeron.archive.message.timeout", 10 * _S, "for each step of a replication, and to connect"
+)
 SEGMENT_LENGTH = _declare.size(
     "aeron.archive.segment.file.length", 128 * _M, "bytes of a segment file, a power of two"
 )

@@ -90,7 +90,7 @@ class Recordings:
         spies = location == SourceLocation.LOCAL and uri.is_udp
         return self._subscribe(
             control, correlation_id, stream_id, channel, uri, spies, auto_stop, None
-        )
+        ).subscription_id
 
     def extend(
         self,
@@ -107,6 +107,26 @@ class Recordings:
 
         Returns:
             Id of the subscription.
+
+        Raises:
+            ArchiveError: the request is refused.
+        """
+        return self.extend_from(
+            control, correlation_id, recording_id, stream_id, location, channel, auto_stop=auto_stop
+        ).subscription_id
+
+    def extend_from(
+        self,
+        control: ControlSession,
+        correlation_id: int,
+        recording_id: int,
+        stream_id: int,
+        location: SourceLocation,
+        channel: str,
+        *,
+        auto_stop: bool,
+    ) -> RecordingSubscription:
+        """As ``extend``; the subscription itself, for who has more to do with it.
 
         Raises:
             ArchiveError: the request is refused.
@@ -159,7 +179,7 @@ class Recordings:
         spies: bool,
         auto_stop: bool,
         extends: int | None,
-    ) -> int:
+    ) -> RecordingSubscription:
         key = uri.recording_key(stream_id)
         if key in self.by_key:
             raise ArchiveError(
@@ -183,7 +203,7 @@ class Recordings:
             on_image=lambda image: self._tasks.append(lambda: self._on_image(source, image)),
         )
         self.by_key[key] = source
-        return source.subscription_id
+        return source
 
     def stop_by_channel(self, stream_id: int, channel: str) -> None:
         """Stop what was started with that channel and stream.
@@ -197,7 +217,7 @@ class Recordings:
                 ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
                 f"no recording found for streamId={stream_id} channel={channel}",
             )
-        self._stop(source)
+        self.stop(source)
 
     def stop_by_subscription(self, subscription_id: int) -> None:
         """Stop a subscription and all it records.
@@ -207,7 +227,7 @@ class Recordings:
         """
         for source in self.by_key.values():
             if source.subscription_id == subscription_id:
-                self._stop(source)
+                self.stop(source)
                 return
         raise ArchiveError(
             ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
@@ -231,7 +251,8 @@ class Recordings:
         session.writer.abort()
         return self._unlist(session.source)
 
-    def _stop(self, source: RecordingSubscription) -> None:
+    def stop(self, source: RecordingSubscription) -> None:
+        """Stop a subscription and all it records; nothing happens the second time."""
         for session in source.sessions:
             session.writer.abort()
         self._unlist(source)

@@ -150,7 +150,6 @@ OTHERS = [
     (ap.AttachSegmentsRequest, {"recording_id": 0}),
     (ap.MigrateSegmentsRequest, {"src_recording_id": 0, "dst_recording_id": 1}),
     (ap.UpdateChannelRequest, {"recording_id": 0, "channel": "aeron:ipc"}),
-    (ap.StopReplicationRequest, {"replication_id": 0}),
 ]
 
 

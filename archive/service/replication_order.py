@@ -1,0 +1,152 @@
+"""What a request to replicate asks for, whichever of the three it was (spec archive-protocol 15.1).
+
+The channels of a replication are made here: what the destination subscribes to, and what the source
+is asked to replay to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from aerolog.archive import protocol as ap
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.uri import ChannelUri
+
+Request = ap.ReplicateRequest | ap.TaggedReplicateRequest | ap.ReplicateRequest2
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationOrder:
+    """One replication.
+
+    Attributes:
+        src_recording_id: what to copy.
+        src_control_channel: where the source listens, with its stream id beside it.
+        src_response_channel: where it shall answer; empty for the archive's own choice.
+        dst_recording_id: what to continue, -1 for a new recording.
+        stop_position: where to end, -1 for the end of the source.
+        tags: of channel and subscription, -1 for none.
+        live_destination: from where to go on when the copy has caught up; empty for nowhere.
+        replication_channel: where the source shall replay to.
+        file_io_max_length: bytes that the source may read at once, -1 for its own limit.
+        replication_session_id: of the replay, -1 for that of the source's recording.
+        credentials: for the source.
+    """
+
+    src_recording_id: int
+    src_control_channel: str
+    src_control_stream_id: int
+    src_response_channel: str
+    dst_recording_id: int
+    stop_position: int
+    tags: tuple[int, int]
+    live_destination: str
+    replication_channel: ChannelUri
+    file_io_max_length: int
+    replication_session_id: int
+    credentials: bytes
+
+    @classmethod
+    def of(cls, request: Request, default_channel: str | None) -> Self:
+        """The order of a request.
+
+        Args:
+            request: any of the three.
+            default_channel: to replay to where the request has none.
+
+        Raises:
+            ArchiveError: the request contradicts itself, or nothing says where to replay to.
+            ChannelUriError: the replication channel is none.
+        """
+        tags = (
+            getattr(request, "channel_tag_id", ap.NULL_VALUE),
+            getattr(request, "subscription_tag_id", ap.NULL_VALUE),
+        )
+        text = getattr(request, "replication_channel", "") or default_channel
+        if not text:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                "nothing says where to replay to: the request has no replication channel, nor has"
+                " the archive (aeron.archive.replication.channel)",
+            )
+        channel = ChannelUri.parse(text)
+        if channel.has_control_mode_response:
+            if request.live_destination:
+                _refuse("response channels can't be used with live destinations")
+            if tags != (ap.NULL_VALUE, ap.NULL_VALUE):
+                _refuse("response channels can't be used with tagged replication")
+        return cls(
+            src_recording_id=request.src_recording_id,
+            src_control_channel=request.src_control_channel,
+            src_control_stream_id=request.src_control_stream_id,
+            src_response_channel=getattr(request, "src_response_channel", ""),
+            dst_recording_id=request.dst_recording_id,
+            stop_position=getattr(request, "stop_position", ap.NULL_POSITION),
+            tags=tags,
+            live_destination=request.live_destination,
+            replication_channel=channel,
+            file_io_max_length=getattr(request, "file_io_max_length", ap.NULL_LENGTH),
+            replication_session_id=getattr(request, "replication_session_id", ap.NULL_VALUE),
+            credentials=getattr(request, "encoded_credentials", b""),
+        )
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the copy shall join the live stream."""
+        return bool(self.live_destination)
+
+    @property
+    def is_over_response(self) -> bool:
+        """Whether the replay comes over a response channel."""
+        return self.replication_channel.has_control_mode_response
+
+    @property
+    def has_destinations(self) -> bool:
+        """Whether the subscription gets its streams by destinations."""
+        return self.is_live or self.tags != (ap.NULL_VALUE, ap.NULL_VALUE)
+
+    def session_id_of(self, recorded_session_id: int) -> int:
+        """Session id that the replay shall have, given that of the source's recording."""
+        if self.is_live or self.replication_session_id == ap.NULL_VALUE:
+            return recorded_session_id
+        return self.replication_session_id
+
+    def recording_channel(self, session_id: int, replication_id: int) -> str:
+        """What the destination subscribes to (spec 15.4)."""
+        channel = self.replication_channel.put("rejoin", "false")
+        if not self.is_over_response:
+            channel = channel.add_session_id(session_id)
+        if self.has_destinations:
+            tags = (replication_id if tag == ap.NULL_VALUE else tag for tag in self.tags)
+            channel = (
+                channel.remove("endpoint")
+                .put("tags", ",".join(str(tag) for tag in tags))
+                .put("control-mode", "manual")
+            )
+        return str(channel)
+
+    def replay_destination(self) -> str:
+        """Where a subscription with destinations listens for the replay."""
+        endpoint = self.replication_channel.get("endpoint", "")
+        return str(self.replication_channel.create_destination(endpoint))
+
+    def replay_channel(self, session_id: int, endpoint: str, subscription_id: int) -> str:
+        """What the source shall replay to (spec 15.5).
+
+        Args:
+            session_id: of the replay.
+            endpoint: at which the destination listens.
+            subscription_id: of the destination's recording subscription.
+        """
+        channel = self.replication_channel
+        if self.is_over_response:
+            return str(channel.put("response-correlation-id", str(subscription_id)))
+        channel = channel.replace_endpoint_wildcard_port(endpoint).add_session_id(session_id)
+        if self.is_live:
+            channel = channel.put("linger", "0").put("eos", "false")
+        return str(channel)
+
+
+def _refuse(text: str) -> None:
+    raise ArchiveError(ArchiveErrorCode.GENERIC, text)
