@@ -4,16 +4,25 @@ Both speak the reference's control protocol and work with an archive of either k
 """
 
 from aerolog.archive.client.aio import AsyncAeronArchive
+from aerolog.archive.client.base import ArchiveClientState
 from aerolog.archive.client.calls import RecordingSubscription
 from aerolog.archive.client.client import AeronArchive
 from aerolog.archive.client.connecting import ArchiveConnection, ConnectStep
-from aerolog.archive.client.events import RecordingEvent, RecordingEvents
+from aerolog.archive.client.events import AsyncRecordingEvents, RecordingEvent, RecordingEvents
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.recording_pos import (
     RecordingPosition,
     RecordingPositionKey,
     find_by_recording,
     find_by_session,
+)
+from aerolog.archive.client.signals import SignalFilter, SignalHandler
+from aerolog.archive.client.stats import ArchiveClientStats
+from aerolog.archive.credentials import (
+    CredentialsSupplier,
+    HmacCredentials,
+    PasswordCredentials,
+    StaticCredentials,
 )
 from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.archive.files.segment import segment_base as segment_file_base_position
@@ -22,9 +31,15 @@ from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, Sour
 __all__ = [
     "AeronArchive",
     "ArchiveClientOptions",
+    "ArchiveClientState",
+    "ArchiveClientStats",
     "ArchiveConnection",
     "AsyncAeronArchive",
+    "AsyncRecordingEvents",
     "ConnectStep",
+    "CredentialsSupplier",
+    "HmacCredentials",
+    "PasswordCredentials",
     "RecordingDescriptor",
     "RecordingEvent",
     "RecordingEvents",
@@ -33,7 +48,10 @@ __all__ = [
     "RecordingSignal",
     "RecordingSignalEvent",
     "RecordingSubscription",
+    "SignalFilter",
+    "SignalHandler",
     "SourceLocation",
+    "StaticCredentials",
     "find_by_recording",
     "find_by_session",
     "segment_file_base_position",

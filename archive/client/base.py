@@ -1,34 +1,37 @@
-"""What the blocking and the asyncio archive client have in common: a client and a session."""
+"""What the waiting and the awaited archive client have in common: a client and a session."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from aerolog.archive.client.connecting import ArchiveConnection
+from aerolog.archive.client.connecting import ArchiveConnection, give_up
 from aerolog.archive.client.options import NS_PER_SECOND, ArchiveClientOptions
-from aerolog.archive.client.recording_pos import RecordingPosition, find_by_recording
-from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
-from aerolog.transport.client import Aeron, ChannelStatus
-from aerolog.transport.errors import AerologError, AeronTimeoutError, ResourceClosedError
-from aerolog.transport.uri import ChannelUri
+from aerolog.archive.client.steps import Steps, Turned
+from aerolog.transport.client import Aeron
+from aerolog.transport.errors import ResourceClosedError
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.session import ControlSession
-    from aerolog.transport.client.publication import ExclusivePublication, Publication
-    from aerolog.transport.client.subscription import Subscription
+    from concurrent.futures import Future
 
+    from aerolog.archive.client.calls import Call
+    from aerolog.archive.client.session import ControlSession
+    from aerolog.archive.client.stats import ArchiveClientStats
+
+T = TypeVar("T")
 PAGE: Final = 256
 
 
-def replay_length(length: int | None, *, follow: bool) -> int:
-    """The length that a replay request carries."""
-    if length is not None:
-        return length
-    return REPLAY_ALL_AND_FOLLOW if follow else REPLAY_ALL_AND_STOP
+class ArchiveClientState(Enum):
+    """Where a client stands (spec archive-protocol 21.4)."""
+
+    CONNECTED = "connected"
+    DISCONNECTED = "disconnected"
+    CLOSED = "closed"
 
 
-class ArchiveClientBase:
+class ArchiveClientBase(Turned):
     """A client with at most one session.
 
     Attributes:
@@ -37,12 +40,19 @@ class ArchiveClientBase:
     """
 
     def __init__(self, aeron: Aeron | None, aeron_dir: str | None, options: dict[str, Any]) -> None:
+        super().__init__()
         self.options = ArchiveClientOptions.of(**options)
+        self._aeron_dir = aeron_dir
         self._owns_aeron = aeron is None
-        self.aeron = (
-            Aeron(aeron_dir, name=self.options.name or "archive-client") if aeron is None else aeron
-        )
         self._session: ControlSession | None = None
+        self._closed = False
+        self._reconnecting = False
+        self.aeron = self._own_aeron() if aeron is None else aeron
+
+    def _own_aeron(self) -> Aeron:
+        return Aeron(self._aeron_dir, name=self.options.name or "archive-client")
+
+    # -- the session -----------------------------------------------------------------------------
 
     @property
     def control_session_id(self) -> int:
@@ -60,36 +70,88 @@ class ArchiveClientBase:
         return self._usable().last_correlation_id
 
     @property
+    def state(self) -> ArchiveClientState:
+        """CONNECTED, DISCONNECTED when the archive is gone, CLOSED."""
+        if self.closed:
+            return ArchiveClientState.CLOSED
+        if self.is_disconnected:
+            return ArchiveClientState.DISCONNECTED
+        return ArchiveClientState.CONNECTED
+
+    @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._session is None or self._session.closed
+        return self._closed or self._session is None
 
     @property
     def is_disconnected(self) -> bool:
-        """Whether the archive was found to be gone; connect anew."""
-        return self._session is not None and self._session.disconnected
+        """Whether the archive was found to be gone; `reconnect` connects anew."""
+        session = self._session
+        if session is None or self._closed:
+            return False
+        return session.disconnected or session.closed or not session.stream.is_connected
 
-    def recording_position_counter(self, recording_id: int) -> RecordingPosition | None:
-        """The counter that tells how far an active recording is, None when it is not active."""
-        archive_id = self._usable().archive_id
-        counters = self.aeron.counters
-        counter_id = find_by_recording(counters, recording_id, archive_id)
-        if counter_id is None or counter_id not in counters:
-            return None
-        return RecordingPosition(counters[counter_id], recording_id)
+    @property
+    def stats(self) -> ArchiveClientStats:
+        """Requests, answers and round trips since the client was made."""
+        return self._known_session().stats
 
-    def _connection(self) -> ArchiveConnection:
-        return ArchiveConnection(self.aeron, self.options)
-
-    def _usable(self) -> ControlSession:
-        if self._session is None or self._session.closed:
+    def _known_session(self) -> ControlSession:
+        if self._session is None or self._closed:
             raise ResourceClosedError("client is closed")
         return self._session
 
+    def _usable(self) -> ControlSession:
+        session = self._known_session()
+        if session.closed:  # by a reconnect that is not through
+            raise ResourceClosedError("client is closed: the archive has disconnected")
+        return session
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _ask(self, call: Call[T]) -> Steps[T]:
+        """A request, sent and answered."""
+        session = self._usable()
+        pending = session.begin(call, self.aeron.next_correlation_id())
+        try:
+            while True:
+                work = session.pump()
+                if pending.done:
+                    return pending.result()
+                yield work
+        finally:
+            session.forget(pending)
+
+    def _added(self, adding: Future[T]) -> Steps[T]:
+        """A stream, when the driver has added it; taken back when nobody waits any more."""
+        done = False
+        try:
+            while not adding.done():
+                yield 0
+            done = True
+        finally:
+            if not done:
+                give_up(adding)  # type: ignore[arg-type]  # streams are what is added here
+        return adding.result(0)
+
+    def _connecting(self) -> Steps[ControlSession]:
+        """A new session."""
+        connection = ArchiveConnection(self.aeron, self.options)
+        try:
+            while (session := connection.poll()) is None:
+                yield 0
+        except BaseException:
+            connection.close()
+            raise
+        session.stats.sessions = 1
+        return session
+
     def _turn(self) -> None:
-        """Turn a transport client that has no thread of its own."""
+        """Turn a transport client that has no thread of its own, and what was asked for."""
         if self.aeron.options.invoker:
             self.aeron.do_work()
+        if self.options.agent_invoker is not None:
+            self.options.agent_invoker()
 
     def _deadline_ns(self, timeout: float | None) -> int | None:
         if timeout is None:
@@ -99,58 +161,10 @@ class ArchiveClientBase:
     def _is_late(self, deadline_ns: int | None) -> bool:
         return deadline_ns is not None and self.options.clock.now_ns() > deadline_ns
 
-    def _check_resolving(self, subscription: Subscription, deadline_ns: int | None) -> None:
-        """Raise what keeps the port of a subscription from being known.
-
-        Raises:
-            AerologError: the driver could not open the channel.
-            AeronTimeoutError: it has not opened it in time.
-        """
-        status = subscription.channel_status
-        if status is ChannelStatus.ERRORED:
-            raise AerologError(f"the driver could not open {subscription.channel}")
-        if self._is_late(deadline_ns):
-            raise AeronTimeoutError(
-                f"the driver does not say which port {subscription.channel} has"
-            )
-
-    def _stray_error_text(self) -> str | None:
-        session = self._usable()
-        if session.disconnected:
-            return "not connected"
-        error = session.take_error()
-        return None if error is None else error.message
-
-    def _raise_stray_error(self) -> None:
-        error = self._usable().take_error()
-        if error is not None:
-            raise error
-
-    def _check_complete(
-        self, recording_id: int, correlation_id: int, reached: int, wanted: int
-    ) -> None:
-        """Raise why a replay ended early, when it did."""
-        if reached >= wanted:
-            return
-        error = self._usable().take_error(correlation_id)
-        raise error or AeronTimeoutError(
-            f"replay of recording {recording_id} ended at {reached}, before {wanted}"
-        )
-
-    def _recorded_channel(self, publication: Publication | ExclusivePublication) -> str:
-        """The channel that records one publication's session and no other."""
-        return str(ChannelUri.parse(publication.channel).add_session_id(publication.session_id))
-
-    def _check_original(self, publication: Publication) -> str:
-        if not publication.is_original:
-            publication.close()
-            raise AerologError(
-                f"publication already added for channel={publication.channel} "
-                f"streamId={publication.stream_id}"
-            )
-        return self._recorded_channel(publication)
+    # -- the end ---------------------------------------------------------------------------------
 
     def _release(self) -> None:
+        self._closed = True
         if self.aeron.conductor.forked:  # the session is the parent's
             return
         if self._session is not None:
@@ -160,7 +174,7 @@ class ArchiveClientBase:
 
     def __del__(self) -> None:
         session = getattr(self, "_session", None)
-        if session is not None and not session.closed and not self.aeron.conductor.forked:
+        if session is not None and not self._closed and not self.aeron.conductor.forked:
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
             self._release()
 
@@ -170,5 +184,4 @@ class ArchiveClientBase:
         )
 
     def __repr__(self) -> str:
-        state = "closed" if self.closed else "disconnected" if self.is_disconnected else "connected"
-        return f"<{type(self).__name__} {self.options.request_channel} {state}>"
+        return f"<{type(self).__name__} {self.options.request_channel} {self.state.value}>"

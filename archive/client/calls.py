@@ -85,6 +85,7 @@ class Call(Generic[T]):
         listing: how many descriptors are wanted, None for a call with one answer.
         forgiven: an error code that is a result.
         forgiven_result: that result.
+        awaits: what is awaited, in the text of a timeout.
     """
 
     what: str
@@ -93,6 +94,7 @@ class Call(Generic[T]):
     listing: int | None = None
     forgiven: ArchiveErrorCode | None = None
     forgiven_result: T | None = None
+    awaits: str = "response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,12 +282,14 @@ def _listing(
     message: Callable[..., Message],
     result: Callable[[list[Message]], T],
     count: int,
+    *,
+    awaits: str = "recording descriptors",
     **fields: Any,
 ) -> Call[T]:
     if count < 1:
         raise ValueError(f"{what}: count is at least 1, not {count}")
     call = _call(what, message, int, **fields)
-    return Call(what, call.request, result, listing=count)
+    return Call(what, call.request, result, listing=count, awaits=awaits)
 
 
 def list_recording(recording_id: int) -> Call[RecordingDescriptor | None]:
@@ -344,6 +348,7 @@ def list_recording_subscriptions(
         ListRecordingSubscriptionsRequest,
         _subscriptions,
         count,
+        awaits="subscription descriptors",
         pseudo_index=from_index,
         subscription_count=count,
         apply_stream_id=_truth(stream_id is not None),

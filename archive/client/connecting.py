@@ -28,7 +28,6 @@ from aerolog.transport.errors import (
     AerologError,
     AeronTimeoutError,
     ArchiveError,
-    ConfigurationError,
 )
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ class ArchiveConnection:
             correlation_id=correlation_id,
             response_stream_id=options.response_stream_id,
             response_channel=resolved,
-            encoded_credentials=options.credentials,
+            encoded_credentials=options.encoded_credentials(),
             client_info=f"name={options.name} version={__version__} commit=aerolog",
         ).encode()
         while not stream.offer(request):
@@ -214,17 +213,17 @@ class ArchiveConnection:
     def _answer_challenge(
         self, stream: ControlStream, challenge: Challenge
     ) -> Generator[None, None, ControlResponse]:
-        if self._options.on_challenge is None:
+        try:
+            proof = self._options.answer_challenge(challenge.encoded_challenge)
+        except Exception:
             self._close_session(stream, challenge.control_session_id)
-            raise ConfigurationError(
-                "the archive asks for proof of identity: pass on_challenge to answer it"
-            )
+            raise
         self.step = ConnectStep.SEND_CHALLENGE_RESPONSE
         correlation_id = self._aeron.next_correlation_id()
         request = ChallengeResponse(
             control_session_id=challenge.control_session_id,
             correlation_id=correlation_id,
-            encoded_credentials=self._options.on_challenge(challenge.encoded_challenge),
+            encoded_credentials=proof,
         ).encode()
         while not stream.offer(request):
             yield

@@ -14,6 +14,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.archive.protocol import RecordingSignalEvent
     from aerolog.transport.config.sources import Properties
 
@@ -47,6 +48,11 @@ MESSAGE_TIMEOUT: Final = _declare.duration(
     "aeron.archive.message.timeout", 10 * NS_PER_SECOND,
     "for one request, and for the whole of connecting", keyword="message_timeout",
 )  # fmt: skip
+RETRY_ATTEMPTS: Final = _declare.integer(
+    "aeron.archive.message.retry.attempts", 3,
+    "tries to send a request before it fails, with a turn of the idle strategy between them",
+    keyword="message_retry_attempts",
+)  # fmt: skip
 TERM_LENGTH: Final = _declare.size(
     "aeron.archive.control.term.buffer.length", 64 * 1024,
     "terms of both control streams where their channels do not say", keyword="term_length",
@@ -74,13 +80,16 @@ class ArchiveClientOptions:
         request_channel: where the archive listens.
         response_channel: where it shall answer; None is aeron:ipc, for requests over IPC only.
         message_timeout: seconds for one request, and for the whole of connecting.
+        message_retry_attempts: tries to send one request, at least 1.
         term_length: of both control streams, where their channels do not say.
-        credentials: sent with the connect request.
+        credentials: sent with the connect request, or a supplier of them, which is asked each time
+            and answers an archive that asks for proof.
         on_challenge: makes the answer to an archive that asks for proof.
         replay_channel: where ``replay`` and ``read`` have replays published when they are told
             nothing; None is the medium and the host of the response channel.
         on_signal: called with each recording signal; it may not call the client.
         on_error: called with errors that belong to no request.
+        agent_invoker: turned in each round of waiting, for what shall run in the same thread.
     """
 
     request_channel: str = "aeron:ipc"
@@ -88,15 +97,17 @@ class ArchiveClientOptions:
     response_channel: str | None = None
     response_stream_id: int = RESPONSE_STREAM_ID
     message_timeout: float = 10.0
+    message_retry_attempts: int = 3
     term_length: int = 64 * 1024
     mtu: int = 1408
     sparse: bool = True
     name: str = ""
-    credentials: bytes = b""
+    credentials: bytes | CredentialsSupplier = b""
     replay_channel: str | None = None
     on_challenge: Callable[[bytes], bytes] | None = None
     on_signal: Callable[[RecordingSignalEvent], object] | None = None
     on_error: Callable[[BaseException], object] | None = None
+    agent_invoker: Callable[[], object] | None = None
     clock: Clock = field(default_factory=SystemClock)
 
     @classmethod
@@ -123,6 +134,7 @@ class ArchiveClientOptions:
             response_channel=settings[RESPONSE_CHANNEL],
             response_stream_id=settings[RESPONSE_STREAM],
             message_timeout=settings[MESSAGE_TIMEOUT] / NS_PER_SECOND,
+            message_retry_attempts=settings[RETRY_ATTEMPTS],
             term_length=settings[TERM_LENGTH],
             mtu=settings[MTU],
             sparse=settings[TERM_SPARSE],
@@ -139,6 +151,12 @@ class ArchiveClientOptions:
             raise ConfigurationError(
                 f"message_timeout is a positive number of seconds, not {self.message_timeout!r}"
             )
+        if self.message_retry_attempts < 1:
+            raise ConfigurationError(
+                "message_retry_attempts is at least 1, not " + str(self.message_retry_attempts)
+            )
+        if not isinstance(self.credentials, bytes) and self.on_challenge is not None:
+            raise ConfigurationError("a supplier of credentials answers challenges itself")
         if self.response_channel is None:
             if ChannelUri.parse(self.request_channel).is_udp:
                 raise ConfigurationError(
@@ -155,6 +173,27 @@ class ArchiveClientOptions:
         """The response channel, parsed."""
         assert self.response_channel is not None  # set when the options were checked
         return ChannelUri.parse(self.response_channel)
+
+    def encoded_credentials(self) -> bytes:
+        """For a connect request."""
+        if isinstance(self.credentials, bytes):
+            return self.credentials
+        return self.credentials.encoded_credentials()
+
+    def answer_challenge(self, challenge: bytes) -> bytes:
+        """Proof for an archive that asks for it.
+
+        Raises:
+            ConfigurationError: there is nobody to answer.
+        """
+        if not isinstance(self.credentials, bytes):
+            return self.credentials.on_challenge(challenge)
+        if self.on_challenge is None:
+            raise ConfigurationError(
+                "the archive asks for proof of identity: pass on_challenge, or a supplier of"
+                " credentials, to answer it"
+            )
+        return self.on_challenge(challenge)
 
     @property
     def message_timeout_ns(self) -> int:

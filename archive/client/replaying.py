@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from aerolog.archive.client import calls
 from aerolog.archive.client.connecting import give_up
+from aerolog.archive.protocol import NULL_VALUE, REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from aerolog.archive.client.calls import Call
+    from aerolog.archive.client.calls import Call, Channel
     from aerolog.archive.client.options import ArchiveClientOptions
     from aerolog.archive.client.session import ControlSession
     from aerolog.transport.client import Aeron, ExclusivePublication, Subscription
@@ -23,6 +26,45 @@ def image_session_id(replay_session_id: int) -> int:
     """Session id of a replay's image: the low 32 bits, signed."""
     low = replay_session_id & 0xFFFFFFFF
     return low - (1 << 32) if low >> 31 else low
+
+
+def replay_length(length: int | None, *, follow: bool) -> int:
+    """The length that a replay request carries."""
+    if length is not None:
+        return length
+    return REPLAY_ALL_AND_FOLLOW if follow else REPLAY_ALL_AND_STOP
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayParams:
+    """What is to be replayed, wherever it goes.
+
+    Attributes:
+        recording_id: which recording.
+        position: where to begin; None is its start.
+        length: bytes, or one of the lengths that mean all.
+        limit_counter_id: a counter whose value the replay does not pass.
+        file_io_max_length: bytes that the archive reads at once.
+    """
+
+    recording_id: int
+    position: int | None
+    length: int
+    limit_counter_id: int | None = None
+    file_io_max_length: int | None = None
+
+    def call(self, channel: Channel, stream_id: int, token: int = NULL_VALUE) -> Call[int]:
+        """The request for a replay to a channel and stream."""
+        return calls.start_replay(
+            self.recording_id,
+            channel,
+            stream_id,
+            self.position,
+            self.length,
+            limit_counter_id=self.limit_counter_id,
+            file_io_max_length=self.file_io_max_length,
+            replay_token=token,
+        )
 
 
 class ReplayChannel:
@@ -86,8 +128,7 @@ class ReplayOverResponse:
         call: Call[int],
     ) -> None:
         self._session = session
-        self._pending = session.begin(call, aeron.next_correlation_id())
-        self._pending.sent = True  # by us, not on the session's own publication
+        self._pending = session.begin(call, aeron.next_correlation_id(), sent=True)  # by us
         self._sent = False
         channel = request_publication_channel(session.options, subscription.registration_id)
         self._adding = aeron.add_exclusive_publication_async(
@@ -111,6 +152,15 @@ class ReplayOverResponse:
         if self._pending.done:
             self._pending.result()
         return self._pending.done
+
+    def result(self) -> int:
+        """The replay session id, when the archive has agreed."""
+        return self._pending.result()
+
+    @property
+    def replay_session_id(self) -> int:
+        """Of the replay, once the archive has agreed."""
+        return self._pending.result()
 
     def __enter__(self) -> Self:
         return self

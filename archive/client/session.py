@@ -7,8 +7,11 @@ Time is read from the clock given; nothing here waits, so blocking and asyncio c
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from aerolog.archive.client.pending import Pending
+from aerolog.archive.client.signals import SignalQueue
+from aerolog.archive.client.stats import ArchiveClientStats
 from aerolog.archive.protocol import (
     CloseSessionRequest,
     ControlResponse,
@@ -17,11 +20,14 @@ from aerolog.archive.protocol import (
     RecordingSignalEvent,
     RecordingSubscriptionDescriptor,
 )
+from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import (
     AerologError,
     AeronTimeoutError,
     ArchiveError,
+    BackPressuredError,
     NotConnectedError,
+    ReentrantCallError,
     ResourceClosedError,
 )
 
@@ -32,59 +38,26 @@ if TYPE_CHECKING:
     from aerolog.archive.protocol import Message
 
 T = TypeVar("T")
-SIGNAL_LIMIT: Final = 65_536  # signals nobody asks for are forgotten, oldest first
 ERROR_LIMIT: Final = 64
+IN_FLIGHT_LIMIT: Final = 32  # sent and unanswered: they and their answers fit into the logs
 ENDS_OF_LISTING: Final = frozenset(
     {ControlResponseCode.RECORDING_UNKNOWN, ControlResponseCode.SUBSCRIPTION_UNKNOWN}
 )
 
 
-class Pending(Generic[T]):
-    """A request under way: first unsent, then sent, then done with a result or an error."""
-
-    def __init__(
-        self, call: Call[T], request: bytes, correlation_id: int, deadline_ns: int
-    ) -> None:
-        self.call = call
-        self.request = request
-        self.correlation_id = correlation_id
-        self.deadline_ns = deadline_ns
-        self.sent = False
-        self.done = False
-        self.found: list[Message] = []
-        self._result: T | None = None
-        self._error: BaseException | None = None
-
-    def finish(self, answer: Any) -> None:
-        """Turn an answer into the result."""
-        self._result = self.call.result(answer)
-        self.done = True
-
-    def forgive(self) -> None:
-        """The error that came is a result of this call."""
-        self._result = self.call.forgiven_result
-        self.done = True
-
-    def fail(self, error: BaseException) -> None:
-        """End with an error."""
-        self._error = error
-        self.done = True
-
-    def result(self) -> T:
-        """The result; raises what the request ended in."""
-        if self._error is not None:
-            raise self._error
-        return self._result  # type: ignore[return-value]  # done without an error: set
-
-
 class ControlSession:
     """One client's session with an archive.
+
+    Requests are sent in the order in which they begin, some at once; listings go one by one, as
+    the archive wants them.
 
     Attributes:
         control_session_id: the archive's id of it.
         archive_id: of the archive, -1 when it is too old to tell.
         disconnected: the archive's responses stopped coming; the session will not recover.
         closed: this side has ended it.
+        signals: what came, and who wants to be told.
+        stats: what is counted.
     """
 
     def __init__(
@@ -101,60 +74,67 @@ class ControlSession:
         self.disconnected = False
         self.closed = False
         self.last_correlation_id = -1
+        self.signals = SignalQueue()
+        self.stats = ArchiveClientStats()
         self._clock = options.clock
-        self._pending: dict[int, Pending[Any]] = {}
-        self._signals: deque[RecordingSignalEvent] = deque(maxlen=SIGNAL_LIMIT)
+        self._unsent: deque[Pending[Any]] = deque()
+        self._sent: dict[int, Pending[Any]] = {}
         self._errors: deque[ArchiveError] = deque(maxlen=ERROR_LIMIT)
         self._in_callback = False
 
-    def begin(self, call: Call[T], correlation_id: int) -> Pending[T]:
+    def inherit(self, previous: ControlSession) -> None:
+        """Go on with what a session before this one has collected."""
+        self.signals = previous.signals
+        self.stats = previous.stats
+        self._errors = previous._errors
+
+    def begin(self, call: Call[T], correlation_id: int, *, sent: bool = False) -> Pending[T]:
         """Note a request; `pump` sends it and finds its answer.
+
+        Args:
+            call: what to ask.
+            correlation_id: a new one.
+            sent: the request goes another way than the session's own stream.
 
         Raises:
             ResourceClosedError: the session is closed, or was found to be disconnected.
-            AerologError: called from a signal handler.
+            ReentrantCallError: called from a signal handler.
         """
-        if self._in_callback:
-            raise AerologError("reentrant calls not permitted during callbacks")
+        self._check_callback()
         if self.closed:
             raise ResourceClosedError("client is closed")
         if self.disconnected:
             raise ResourceClosedError("client is closed: the archive has disconnected")
         request = call.request(self.control_session_id, correlation_id).encode()
-        deadline_ns = self._clock.now_ns() + self.options.message_timeout_ns
-        pending = Pending(call, request, correlation_id, deadline_ns)
-        self._pending[correlation_id] = pending
+        pending = Pending(call, request, correlation_id)
+        if sent:
+            self._on_sent(pending)
+        else:
+            self._unsent.append(pending)
         self.last_correlation_id = correlation_id
         return pending
 
     def forget(self, pending: Pending[Any]) -> None:
         """Nobody waits for this request any more; its answer will be ignored."""
-        self._pending.pop(pending.correlation_id, None)
+        if self._sent.pop(pending.correlation_id, None) is None and pending in self._unsent:
+            self._unsent.remove(pending)
 
     def pump(self) -> int:
-        """Send what is unsent, take in what has come, end what is overdue; the work done."""
-        work = 0
-        for pending in list(self._pending.values()):
-            if not pending.sent:
-                work += self._send(pending)
+        """Send what is unsent, take in what has come, end what is overdue; the work done.
+
+        Raises:
+            ReentrantCallError: called from a signal handler.
+        """
+        self._check_callback()
+        work = self._send_next() if self._unsent else 0
         messages = self.stream.poll()
         for message in messages:
             self._dispatch(message)
         if not messages and not self.stream.is_connected:
             self._disconnect()
-        elif self._pending:
+        elif self._sent:
             self._expire()
         return work + len(messages)
-
-    def take_signals(self) -> list[RecordingSignalEvent]:
-        """The signals since the last call, oldest first."""
-        taken = list(self._signals)
-        self._signals.clear()
-        return taken
-
-    def next_signal(self) -> RecordingSignalEvent | None:
-        """The oldest signal that nobody has taken."""
-        return self._signals.popleft() if self._signals else None
 
     def take_error(self, correlation_id: int | None = None) -> ArchiveError | None:
         """The oldest error response that came when no request waited for it.
@@ -181,13 +161,49 @@ class ControlSession:
             )
         self.stream.close()
 
-    def _send(self, pending: Pending[Any]) -> int:
+    def _check_callback(self) -> None:
+        if self._in_callback:
+            raise ReentrantCallError("reentrant calls not permitted during callbacks")
+
+    # -- sending ---------------------------------------------------------------------------------
+
+    def _send_next(self) -> int:
+        """Send in order what may be sent; the number of requests that left the queue."""
+        left = 0
+        while self._unsent and len(self._sent) < IN_FLIGHT_LIMIT:
+            pending = self._unsent[0]
+            if pending.call.listing is not None and self._is_listing():
+                break
+            if not self._try_to_send(pending):
+                break
+            left += 1
+        return left
+
+    def _is_listing(self) -> bool:
+        return any(pending.call.listing is not None for pending in self._sent.values())
+
+    def _try_to_send(self, pending: Pending[Any]) -> bool:
+        """Whether a request left the queue, sent or failed."""
         try:
-            pending.sent = self.stream.offer(pending.request)
+            if self.stream.offer(pending.request):
+                self._unsent.popleft()
+                self._on_sent(pending)
+                return True
         except AerologError as error:
             self._end(pending, error)
-            return 1
-        return int(pending.sent)
+            return True
+        pending.tries += 1
+        if pending.tries < self.options.message_retry_attempts:
+            return False
+        self._end(pending, BackPressuredError(f"failed to send {pending.call.what} request"))
+        return True
+
+    def _on_sent(self, pending: Pending[Any]) -> None:
+        pending.mark_sent(self._clock.now_ns(), self.options.message_timeout_ns)
+        self._sent[pending.correlation_id] = pending
+        self.stats.requests += 1
+
+    # -- what comes ------------------------------------------------------------------------------
 
     def _dispatch(self, message: Message) -> None:
         if getattr(message, "control_session_id", None) != self.control_session_id:
@@ -200,7 +216,7 @@ class ControlSession:
             self._on_descriptor(message)
 
     def _on_response(self, response: ControlResponse) -> None:
-        pending = self._pending.get(response.correlation_id)
+        pending = self._sent.get(response.correlation_id)
         if pending is None:
             if response.code == ControlResponseCode.ERROR:
                 self._on_stray_error(response)
@@ -211,22 +227,19 @@ class ControlSession:
         elif response.code == ControlResponseCode.OK and pending.call.listing is None:
             self._finish(pending, response.relevant_id)
         else:
-            self._end(
-                pending,
-                ArchiveError(
-                    0, f"unexpected response code: {response.code.name}", response.correlation_id
-                ),
-            )
+            text = f"unexpected response code: {response.code.name}"
+            self._refuse(pending, ArchiveError(0, text, response.correlation_id))
 
     def _on_error(self, pending: Pending[Any], response: ControlResponse) -> None:
         if pending.call.forgiven is not None and response.relevant_id == pending.call.forgiven:
+            self._count(pending, refused=False)
             self.forget(pending)
             pending.forgive()
             return
         text = (
             f"response for correlationId={response.correlation_id}, error: {response.error_message}"
         )
-        self._end(pending, ArchiveError(response.relevant_id, text, response.correlation_id))
+        self._refuse(pending, ArchiveError(response.relevant_id, text, response.correlation_id))
 
     def _on_stray_error(self, response: ControlResponse) -> None:
         error = ArchiveError(response.relevant_id, response.error_message, response.correlation_id)
@@ -238,7 +251,7 @@ class ControlSession:
     def _on_descriptor(
         self, message: RecordingDescriptor | RecordingSubscriptionDescriptor
     ) -> None:
-        pending = self._pending.get(message.correlation_id)
+        pending = self._sent.get(message.correlation_id)
         if pending is None or pending.call.listing is None:
             return
         pending.found.append(message)
@@ -247,19 +260,34 @@ class ControlSession:
             self._finish(pending, pending.found)
 
     def _on_signal(self, signal: RecordingSignalEvent) -> None:
-        self._signals.append(signal)
+        self.stats.signals += 1
+        self.signals.put(signal)
+        consumers = self.signals.handlers_of(signal)
         if self.options.on_signal is not None:
+            consumers.insert(0, self.options.on_signal)
+        for consumer in consumers:
             self._in_callback = True
             try:
-                self.options.on_signal(signal)
+                consumer(signal)
             except Exception as error:  # noqa: BLE001 - a handler's defect ends no request
                 self.stream.report(error)
             finally:
                 self._in_callback = False
 
+    # -- ends of requests ------------------------------------------------------------------------
+
+    def _count(self, pending: Pending[Any], *, refused: bool) -> None:
+        if pending.sent_ns is not None:
+            self.stats.on_answer(self._clock.now_ns() - pending.sent_ns, refused=refused)
+
     def _finish(self, pending: Pending[Any], answer: Any) -> None:
+        self._count(pending, refused=False)
         self.forget(pending)
         pending.finish(answer)
+
+    def _refuse(self, pending: Pending[Any], error: ArchiveError) -> None:
+        self._count(pending, refused=True)
+        self._end(pending, error)
 
     def _end(self, pending: Pending[Any], error: BaseException) -> None:
         self.forget(pending)
@@ -267,14 +295,14 @@ class ControlSession:
 
     def _expire(self) -> None:
         now_ns = self._clock.now_ns()
-        for pending in list(self._pending.values()):
+        for pending in list(self._sent.values()):
             if now_ns - pending.deadline_ns > 0:
-                state = "awaiting response" if pending.sent else "failed to send request"
+                self.stats.timeouts += 1
                 self._end(
                     pending,
                     AeronTimeoutError(
-                        f"{state} - {pending.call.what}, correlationId={pending.correlation_id} "
-                        f"messageTimeout={self.options.message_timeout:g}s"
+                        f"awaiting {pending.call.awaits} - correlationId={pending.correlation_id} "
+                        f"messageTimeout={format_duration(self.options.message_timeout_ns)}"
                     ),
                 )
 
@@ -292,5 +320,5 @@ class ControlSession:
         )
 
     def _fail_all(self, error: BaseException) -> None:
-        for pending in list(self._pending.values()):
+        for pending in [*self._sent.values(), *self._unsent]:
             self._end(pending, error)

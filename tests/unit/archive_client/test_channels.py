@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerolog.archive.client import RecordingPositionKey, segment_file_base_position
-from aerolog.archive.client.base import replay_length
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.replaying import (
     ReplayChannel,
     image_session_id,
+    replay_length,
     request_publication_channel,
 )
 from aerolog.transport.config.sources import Properties
@@ -51,6 +51,7 @@ def test_response_mode_shares_no_session():
         ({"name": "x" * 101}, ConfigurationError),
         ({"message_timeout": 0}, ConfigurationError),
         ({"message_timeout": -1.0}, ConfigurationError),
+        ({"message_retry_attempts": 0}, ConfigurationError),
         ({"request_channel": "ipc"}, ChannelUriError),
         ({"response_channel": "aeron:"}, ChannelUriError),
     ],
@@ -102,6 +103,7 @@ def test_options_come_from_properties_and_keywords_are_stronger():
             "AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL": "aeron:udp?endpoint=here:0",
             "AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID": "21",
             "AERON_ARCHIVE_MESSAGE_TIMEOUT": "250ms",
+            "AERON_ARCHIVE_MESSAGE_RETRY_ATTEMPTS": "7",
             "AERON_ARCHIVE_CONTROL_TERM_BUFFER_LENGTH": "128k",
             "AERON_ARCHIVE_CONTROL_TERM_BUFFER_SPARSE": "false",
             "AERON_ARCHIVE_CONTROL_MTU_LENGTH": "4k",
@@ -114,7 +116,7 @@ def test_options_come_from_properties_and_keywords_are_stronger():
         "aeron:udp?endpoint=here:0",
         22,
     )
-    assert options.message_timeout == 0.25
+    assert (options.message_timeout, options.message_retry_attempts) == (0.25, 7)
     assert (options.term_length, options.sparse, options.mtu) == (131_072, False, 4096)
     assert options.name == "named"
 

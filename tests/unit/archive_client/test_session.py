@@ -6,7 +6,7 @@ import pytest
 
 from aerolog.archive.client import calls
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.session import ControlSession
+from aerolog.archive.client.session import IN_FLIGHT_LIMIT, ControlSession
 from aerolog.archive.protocol import (
     CloseSessionRequest,
     ControlResponse,
@@ -19,11 +19,12 @@ from aerolog.archive.protocol import (
 )
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import (
-    AerologError,
     AeronTimeoutError,
     ArchiveError,
     ArchiveErrorCode,
+    BackPressuredError,
     NotConnectedError,
+    ReentrantCallError,
     ResourceClosedError,
 )
 
@@ -177,15 +178,60 @@ def test_answers_are_matched_by_session_and_correlation(session, stream):
     assert second.result() == 3
 
 
-def test_a_refused_request_is_tried_again_until_it_is_late(session, stream, clock):
+def test_a_request_that_is_not_taken_is_tried_as_often_as_configured(stream, clock):
+    session = make_session(stream, clock, message_retry_attempts=2)
     stream.accepts = False
     pending = session.begin(calls.archive_id(), 100)
     session.pump()
-    assert stream.sent == []
-    clock.advance_ns(5_000_000_001)
+    assert not pending.done
     session.pump()
-    with pytest.raises(AeronTimeoutError, match="failed to send request - archive id"):
+    with pytest.raises(BackPressuredError, match="^failed to send archive id request$"):
         pending.result()
+    stream.accepts = True
+    session.pump()
+    assert stream.sent == []
+
+
+def test_requests_are_sent_in_order_and_only_some_at_once(session, stream):
+    pending = [session.begin(calls.archive_id(), 100 + i) for i in range(IN_FLIGHT_LIMIT + 1)]
+    session.pump()
+    assert [one.correlation_id for one in stream.sent] == [100 + i for i in range(IN_FLIGHT_LIMIT)]
+    stream.incoming.append(ok(100, 7))
+    session.pump()
+    session.pump()
+    assert stream.sent[-1].correlation_id == 100 + IN_FLIGHT_LIMIT
+    assert pending[0].result() == 7
+
+
+def test_the_time_for_an_answer_begins_when_the_request_is_sent(session, stream, clock):
+    first = session.begin(calls.list_recordings(0, 1), 100)
+    second = session.begin(calls.list_recordings(0, 1), 101)
+    session.pump()
+    clock.advance_ns(4_000_000_000)
+    stream.incoming.append(descriptor(100, 0))
+    session.pump()
+    assert first.done
+    session.pump()
+    clock.advance_ns(4_000_000_000)
+    session.pump()
+    assert not second.done
+    clock.advance_ns(1_000_000_001)
+    session.pump()
+    with pytest.raises(AeronTimeoutError):
+        second.result()
+
+
+def test_listings_go_one_by_one(session, stream):
+    session.begin(calls.list_recordings(0, 1), 100)
+    session.begin(calls.list_recording_subscriptions(0, 1, "", None), 101)
+    session.begin(calls.archive_id(), 102)
+    session.pump()
+    session.pump()
+    assert [one.correlation_id for one in stream.sent] == [100]
+    stream.incoming.append(descriptor(100, 0))
+    session.pump()
+    session.pump()
+    assert [one.correlation_id for one in stream.sent] == [100, 101, 102]
 
 
 def test_an_unanswered_request_is_late(session, stream, clock):
@@ -196,7 +242,28 @@ def test_an_unanswered_request_is_late(session, stream, clock):
     assert not pending.done
     clock.advance_ns(2)
     session.pump()
-    with pytest.raises(AeronTimeoutError, match="awaiting response"):
+    expected = "^awaiting response - correlationId=100 messageTimeout=5s$"
+    with pytest.raises(AeronTimeoutError, match=expected):
+        pending.result()
+    assert session.stats.timeouts == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (calls.list_recordings(0, 1), "awaiting recording descriptors - correlationId=100"),
+        (
+            calls.list_recording_subscriptions(0, 1, "", None),
+            "awaiting subscription descriptors - correlationId=100",
+        ),
+    ],
+)
+def test_an_unanswered_listing_says_what_it_waited_for(session, clock, call, text):
+    pending = session.begin(call, 100)
+    session.pump()
+    clock.advance_ns(5_000_000_001)
+    session.pump()
+    with pytest.raises(AeronTimeoutError, match=text):
         pending.result()
 
 
@@ -224,6 +291,7 @@ def test_a_forgiven_error_is_a_result_and_no_other_is(session, stream):
 
 def test_a_listing_ends_with_its_count_or_with_unknown(session, stream):
     full = session.begin(calls.list_recordings(0, 2), 100)
+    session.pump()
     stream.incoming += [descriptor(100, 0), descriptor(99, 7), descriptor(100, 1)]
     session.pump()
     assert [one.recording_id for one in full.result()] == [0, 1]
@@ -289,9 +357,10 @@ def test_errors_without_a_request_wait_or_go_to_the_handler(session, stream, clo
 def test_signals_are_kept_in_order_and_given_once(session, stream):
     stream.incoming += [signal(), signal(RecordingSignal.STOP)]
     session.pump()
-    assert session.next_signal().signal == RecordingSignal.START
-    assert [one.signal for one in session.take_signals()] == [RecordingSignal.STOP]
-    assert session.next_signal() is None
+    assert session.signals.take().signal == RecordingSignal.START
+    assert [one.signal for one in session.signals.take_all()] == [RecordingSignal.STOP]
+    assert session.signals.take() is None
+    assert session.stats.signals == 2
 
 
 def test_a_signal_handler_s_defect_is_reported_and_harms_nobody(stream, clock):
@@ -310,7 +379,7 @@ def test_a_signal_handler_may_not_begin_a_request(stream, clock):
     session = make_session(stream, clock, on_signal=lambda _: session.begin(calls.archive_id(), 1))
     stream.incoming.append(signal())
     session.pump()
-    assert isinstance(stream.reported[0], AerologError)
+    assert isinstance(stream.reported[0], ReentrantCallError)
     assert "reentrant" in str(stream.reported[0])
 
 

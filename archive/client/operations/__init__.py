@@ -1,0 +1,31 @@
+"""Everything that an archive can be asked for, written once for both forms of client."""
+
+from __future__ import annotations
+
+from aerolog.archive.client.operations.happenings import HappeningOperations
+from aerolog.archive.client.operations.queries import QueryOperations
+from aerolog.archive.client.operations.recording import RecordingOperations
+from aerolog.archive.client.operations.replaying import ReplayOperations
+from aerolog.archive.client.operations.replication import ReplicationOperations
+from aerolog.archive.client.operations.sessions import SessionOperations
+from aerolog.archive.client.operations.storage import StorageOperations
+
+__all__ = ["ArchiveOperations"]
+
+
+class ArchiveOperations(
+    RecordingOperations,
+    ReplayOperations,
+    QueryOperations,
+    HappeningOperations,
+    StorageOperations,
+    ReplicationOperations,
+    SessionOperations,
+):
+    """The operations of `AeronArchive`, which waits, and of `AsyncAeronArchive`, which is awaited.
+
+    Each raises ArchiveError when the archive refuses, AeronTimeoutError when it does not answer in
+    ``message_timeout``, NotConnectedError when it has gone, BackPressuredError when it does not
+    take the request, ResourceClosedError on a client that is closed or was found disconnected, and
+    ReentrantCallError in a handler of signals.
+    """
