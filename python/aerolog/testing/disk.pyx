@@ -35,6 +35,28 @@ cdef class FakeMappedFile(MappedFile):
         """Bytes left on the fake disk."""
         return self._file.disk.free_bytes
 
+    def view(self, offset: int = 0, length: int = -1) -> memoryview:
+        """As of every mapping; the file is told first, since the caller may write there."""
+        if self.writable:
+            part = self.length - offset if length < 0 else length
+            self._file.about_to_store("store", offset, part)
+        return MappedFile.view(self, offset, length)
+
+    def store_i32(self, offset: int, value: int) -> None:
+        """As of every mapping; the file is told first."""
+        self._file.about_to_store("store_i32", offset, 4)
+        MappedFile.store_i32(self, offset, value)
+
+    def store_i64(self, offset: int, value: int) -> None:
+        """As of every mapping; the file is told first."""
+        self._file.about_to_store("store_i64", offset, 8)
+        MappedFile.store_i64(self, offset, value)
+
+    def flush(self) -> None:
+        """As of every mapping; what the file holds is durable afterwards."""
+        MappedFile.flush(self)
+        self._file.flushed()
+
 
 cdef class FakeDataFile(DataFile):
     """An open in-memory file; writes and syncs ask ``file`` and return what it answers."""

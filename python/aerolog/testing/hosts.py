@@ -62,11 +62,13 @@ class SimulatedHost:
         clients: connected clients.
     """
 
-    def __init__(self, simulation: Simulation, name: str) -> None:
+    def __init__(
+        self, simulation: Simulation, name: str, disk: FakeFileSystem | None = None
+    ) -> None:
         self.simulation = simulation
         self.name = name
         self.memory = FakeFileSystem()
-        self.disk = FakeFileSystem()
+        self.disk = disk or FakeFileSystem()
         self.network: FakeHost = simulation.network.host()
         simulation.network.names[name] = self.network.ipv4
         self.aeron_dir = f"/{name}/aeron"

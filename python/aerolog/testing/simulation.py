@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from aerolog.testing.filesystem import FakeFileSystem
     from aerolog.transport.network.port import Address
 
 _US: Final = 1_000
@@ -133,9 +134,14 @@ class Simulation:
 
     # -- who is there ----------------------------------------------------------------------------
 
-    def host(self, name: str = "") -> SimulatedHost:
-        """Add a host with a disk and an address of its own."""
-        host = SimulatedHost(self, name or f"host-{len(self.hosts) + 1}")
+    def host(self, name: str = "", disk: FakeFileSystem | None = None) -> SimulatedHost:
+        """Add a host with a disk and an address of its own.
+
+        Args:
+            name: of the host; numbered when empty.
+            disk: that holds its archive's folder; a new one when None.
+        """
+        host = SimulatedHost(self, name or f"host-{len(self.hosts) + 1}", disk)
         self.hosts.append(host)
         return host
 

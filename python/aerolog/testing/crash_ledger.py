@@ -1,0 +1,264 @@
+"""What a crash may leave of recordings, and whether it did.
+
+A ``Log`` is a recording's stream, byte for byte. An ``Outcome`` is one state in which a crash may
+leave a recording; while a request is under way there are several.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.files.layout import FRAME_HEADER_LENGTH
+from aerolog.archive.files.segment import parse_segment_name, recording_id_of, segment_file_name
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.streams import StreamCheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+
+_LENGTH: Final = struct.Struct("<i")
+_SHOWN: Final = 64  # bytes around a difference
+
+
+class Log(RecordingBuilder):
+    """The frames of one recording, and the messages in them.
+
+    Attributes:
+        messages: payloads in order.
+        begins: position of each message's first frame.
+        ends: position behind each message.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.messages: list[bytes] = []
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+
+    def add(self, payload: bytes, reserved_value: int = 0) -> int:
+        """Append a message as a publication does; returns the position behind it."""
+        before = self.position
+        end = super().add(payload, reserved_value)
+        fragments = -(-max(1, len(payload)) // (self.mtu_length - FRAME_HEADER_LENGTH))
+        self.messages.append(payload)
+        self.begins.append(self.frames_between(before, end)[-fragments])
+        self.ends.append(end)
+        return end
+
+    def frames_between(self, start: int, stop: int) -> list[int]:
+        """Positions of the frames that begin in a range; a frame begins at its start."""
+        found, at = [], start
+        while at < stop:
+            found.append(at)
+            (length,) = _LENGTH.unpack_from(self.data, at - self.first_base)
+            at += (length + 31) & -32
+        return found
+
+    def is_boundary(self, position: int) -> bool:
+        """Whether a frame ends there, or the recording begins."""
+        start = self.start_position
+        at = max((end for end in self.ends if end <= position), default=start)
+        stops = {*self.frames_between(at, self.position), self.position}
+        return position in stops
+
+    def bytes_between(self, start: int, stop: int) -> bytes:
+        """The frames in a range, padding with its zeros."""
+        return bytes(self.data[start - self.first_base : stop - self.first_base])
+
+    def messages_between(self, start: int, stop: int) -> list[tuple[int, bytes]]:
+        """Position behind and payload of each whole message in a range."""
+        first = bisect_left(self.begins, start)
+        rows = zip(self.ends[first:], self.messages[first:], strict=True)
+        return [(end, message) for end, message in rows if end <= stop]
+
+    def cut(self, position: int) -> Log:
+        """A copy that ends at a position, where a message ends."""
+        other = copy.copy(self)
+        other.data = self.data[: position - self.first_base]
+        other.position = position
+        count = sum(end <= position for end in self.ends)
+        other.messages = self.messages[:count]
+        other.begins = self.begins[:count]
+        other.ends = self.ends[:count]
+        return other
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One state in which a recording may be after a crash and a restart.
+
+    Attributes:
+        log: its stream.
+        start: its start position.
+        low: of its stop position.
+        high: of its stop position.
+        detached: whether segments before its start may be there.
+        channel: its original channel, None for any.
+    """
+
+    log: Log
+    start: int
+    low: int
+    high: int
+    detached: bool = False
+    channel: str | None = None
+
+    def problem(self, found: RecordingDescriptor) -> str:
+        """What does not agree with the catalog, empty when all does."""
+        if found.start_position != self.start:
+            return f"start {found.start_position}, not {self.start}"
+        if not self.low <= found.stop_position <= self.high:
+            return f"stop {found.stop_position}, not {self.low} to {self.high}"
+        if not self.log.is_boundary(found.stop_position):
+            return f"stop {found.stop_position} is inside a frame"
+        if self.channel is not None and found.original_channel != self.channel:
+            return f"channel {found.original_channel}, not {self.channel}"
+        return ""
+
+
+#: By recording id: the states that are allowed, None among them where it need not be there.
+Allowed = dict[int, list[Outcome | None]]
+
+
+@dataclass(slots=True)
+class Truth:
+    """A recording while a scenario runs.
+
+    Attributes:
+        log: its stream.
+        start: its start position.
+        stop: its stop position, None while it is active.
+        floor: asked for the position that the archive has told of, while it is active.
+        detached: whether segments before its start are there.
+        channel: its original channel, None for any.
+    """
+
+    log: Log
+    start: int
+    stop: int | None = None
+    floor: Callable[[], int] = field(default=lambda: 0)
+    detached: bool = False
+    channel: str | None = None
+
+    def outcome(self) -> Outcome:
+        """What a crash may leave of it at this moment."""
+        low = max(self.start, self.floor()) if self.stop is None else self.stop
+        high = self.log.position if self.stop is None else self.stop
+        return Outcome(self.log, self.start, low, high, self.detached, self.channel)
+
+
+def check_catalog(
+    found: Sequence[RecordingDescriptor], allowed: Mapping[int, list[Outcome | None]]
+) -> dict[int, Outcome]:
+    """Compare a catalog with what may be in it.
+
+    Returns:
+        By recording id: the outcome that it has.
+
+    Raises:
+        StreamCheckError: something is missing, too much, or wrong.
+    """
+    ids = [descriptor.recording_id for descriptor in found]
+    if len(set(ids)) != len(ids):
+        raise StreamCheckError(f"a recording is there twice: {ids}")
+    for recording_id in set(ids) - set(allowed):
+        raise StreamCheckError(f"recording {recording_id} is there, and nobody made it")
+    matched = {}
+    by_id = {descriptor.recording_id: descriptor for descriptor in found}
+    for recording_id, outcomes in allowed.items():
+        descriptor = by_id.get(recording_id)
+        if descriptor is None:
+            if None not in outcomes:
+                raise StreamCheckError(f"recording {recording_id} is lost")
+            continue
+        possible = [outcome for outcome in outcomes if outcome is not None]
+        problems = [outcome.problem(descriptor) for outcome in possible]
+        if "" not in problems:
+            raise StreamCheckError(f"recording {recording_id}: {'; or '.join(problems)}")
+        matched[recording_id] = possible[problems.index("")]
+    return matched
+
+
+def check_segments(
+    names: Sequence[str],
+    read: Callable[[str], bytes],
+    found: Sequence[RecordingDescriptor],
+    outcomes: Mapping[int, Outcome],
+) -> None:
+    """Compare segment files with the streams that they hold.
+
+    Args:
+        names: of the files in the folder.
+        read: gives a file's content by its name.
+        found: the catalog's recordings.
+        outcomes: by recording id, as ``check_catalog`` returns them.
+
+    Raises:
+        StreamCheckError: a byte differs, or a file is too much or missing.
+    """
+    by_id = {descriptor.recording_id: descriptor for descriptor in found}
+    for name in names:
+        owner = recording_id_of(name)
+        if owner is not None and owner not in by_id:
+            raise StreamCheckError(f"{name} belongs to no recording")
+    for recording_id, outcome in outcomes.items():
+        descriptor = by_id[recording_id]
+        mine = {
+            parse_segment_name(name).base_position
+            for name in names
+            if recording_id_of(name) == recording_id
+        }
+        _check_names(descriptor, outcome, mine)
+        _check_bytes(descriptor, outcome.log, read, mine)
+
+
+def _check_names(descriptor: RecordingDescriptor, outcome: Outcome, mine: set[int]) -> None:
+    start, stop = descriptor.start_position, descriptor.stop_position
+    length = descriptor.segment_file_length
+    first = descriptor.segment_base(start)
+    needed = set(range(first, max(stop, first), length))
+    optional = {descriptor.segment_base(stop), first}
+    too_many = {base for base in mine - needed - optional if base > start or not outcome.detached}
+    if too_many or needed - mine:
+        raise StreamCheckError(
+            f"recording {descriptor.recording_id} from {start} to {stop} has segments at"
+            f" {sorted(mine)}: missing {sorted(needed - mine)}, too many {sorted(too_many)}"
+        )
+
+
+def _check_bytes(
+    descriptor: RecordingDescriptor, log: Log, read: Callable[[str], bytes], mine: set[int]
+) -> None:
+    start, stop = descriptor.start_position, descriptor.stop_position
+    length = descriptor.segment_file_length
+    for base in sorted(mine):
+        if base < descriptor.segment_base(start):
+            continue  # detached
+        name = segment_file_name(descriptor.recording_id, base)
+        content = read(name)
+        begin, end = max(start, base), min(stop, base + length)
+        if begin < end:
+            _compare(name, begin, content[begin - base : end - base], log.bytes_between(begin, end))
+        if any(content[max(end, base) - base :]) and end <= base + length:
+            raise StreamCheckError(f"{name} holds something behind the stop position {stop}")
+        if len(content) != length:
+            raise StreamCheckError(f"{name} is {len(content)} bytes long, not {length}")
+
+
+def _compare(name: str, begin: int, found: bytes, expected: bytes) -> None:
+    if found == expected:
+        return
+    at = next(
+        (i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b),
+        min(len(found), len(expected)),
+    )
+    raise StreamCheckError(
+        f"{name} differs at position {begin + at}: {found[at : at + _SHOWN].hex()} and not"
+        f" {expected[at : at + _SHOWN].hex()}"
+    )
