@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
 from aerolog.tools.app import COMMANDS, application
+from aerolog.tools.help import CONNECTION_PANEL, usage
+from aerolog.tools.options import DriverOptions
 from aerolog.transport.config.settings import format_value
 from aerolog.transport.driver import properties as driver_properties
 from aerolog.transport.uri import PARAMETERS
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+DRIVER_OPTIONS = len(fields(DriverOptions))
 _PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -113,19 +117,32 @@ def _command(command: Any, path: tuple[str, ...]) -> Iterator[str]:
         for name, one in inner.items():
             yield from _command(one, (*path, name))
         return
-    usage = " ".join((*path, *_usage(command.params)))
+    line = " ".join((*path, *usage(command.params)))
     text = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help.strip())
-    yield f"{heading} `{' '.join(path)}`\n\n```\n{usage}\n```\n\n{text}\n"
-    rows = [_option(param) for param in command.params if param.param_type_name == "option"]
-    yield table(("Option", "Default", "Meaning"), rows)
+    yield f"{heading} `{' '.join(path)}`\n\n```\n{line}\n```\n\n{text}\n"
+    if command.epilog:
+        yield f"```\n{command.epilog}\n```\n"
+    own, connection = _options(command)
+    if own:
+        yield table(("Option", "Default", "Meaning"), map(_option, own))
+    if connection:
+        whom = "driver and archive" if len(connection) > DRIVER_OPTIONS else "driver"
+        yield f"And how to reach the {whom}: see [Connection](#connection).\n"
 
 
-def _usage(params: Iterable[Any]) -> Iterator[str]:
-    arguments = [param for param in params if param.param_type_name == "argument"]
-    required = [p for p in params if p.param_type_name == "option" and p.required]
-    yield from (str(argument.metavar) for argument in arguments)
-    yield from (f"{option.opts[0]} {option.metavar}" for option in required)
-    yield "[OPTIONS]"
+def _options(command: Any) -> tuple[list[Any], list[Any]]:
+    """A command's own options, and those by which it reaches driver and archive."""
+    options = [param for param in command.params if param.param_type_name == "option"]
+    connection = [param for param in options if param.rich_help_panel == CONNECTION_PANEL]
+    return [param for param in options if param not in connection], connection
+
+
+def connection() -> str:
+    """The options by which commands reach driver and archive."""
+    root = application()
+    context = root.make_context("aerolog", [], resilient_parsing=True)
+    _, options = _options(root.get_command(context, "record"))
+    return table(("Option", "Default", "Meaning"), map(_option, options))
 
 
 def _option(param: Any) -> tuple[str, str, str]:
@@ -148,6 +165,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "archive-choices": lambda: choices(archive_properties.PROPERTIES),
     "uri-parameters": uri_parameters,
     "commands": commands,
+    "connection": connection,
 }
 
 

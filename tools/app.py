@@ -6,7 +6,9 @@ import importlib
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from aerolog.tools.help import HouseGroup
 
 _PACKAGE = "aerolog.tools.commands."
 
@@ -18,14 +20,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "publish": ("publish", "Publish lines, records or generated messages."),
     "subscribe": ("subscribe", "Print the messages of a stream."),
     "record": ("record", "Record a stream and print the recording ids."),
-    "recordings": ("recordings", "List, describe, stop and extend recordings."),
+    "recordings": ("recordings", "List, describe and change recordings."),
     "replay": ("replay", "Replay a recording to a channel or to the terminal."),
     "export": ("export", "Write recordings as Parquet."),
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
 }
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(HouseGroup):
     """A group whose commands are imported one at a time.
 
     The overview is written from the table, so that it loads no command at all.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aerolog.tools.console import remark
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aerolog.archive.client import AeronArchive
     from aerolog.tools.options import ArchiveOptions, DriverOptions
     from aerolog.transport.client import Aeron
@@ -54,3 +57,10 @@ def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
         message_timeout=options.archive_timeout,
         name=CLIENT_NAME,
     )
+
+
+@contextmanager
+def open_archive(options: ArchiveOptions) -> Iterator[AeronArchive]:
+    """A client of the archive on a client of the media driver, both closed at the end."""
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as archive:
+        yield archive

@@ -111,6 +111,47 @@ def position_progress(
         yield lambda position: bar.update(position - start)
 
 
+class Transfer(Protocol):
+    """Where a transfer tells how far it is, and how much there is once it knows."""
+
+    def update(self, completed: float, total: float | None) -> None:
+        """Sets how many bytes are done, and how many there are."""
+
+
+@contextmanager
+def transfer_progress(description: str) -> Iterator[Transfer]:
+    """Bytes, rate and remaining time on stderr; nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield _NoTransfer()
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    shown: list[bars.ProgressColumn] = [
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TransferSpeedColumn(),
+        bars.TimeRemainingColumn(),
+    ]
+    with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+        yield _BarTransfer(bar, bar.add_task(description, total=None))
+
+
+class _NoTransfer:
+    def update(self, completed: float, total: float | None) -> None:
+        pass
+
+
+class _BarTransfer:
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar = bar
+        self._task = task
+
+    def update(self, completed: float, total: float | None) -> None:
+        self._bar.update(self._task, completed=completed, total=total)
+
+
 class _NoProgress:
     def update(self, completed: float) -> None:
         pass

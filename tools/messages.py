@@ -30,6 +30,7 @@ FormatOption = Annotated[
     MessageFormat,
     typer.Option(
         "--format",
+        metavar="FORM",
         help="text and hex: a line a message; json: an object a line; raw: the bytes alone.",
     ),
 ]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from aerolog.tools.help import CONNECTION_PANEL
 from aerolog.transport.config.values import (
     INT32_MAX,
     INT32_MIN,
@@ -62,9 +63,12 @@ def check_channel(channel: str) -> str:
     return channel
 
 
-def _channel_option(channel: str | None) -> str | None:
+def optional_channel(channel: str | None) -> str | None:
+    """As check_channel, where none may be given."""
     return None if channel is None else check_channel(channel)
 
+
+INT32_RANGE: dict[str, Any] = {"min": INT32_MIN, "max": INT32_MAX}
 
 ChannelArgument = Annotated[
     str,
@@ -86,7 +90,7 @@ RecordingArgument = Annotated[
 ]
 ChannelOption = Annotated[
     str | None,
-    typer.Option("--channel", metavar="CHANNEL", help="Channel.", callback=_channel_option),
+    typer.Option("--channel", metavar="CHANNEL", help="Channel.", callback=optional_channel),
 ]
 StreamOption = Annotated[
     int | None,
@@ -131,6 +135,9 @@ FrameSizeOption = Annotated[
         parser=_option(_positive_size, "--frame-size"),
     ),
 ]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ArchiveDirOption = Annotated[
     str | None,
@@ -155,6 +162,17 @@ LengthOption = Annotated[
 ]
 
 
+FileIoOption = Annotated[
+    int | None,
+    typer.Option(
+        "--file-io-max-length",
+        metavar="N",
+        help="Bytes that the source reads at once (k, m, g allowed).",
+        parser=_option(_positive_size, "--file-io-max-length"),
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class DriverOptions:
     """How to reach the media driver."""
@@ -162,7 +180,11 @@ class DriverOptions:
     aeron_dir: Annotated[
         str | None,
         typer.Option(
-            "--aeron-dir", metavar="DIR", envvar="AERON_DIR", help="The media driver's directory."
+            "--aeron-dir",
+            metavar="DIR",
+            envvar="AERON_DIR",
+            rich_help_panel=CONNECTION_PANEL,
+            help="The media driver's directory.",
         ),
     ] = None
     driver_timeout: Annotated[
@@ -170,7 +192,8 @@ class DriverOptions:
         typer.Option(
             "--driver-timeout",
             metavar="TIME",
-            help="How long to wait for the media driver.",
+            rich_help_panel=CONNECTION_PANEL,
+            help="How long to wait for the driver.",
             parser=_option(_seconds, "--driver-timeout"),
         ),
     ] = 10.0
@@ -186,7 +209,8 @@ class ArchiveOptions(DriverOptions):
             "--control-channel",
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_CHANNEL",
-            help="Channel of the archive's control requests.",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Channel of the archive's requests.",
             callback=check_channel,
         ),
     ] = "aeron:ipc"
@@ -196,7 +220,8 @@ class ArchiveOptions(DriverOptions):
             "--control-stream",
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_STREAM_ID",
-            help="Stream id of the archive's control requests.",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Stream id of those requests.",
             min=INT32_MIN,
             max=INT32_MAX,
         ),
@@ -207,9 +232,9 @@ class ArchiveOptions(DriverOptions):
             "--response-channel",
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
-            help="Channel of the archive's control responses: aeron:ipc with requests over IPC,"
-            " else one that the archive can reach, for example aeron:udp?endpoint=<this host>:0.",
-            callback=_channel_option,
+            rich_help_panel=CONNECTION_PANEL,
+            help="Channel of its responses, if UDP such as aeron:udp?endpoint=<this host>:0.",
+            callback=optional_channel,
         ),
     ] = None
     response_stream: Annotated[
@@ -218,7 +243,8 @@ class ArchiveOptions(DriverOptions):
             "--response-stream",
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID",
-            help="Stream id of the archive's control responses.",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Stream id of its responses.",
             min=INT32_MIN,
             max=INT32_MAX,
         ),
@@ -228,10 +254,23 @@ class ArchiveOptions(DriverOptions):
         typer.Option(
             "--archive-timeout",
             metavar="TIME",
-            help="How long to wait for an answer of the archive.",
+            rich_help_panel=CONNECTION_PANEL,
+            help="How long to wait for an answer.",
             parser=_option(_seconds, "--archive-timeout"),
         ),
     ] = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """How a command goes about changing recordings."""
+
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    dry_run: DryRunOption = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Return when the files are deleted, not before.")
+    ] = False
+    as_json: JsonOption = False
 
 
 def grouped(command: Callable[..., T]) -> Callable[..., T]:

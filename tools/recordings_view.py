@@ -11,10 +11,11 @@ from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.client import AeronArchive, RecordingSubscription
     from aerolog.archive.files.recording import ArchiveFolder, Recording
 
 _NS_PER_MS = 1_000_000
+_PAGE = 256
 _OF_THE_SESSION = {"control_session_id", "correlation_id"}
 _NAMES = tuple(f.name for f in fields(RecordingDescriptor) if f.name not in _OF_THE_SESSION)
 
@@ -105,3 +106,18 @@ def known_recording(archive: AeronArchive, recording_id: int) -> RecordingDescri
             ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
         )
     return descriptor
+
+
+def recording_subscriptions(
+    archive: AeronArchive, channel: str, stream_id: int | None
+) -> Iterator[RecordingSubscription]:
+    """What the archive listens to now, by channels that contain a text and by stream."""
+    at = 0
+    while True:
+        found = archive.list_recording_subscriptions(
+            from_index=at, count=_PAGE, channel_fragment=channel, stream_id=stream_id
+        )
+        yield from found
+        if len(found) < _PAGE:
+            return
+        at += _PAGE

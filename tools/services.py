@@ -12,7 +12,7 @@ ServiceArguments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[-Dname=value]... [FILE]...",
-        help="Properties, and properties files.",
+        help="Properties, and files of them.",
         show_default=False,
     ),
 ]

@@ -2,6 +2,7 @@
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.services import (
     PASS_THROUGH,
     AeronDirProperty,
@@ -15,7 +16,7 @@ from aerolog.tools.services import (
 app = typer.Typer(add_completion=False)
 
 
-@app.command(context_settings=PASS_THROUGH)
+@command(app, context_settings=PASS_THROUGH, examples=("archive --archive-dir aeron-archive",))
 def archive(
     arguments: ServiceArguments = None,
     aeron_dir: AeronDirProperty = None,

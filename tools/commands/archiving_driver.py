@@ -2,6 +2,7 @@
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.services import (
     PASS_THROUGH,
     AeronDirProperty,
@@ -15,7 +16,14 @@ from aerolog.tools.services import (
 app = typer.Typer(add_completion=False)
 
 
-@app.command(context_settings=PASS_THROUGH)
+@command(
+    app,
+    context_settings=PASS_THROUGH,
+    examples=(
+        "archiving-driver --archive-dir aeron-archive",
+        "archiving-driver --control-channel aeron:udp?endpoint=localhost:8010",
+    ),
+)
 def archiving_driver(
     arguments: ServiceArguments = None,
     aeron_dir: AeronDirProperty = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.options import JsonOption
 
 app = typer.Typer(add_completion=False)
@@ -24,7 +25,7 @@ def find_checkout() -> Path | None:
     return None
 
 
-@app.command()
+@command(app, examples=("bench ipc-32 ipc-rtt",))
 def bench(
     names: Annotated[
         list[str] | None,

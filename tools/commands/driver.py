@@ -2,6 +2,7 @@
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.services import (
     PASS_THROUGH,
     AeronDirProperty,
@@ -13,7 +14,14 @@ from aerolog.tools.services import (
 app = typer.Typer(add_completion=False)
 
 
-@app.command(context_settings=PASS_THROUGH)
+@command(
+    app,
+    context_settings=PASS_THROUGH,
+    examples=(
+        "driver",
+        "driver -Daeron.threading.mode=SHARED --aeron-dir /dev/shm/aeron-test",
+    ),
+)
 def driver(arguments: ServiceArguments = None, aeron_dir: AeronDirProperty = None) -> None:
     """Run a media driver in the foreground until SIGINT or SIGTERM.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.options import ArchiveDirOption, ArchiveOptions, JsonOption, grouped
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ _COLUMNS = ("recording_id", "path", "file_bytes", "rows", "payload_bytes", "seco
 _RIGHT = ("recording_id", "file_bytes", "rows", "payload_bytes", "seconds")
 
 
-@app.command()
+@command(
+    app,
+    examples=(
+        "export 7 8 --to exported",
+        "export 7 --to exported --archive-dir aeron-archive",
+    ),
+)
 @grouped
 def export(
     ids: Annotated[

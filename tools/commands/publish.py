@@ -8,6 +8,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from aerolog.tools import inputs
+from aerolog.tools.help import command
 from aerolog.tools.options import (
     ChannelArgument,
     DriverOptions,
@@ -24,7 +25,13 @@ app = typer.Typer(add_completion=False)
 _DEFAULT_SIZE = 32
 
 
-@app.command()
+@command(
+    app,
+    examples=(
+        "publish aeron:ipc 1001 --file lines.txt",
+        "publish aeron:udp?endpoint=localhost:20121 1001 --count 9 --rate 1",
+    ),
+)
 @grouped
 def publish(
     channel: ChannelArgument,

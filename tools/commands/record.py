@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.options import (
     ArchiveOptions,
     ChannelArgument,
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
+@command(
+    app,
+    examples=(
+        "record aeron:ipc 1001",
+        "record aeron:ipc 1001 --until-end --json",
+        "record aeron:udp?endpoint=224.0.1.1:40456 1001 --remote --duration 5m",
+    ),
+)
 @grouped
 def record(
     channel: ChannelArgument,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.messages import MessageFormat, MessageWriter
 from aerolog.tools.options import (
     ArchiveDirOption,
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
+@command(
+    app,
+    examples=(
+        "replay 7",
+        "replay 7 --format json --position 65536",
+        "replay 7 --channel aeron:ipc --stream 2001",
+    ),
+)
 @grouped
 def replay(
     recording_id: RecordingArgument,
@@ -41,6 +49,7 @@ def replay(
         MessageFormat | None,
         typer.Option(
             "--format",
+            metavar="FORM",
             help="How to print messages; text by default. text and hex: a line a message; json: "
             "an object a line; raw: the bytes alone.",
         ),

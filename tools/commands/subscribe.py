@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from aerolog.tools.help import command
 from aerolog.tools.messages import FormatOption, MessageFormat, MessageWriter
 from aerolog.tools.options import (
     ChannelArgument,
@@ -17,7 +18,13 @@ from aerolog.tools.options import (
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
+@command(
+    app,
+    examples=(
+        "subscribe aeron:ipc 1001",
+        "subscribe aeron:udp?endpoint=localhost:20121 1001 --format json",
+    ),
+)
 @grouped
 def subscribe(
     channel: ChannelArgument,

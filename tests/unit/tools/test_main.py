@@ -81,7 +81,7 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
 
 def test_no_command_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
-    assert "Usage: aerolog" in capsys.readouterr().out
+    assert "Usage: aerolog" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``aerolog recordings``: list, describe, stop and extend recordings."""
+"""Looking at recordings: ``list``, ``describe``, ``subscriptions``."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -6,25 +6,27 @@ from typing import Annotated, Any
 
 import typer
 
+from aerolog.tools.commands.recordings.group import app
+from aerolog.tools.help import command
 from aerolog.tools.options import (
     ArchiveDirOption,
     ArchiveOptions,
-    ChannelArgument,
     JsonOption,
     RecordingArgument,
-    StreamArgument,
     StreamOption,
     grouped,
 )
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    help="List, describe, stop and extend recordings.",
+
+@command(
+    app,
+    "list",
+    examples=(
+        "recordings list --stream 1001",
+        "recordings list --json | jq .[].position",
+        "recordings list --archive-dir aeron-archive",
+    ),
 )
-
-
-@app.command("list")
 @grouped
 def list_recordings(
     *,
@@ -96,17 +98,19 @@ def _of_folder(
 def _of_archive(
     options: ArchiveOptions, channel: str, stream: int | None, from_id: int
 ) -> Iterator[dict[str, Any]]:
-    from aerolog.tools.connecting import connect_archive, connect_driver
+    from aerolog.tools.connecting import open_archive
     from aerolog.tools.recordings_view import row_of_archive
 
-    with connect_driver(options) as aeron, connect_archive(aeron, options) as archive:
+    with open_archive(options) as archive:
         for descriptor in archive.recordings(
             from_recording_id=from_id, channel=channel, stream_id=stream
         ):
             yield row_of_archive(archive, descriptor)
 
 
-@app.command()
+@command(
+    app, examples=("recordings describe 7", "recordings describe 7 --archive-dir aeron-archive")
+)
 @grouped
 def describe(
     recording_id: RecordingArgument,
@@ -125,9 +129,9 @@ def describe(
         with ArchiveFolder(archive_dir) as folder:
             values = view.row_of_folder(folder.recording(recording_id))
     else:
-        from aerolog.tools.connecting import connect_archive, connect_driver
+        from aerolog.tools.connecting import open_archive
 
-        with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
+        with open_archive(archive) as client:
             values = view.row_of_archive(client, view.known_recording(client, recording_id))
     if as_json:
         console.print_json(values)
@@ -135,58 +139,34 @@ def describe(
         console.print_fields(view.shown(values))
 
 
-@app.command()
+@command(app, examples=("recordings subscriptions", "recordings subscriptions --stream 1001"))
 @grouped
-def stop(
-    recording_id: RecordingArgument, *, as_json: JsonOption = False, archive: ArchiveOptions
-) -> None:
-    """Stop a recording; fails when it is not active."""
-    from aerolog.tools import console
-    from aerolog.tools.connecting import connect_archive, connect_driver
-    from aerolog.tools.recordings_view import known_recording
-    from aerolog.tools.recordings_wait import wait_stopped
-    from aerolog.transport.errors import AerologError
-
-    with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
-        known_recording(client, recording_id)
-        if not client.stop_recording_by_identity(recording_id):
-            raise AerologError(f"recording {recording_id} is not active")
-        position = wait_stopped(client, recording_id)
-    if as_json:
-        console.print_json({"recording_id": recording_id, "stop_position": position})
-    else:
-        console.say(f"stopped recording {recording_id} at position {position}")
-
-
-@app.command()
-@grouped
-def extend(
-    recording_id: RecordingArgument,
-    channel: ChannelArgument,
-    stream: StreamArgument,
+def subscriptions(
     *,
-    remote: Annotated[
-        bool, typer.Option("--remote", help="Subscribe instead of spying (they differ for UDP).")
-    ] = False,
+    channel: Annotated[
+        str, typer.Option("--channel", metavar="TEXT", help="Channels that contain this text.")
+    ] = "",
+    stream: StreamOption = None,
     as_json: JsonOption = False,
     archive: ArchiveOptions,
 ) -> None:
-    """Continue a stopped recording with a publication of a channel and stream.
+    """List what the archive listens to in order to record it.
 
-    The publication has to start at the recording's stop position, with its initial term id, term
-    length and mtu. The archive goes on waiting for it, and recording, after this command.
+    Such a subscription may record several publications, or wait for the first one. Stop it by its
+    id: aerolog recordings stop --subscription ID.
     """
-    from aerolog.archive.client import SourceLocation
-    from aerolog.tools import console
-    from aerolog.tools.connecting import connect_archive, connect_driver
+    from dataclasses import asdict
 
-    location = SourceLocation.REMOTE if remote else SourceLocation.LOCAL
-    with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
-        subscription_id = client.extend_recording(recording_id, channel, stream, location)
+    from aerolog.tools import console
+    from aerolog.tools.connecting import open_archive
+    from aerolog.tools.recordings_view import recording_subscriptions
+
+    with open_archive(archive) as client:
+        rows = [asdict(one) for one in recording_subscriptions(client, channel, stream)]
     if as_json:
-        console.print_json({"recording_id": recording_id, "subscription_id": subscription_id})
+        console.print_json(rows)
     else:
-        console.say(
-            f"recording {recording_id} is extended by {channel} stream {stream} "
-            f"(subscription {subscription_id})"
+        columns = ("subscription_id", "stream_id", "stripped_channel")
+        console.print_table(
+            columns, ([row[name] for name in columns] for row in rows), right=columns[:2]
         )

@@ -1,0 +1,184 @@
+"""Help in plain text that fits a screen: what a command does, its options, examples.
+
+Written here and not by Rich, whose help takes longer to load than most commands take to run, and
+shows in seventy lines what fits in thirty.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import typer
+
+T = TypeVar("T")
+
+#: Panel of the options by which a command reaches driver and archive: told last.
+CONNECTION_PANEL: Final = "Connection"
+_CONNECTION_HEADING: Final = "Connection (or AERON_DIR, AERON_ARCHIVE_CONTROL_... as variables)"
+_WIDTH_MAX: Final = 100
+_WIDTH_MIN: Final = 60
+_NAME_MAX: Final = 26
+
+
+class HouseCommand(TyperCommand):
+    """A command with help of our own; its epilog holds the examples, one a line."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help."""
+        page = _Page(_width())
+        params: list[Any] = list(self.params)
+        page.usage(ctx.command_path, params)
+        page.text(self.help)
+        options = [param for param in params if _is_option(param)]
+        reaching = [param for param in options if _panel(param) == CONNECTION_PANEL]
+        page.rows("Arguments", (_argument(p) for p in params if not _is_option(p) and p.help))
+        page.rows("Options", (_option(p) for p in options if p not in reaching))
+        page.examples(self.epilog)
+        page.rows(_CONNECTION_HEADING, (_option(p, variable=False) for p in reaching))
+        formatter.write(page.written())
+
+
+class HouseGroup(TyperGroup):
+    """A group of commands with help of our own."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help."""
+        page = _Page(_width())
+        page.line(f"Usage: {ctx.command_path} COMMAND ...")
+        page.text(self.help)
+        commands: list[Any] = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
+        page.rows("Commands", ((one.name, _first_line(one)) for one in commands))
+        page.rows("Options", (_option(param) for param in self.params if _is_option(param)))
+        page.examples(self.epilog)
+        formatter.write(page.written())
+
+
+def command(
+    app: typer.Typer, name: str | None = None, *, examples: Sequence[str] = (), **settings: Any
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Decorator: adds a command with our help.
+
+    Args:
+        app: to add it to.
+        name: of the command; the function's when None.
+        examples: command lines without ``aerolog``.
+        settings: for Typer.
+    """
+    epilog = "\n".join(f"aerolog {example}" for example in examples) or None
+    add: Callable[[Callable[..., T]], Callable[..., T]] = app.command(
+        name, cls=HouseCommand, epilog=epilog, **settings
+    )
+    return add
+
+
+class _Page:
+    """Lines of help as they are put together."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        """A line as it is."""
+        self._lines.append(text)
+
+    def usage(self, path: str, params: Iterable[Any]) -> None:
+        """The usage line."""
+        self._lines += textwrap.wrap(
+            f"Usage: {' '.join([path, *usage(params)])}",
+            self._width,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+
+    def text(self, text: str | None) -> None:
+        """Paragraphs."""
+        for paragraph in re.split(r"\n\s*\n", (text or "").strip()):
+            self._lines += ["", *textwrap.wrap(paragraph, self._width)]
+
+    def rows(self, heading: str, rows: Iterable[tuple[str, str]]) -> None:
+        """A heading and names with their meanings beside them."""
+        listed = list(rows)
+        if not listed:
+            return
+        self._lines += ["", f"{heading}:"]
+        width = min(max(len(name) for name, _ in listed), _NAME_MAX) + 4
+        for name, meaning in listed:
+            head = f"  {name}".ljust(width)
+            if len(name) > width - 4:
+                self._lines.append(head)
+                head = " " * width
+            wrapped = textwrap.wrap(
+                meaning, max(self._width - width, 20), break_on_hyphens=False
+            ) or [""]
+            self._lines.append((head + wrapped[0]).rstrip())
+            self._lines += [" " * width + more for more in wrapped[1:]]
+
+    def examples(self, text: str | None) -> None:
+        """Command lines, as they are."""
+        if text:
+            self._lines += ["", "Examples:", *(f"  {line}" for line in text.splitlines())]
+
+    def written(self) -> str:
+        """All of it."""
+        return "\n".join(self._lines)
+
+
+def usage(params: Iterable[Any]) -> Iterator[str]:
+    """What stands behind a command's name: arguments, required options, a word for the others."""
+    params = list(params)
+    for param in params:
+        if not _is_option(param):
+            shown = param.metavar or param.name.upper()
+            yield shown if param.required or shown.startswith("[") else f"[{shown}]"
+    yield from (f"{p.opts[0]} {p.metavar}" for p in params if _is_option(p) and p.required)
+    yield "[OPTIONS]"
+
+
+def _is_option(param: Any) -> bool:
+    return bool(param.param_type_name == "option")
+
+
+def _panel(param: Any) -> str | None:
+    panel: str | None = getattr(param, "rich_help_panel", None)
+    return panel
+
+
+def _argument(param: Any) -> tuple[str, str]:
+    return param.metavar or param.name.upper(), param.help
+
+
+def _option(param: Any, *, variable: bool = True) -> tuple[str, str]:
+    """An option's name and what it means, with its default and its environment variable."""
+    names = ", ".join([*param.opts, *param.secondary_opts])
+    if param.metavar and not param.is_flag:
+        names += f" {param.metavar}"
+    meaning = param.help or ""
+    default = getattr(param.default, "value", param.default)
+    notes = []
+    if isinstance(default, str | int | float) and not isinstance(default, bool) and default != "":
+        notes.append(f"default {default:g}" if isinstance(default, float) else f"default {default}")
+    if param.required:
+        notes.append("required")
+    if param.envvar and variable:
+        notes.append(f"${param.envvar}")
+    return names, f"{meaning} [{'; '.join(notes)}]" if notes else meaning
+
+
+def _first_line(shown: Any) -> str:
+    sentence, _, _ = " ".join((shown.help or "").split("\n\n")[0].split()).partition(". ")
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _width() -> int:
+    columns = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
+    return max(_WIDTH_MIN, min(columns, _WIDTH_MAX))
