@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.control_session import (
-    REQUEST_IMAGE_UNAVAILABLE,
-    SESSION_CLOSED,
-    ControlSession,
-)
+from aerolog.archive.service.control_session import SESSION_CLOSED, SessionEnd
+from aerolog.archive.service.control_sessions import ControlSessions
 from aerolog.archive.service.deletions import Deletions
 from aerolog.archive.service.recordings import Recordings
 from aerolog.archive.service.refusals import answer_to
@@ -27,8 +24,9 @@ from aerolog.archive.service.requests import (
     asks_for_response,
     check_before_session,
 )
+from aerolog.archive.service.security.rules import REQUESTS
 from aerolog.archive.service.storage import Storage
-from aerolog.archive.service.watch import WatchAgent, set_reference_id
+from aerolog.archive.service.watch import WatchAgent
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
 from aerolog.transport.uri import ChannelUri
@@ -39,9 +37,9 @@ if TYPE_CHECKING:
     from aerolog.archive.files.mark_file import MarkFile
     from aerolog.archive.service.authentication import Authenticator, AuthorisationService
     from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.listings import Listing
     from aerolog.archive.service.session_table import SessionTable
-    from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
@@ -52,6 +50,7 @@ BUSY_INTERVAL_NS: Final = 1_000_000
 IDLE_INTERVAL_NS: Final = 50_000_000
 SESSION_ID_MAX: Final = 2**31 - 2
 
+_SESSION_REQUESTS: Final = frozenset(REQUESTS.values())
 # Requests that neither make a session active nor need an active one (spec 8.1).
 _STATELESS: Final = (ap.ReplayTokenRequest, ap.UpdateChannelRequest)
 
@@ -85,16 +84,17 @@ class ArchiveConductor(WatchAgent):
         super().__init__("archive-conductor", context.doorbell, context.aeron.conductor.liveness)
         self._context = context
         self._mark_file = mark_file
-        self._authenticator = authenticator
         self._authorisation = authorisation
         self._before_close = before_close
         self._on_fatal = on_fatal
-        self._sessions: dict[int, ControlSession] = {}
         self._listings: list[Listing] = []
         self.deletions = Deletions(context)
         self.recordings = Recordings(context, recorder_table, self.deletions.reaches)
         self.replays = Replays(context, replayer_table, self._recording_counter)
         self._tokens = ReplayTokens(context.config[p.CONNECT_TIMEOUT], context.random)
+        self._sessions = ControlSessions(
+            context, authenticator, self._take_session_id, self._tokens.drop_session
+        )
         self.replications = Replications(context, self.recordings, self._take_session_id)
         self._requests = RequestHandlers(
             context,
@@ -107,6 +107,7 @@ class ArchiveConductor(WatchAgent):
         )
         self._next_session_id = context.random.randrange(SESSION_ID_MAX + 1)
         self._next_mark_ns = 0
+        self._first_image = 0
         self._gone_images: list[Image] = []
         self._ended = False
         self._resolved_channel: str | None = None
@@ -170,7 +171,7 @@ class ArchiveConductor(WatchAgent):
         work += self.replications.do_work(now_ns, now_ms)
         work += self.deletions.do_work()
         work += self._turn_listings()
-        work += self._turn_sessions(now_ns, now_ms)
+        work += self._sessions.do_work(now_ns, now_ms)
         self._plan(now_ns, work)
         return work
 
@@ -191,23 +192,13 @@ class ArchiveConductor(WatchAgent):
             or self.replays.is_busy
             or self.deletions.is_busy
             or self.replications.is_busy
-            or any(session.is_busy for session in self._sessions.values())
         )
-        interval_ns = BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS
+        next_ns = now_ns + (BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS)
+        turn_ns = self._sessions.next_turn_ns(now_ns + BUSY_INTERVAL_NS)
+        if turn_ns is not None:
+            next_ns = min(next_ns, turn_ns)
         images = tuple(image for s in self._subscriptions for image in s.images)
-        self.watch(images, now_ns + interval_ns)
-
-    def _turn_sessions(self, now_ns: int, now_ms: int) -> int:
-        work = 0
-        for session in reversed(list(self._sessions.values())):
-            try:
-                work += session.do_work(now_ns, now_ms)
-            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
-                self._context.reporter.error(error)
-            if session.is_done:
-                self._close_session(session)
-                work += 1
-        return work
+        self.watch(images, next_ns)
 
     def _turn_listings(self) -> int:
         work = 0
@@ -222,21 +213,19 @@ class ArchiveConductor(WatchAgent):
                 self._listings.remove(listing)
         return work
 
-    def _close_session(self, session: ControlSession) -> None:
-        del self._sessions[session.session_id]
-        self._tokens.drop_session(session)
-        self._context.counters.control_sessions.add(-1)
-        self._context.reporter.run(session.close)
-
     # -- requests ---------------------------------------------------------------------------------
 
     def _poll_requests(self) -> int:
         work = 0
         for subscription in self._subscriptions:
             room = FRAGMENT_LIMIT
-            for image in subscription.images:
+            images = subscription.images
+            # Another one first each time, so that one client's flood holds up nobody else.
+            self._first_image += 1
+            for index in range(len(images)):
                 if room <= 0:
                     break
+                image = images[(self._first_image + index) % len(images)]
                 taken = image.poll_controlled(self._request_handler(image), room)
                 room -= taken
                 work += taken
@@ -259,32 +248,22 @@ class ArchiveConductor(WatchAgent):
             return
         request.check_enums()
         match request:
-            case ap.ConnectRequest():
-                self._connect(image, request, b"", "")
-            case ap.AuthConnectRequest():
-                self._connect(image, request, request.encoded_credentials, request.client_info)
+            case ap.ConnectRequest() | ap.AuthConnectRequest():
+                self._sessions.connect(image, request)
             case ap.CloseSessionRequest():
                 session = self._sessions.get(request.control_session_id)
                 if session is not None:
-                    session.abort(SESSION_CLOSED)
+                    session.abort(SESSION_CLOSED, SessionEnd.CLOSED)
             case ap.ChallengeResponse():
-                session = self._find_session(request)
+                session = self._sessions.find(request)
                 if session is not None:
                     session.on_challenge_response(
                         request.correlation_id, request.encoded_credentials
                     )
-            case _:
+            case _ if request.LAYOUT.template_id in _SESSION_REQUESTS:
                 self._on_session_request(image, request)
-
-    def _find_session(self, request: ap.Message) -> ControlSession | None:
-        session_id: int | None = getattr(request, "control_session_id", None)
-        session = None if session_id is None else self._sessions.get(session_id)
-        if session is None:
-            self._context.reporter.event(
-                f"control request for unknown session: controlSessionId={session_id}"
-                f" templateId={request.LAYOUT.template_id}"
-            )
-        return session
+            case _:
+                return  # what an archive sends, it does not take; the reference neither
 
     def _on_session_request(self, image: Image, request: ap.Message) -> None:
         check_before_session(request)
@@ -300,7 +279,7 @@ class ArchiveConductor(WatchAgent):
             # The replay answers the image on which the request came.
             request = answering(request, image.correlation_id)
         else:
-            session = self._find_session(request)
+            session = self._sessions.find(request)
             if session is None or not self._is_authorised(image, session, request):
                 return
         self._carry_out(session, request)
@@ -312,6 +291,7 @@ class ArchiveConductor(WatchAgent):
             ap.SCHEMA_ID, template_id, None, session.principal
         )
         if not allowed and correlation_id is not None:
+            self._context.counters.requests_unauthorised.add(1)
             self._context.reporter.event(
                 f"unauthorised archive action={template_id}"
                 f" controlSessionId={session.session_id} source={image.source_identity}"
@@ -325,7 +305,11 @@ class ArchiveConductor(WatchAgent):
         correlation_id: int | None = getattr(request, "correlation_id", None)
         if correlation_id is None:
             return
-        if not isinstance(request, _STATELESS) and not session.activate():
+        if isinstance(request, _STATELESS):
+            # The reference does not ask; here nobody gets by his authentication.
+            if not session.is_authenticated:
+                return
+        elif not session.activate():
             return
         try:
             relevant_id = self._requests.handle(session, request)
@@ -338,78 +322,10 @@ class ArchiveConductor(WatchAgent):
         if relevant_id is not None:
             session.send_ok(correlation_id, relevant_id)
 
-    def _connect(
-        self,
-        image: Image,
-        request: ap.ConnectRequest | ap.AuthConnectRequest,
-        credentials: bytes,
-        client_info: str,
-    ) -> None:
-        context = self._context
-        config = context.config
-        channel = self._response_channel(image, request.response_channel)
-        mismatch = None
-        if ap.semantic_version_major(request.version) != 1:
-            mismatch = (
-                f"invalid client version {ap.semantic_version_text(request.version)},"
-                f" archive is {ap.semantic_version_text(ap.PROTOCOL_VERSION)}"
-            )
-        session_id = self._take_session_id()
-        session = ControlSession(
-            session_id=session_id,
-            correlation_id=request.correlation_id,
-            image=image,
-            response_channel=channel,
-            response_stream_id=request.response_stream_id,
-            version_mismatch=mismatch,
-            publication=context.aeron.add_exclusive_publication_async(
-                channel, request.response_stream_id
-            ),
-            counter=context.counters.control_session(
-                session_id, client_info, image.source_identity, image.session_id
-            ),
-            authenticator=self._authenticator,
-            reporter=context.reporter,
-            connect_timeout_ns=config[p.CONNECT_TIMEOUT],
-            liveness_interval_ns=config[p.LIVENESS_INTERVAL],
-            now_ns=context.now_ns(),
-            show_reference=self._show_reference,
-        )
-        self._authenticator.on_connect_request(session_id, credentials, context.now_ms())
-        self._sessions[session_id] = session
-        context.counters.control_sessions.add(1)
-
-    def _response_channel(self, image: Image, requested: str) -> str:
-        """Channel of a session's response publication (spec 6.1)."""
-        config = self._context.config
-        uri = ChannelUri.parse(requested)
-        channel = uri.strip().replace(
-            term_length=uri.get("term-length", config[p.CONTROL_TERM_LENGTH]),
-            sparse=uri.get("sparse", config[p.CONTROL_SPARSE]),
-            mtu=uri.get("mtu", config[p.CONTROL_MTU]),
-        )
-        if uri.has_control_mode_response:
-            channel = channel.replace(response_correlation_id=image.correlation_id)
-        return str(channel)
-
-    def _show_reference(self, counter: Counter, registration_id: int) -> None:
-        set_reference_id(
-            self._context.aeron.conductor.counters, counter.counter_id, registration_id
-        )
-
     def _drop_gone_images(self) -> int:
-        """End one session of each request stream that is gone; others end by their responses."""
         work = 0
         while self._gone_images:
-            image = self._gone_images.pop()
-            for session in self._sessions.values():
-                if session.image is image and not session.is_done:
-                    session.abort(
-                        f"{REQUEST_IMAGE_UNAVAILABLE} : controlSessionId={session.session_id}"
-                        f" image.correlationId={image.correlation_id}"
-                        f" sessionId={image.session_id} streamId={image.stream_id}"
-                    )
-                    break
+            self._sessions.on_image_gone(self._gone_images.pop())
             work += 1
         return work
 
@@ -432,8 +348,6 @@ class ArchiveConductor(WatchAgent):
             run(self.replications.close)
             run(self.recordings.close)
             run(self.replays.close)
-            for session in reversed(list(self._sessions.values())):
-                run(session.close)
+            self._sessions.close()
         run(self.deletions.close)
-        self._sessions.clear()
         self._ended = True

@@ -1,12 +1,13 @@
 """One client's control session: its states, its liveness, its responses (spec archive-protocol 6).
 
 Belongs to the conductor's thread. Only ``send_later`` may be called by others: the replayer answers
-replay requests with it.
+replay requests with it. What a client leaves unread is kept up to a limit, in bytes.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
 RESEND_INTERVAL_NS: Final = 200_000_000
 SEND_ATTEMPTS: Final = 3
 
+# How long a session that is being set up is looked at in every cycle; after it, in sweeps.
+HURRY_NS: Final = 100_000_000
+DRAIN_LIMIT: Final = 10
+# What a queued response takes beyond its bytes, and a response without text with them.
+QUEUED_OVERHEAD: Final = 64
+PLAIN_RESPONSE_LENGTH: Final = 44
+
 SESSION_CLOSED: Final = "session closed"
 RESPONSE_NOT_CONNECTED: Final = "control response publication is not connected"
 RESPONSE_CLOSED: Final = "control response publication is closed"
@@ -55,6 +63,46 @@ class SessionState(Enum):
     DONE = auto()
 
 
+_BEING_SET_UP: Final = frozenset(
+    {
+        SessionState.INIT,
+        SessionState.CONNECTING,
+        SessionState.CHALLENGED,
+    }
+)
+
+
+class SessionEnd(Enum):
+    """Why a session ended; the value is what its counter says."""
+
+    CLOSED = "closed by its client"
+    CLIENT_GONE = "client gone"
+    NOT_ESTABLISHED = "not established in time"
+    NOT_READING = "responses not read"
+    FAILED = "response stream ended"
+
+
+# What an offer says when no further one can succeed.
+_FINAL: Final[dict[int, tuple[str, SessionEnd]]] = {
+    OfferStatus.NOT_CONNECTED: (RESPONSE_NOT_CONNECTED, SessionEnd.CLIENT_GONE),
+    OfferStatus.CLOSED: (RESPONSE_CLOSED, SessionEnd.FAILED),
+    OfferStatus.MAX_POSITION_EXCEEDED: (RESPONSE_MAX_POSITION, SessionEnd.FAILED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a session can never become active.
+
+    Attributes:
+        relevant_id: of the error response; None for the session's own id.
+        text: of the error response.
+    """
+
+    relevant_id: int | None
+    text: str
+
+
 class ControlSession:
     """A connected client.
 
@@ -65,6 +113,7 @@ class ControlSession:
         state: see SessionState.
         principal: who the client is, as its authenticator named it.
         active_listing: whether a listing runs, of which there may be one at a time.
+        end: why it ended, None before.
     """
 
     def __init__(
@@ -75,15 +124,18 @@ class ControlSession:
         image: Image,
         response_channel: str,
         response_stream_id: int,
-        version_mismatch: str | None,
+        refusal: Refusal | None,
         publication: Future[ExclusivePublication],
         counter: Future[Counter],
         authenticator: Authenticator,
         reporter: Reporter,
         connect_timeout_ns: int,
         liveness_interval_ns: int,
+        queue_limit: int,
         now_ns: int,
         show_reference: Callable[[Counter, int], None],
+        stir: Callable[[ControlSession], None],
+        on_rejected: Callable[[], object],
     ) -> None:
         self.session_id = session_id
         self.correlation_id = correlation_id
@@ -93,7 +145,8 @@ class ControlSession:
         self.state = SessionState.INIT
         self.principal = b""
         self.active_listing = False
-        self._version_mismatch = version_mismatch
+        self.end: SessionEnd | None = None
+        self._refusal = refusal
         self._pending_publication: Future[ExclusivePublication] | None = publication
         self._pending_counter: Future[Counter] | None = counter
         self._publication: ExclusivePublication | None = None
@@ -101,17 +154,22 @@ class ControlSession:
         self._authenticator = authenticator
         self._reporter = reporter
         self._show_reference = show_reference
+        self._stir = stir
+        self._on_rejected = on_rejected
         self._connect_timeout_ns = connect_timeout_ns
         self._liveness_interval_ns = liveness_interval_ns
         self._activity_deadline_ns: int | None = now_ns + connect_timeout_ns
         self._next_liveness_ns = now_ns + liveness_interval_ns
         self._resend_deadline_ns: int | None = None
+        self._hurry_until_ns = now_ns + HURRY_NS
         self._now_ns = now_ns
         self._now_ms = 0
         self._sync_queue: deque[bytes] = deque()
         self._async_queue: deque[bytes] = deque()
+        self._queue_limit = queue_limit
+        self._queued_length = 0
+        self._is_blocked = False
         self._abort_reason: str | None = None
-        self._has_failed_publication = False
 
     @property
     def is_done(self) -> bool:
@@ -120,12 +178,20 @@ class ControlSession:
 
     @property
     def is_busy(self) -> bool:
+        """Whether the session has to be turned again at once."""
+        if self.state in _BEING_SET_UP:
+            return self._now_ns < self._hurry_until_ns
+        return not self._is_blocked and bool(self._sync_queue or self._async_queue)
+
+    @property
+    def is_waiting(self) -> bool:
         """Whether the session waits for something that has no other wake-up than time."""
-        return (
-            self.state is not SessionState.ACTIVE
-            or bool(self._sync_queue)
-            or bool(self._async_queue)
-        )
+        return self.state is not SessionState.ACTIVE or self._is_blocked
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether the client is known and welcome."""
+        return self.state in {SessionState.AUTHENTICATED, SessionState.ACTIVE}
 
     def do_work(self, now_ns: int, now_ms: int) -> int:
         """One turn."""
@@ -189,15 +255,11 @@ class ControlSession:
     def _greet(self) -> int:
         if not self._resend_due():
             return 0
-        if self._version_mismatch is not None:
-            # The reference puts the session id where other errors have their code.
+        refusal = self._refusal
+        if refusal is not None:
+            code = self.session_id if refusal.relevant_id is None else refusal.relevant_id
             self._send(
-                self._response(
-                    self.correlation_id,
-                    self.session_id,
-                    ControlResponseCode.ERROR,
-                    self._version_mismatch,
-                )
+                self._response(self.correlation_id, code, ControlResponseCode.ERROR, refusal.text)
             )
         else:
             self._authenticator.on_connected_session(self, self._now_ms)
@@ -214,11 +276,17 @@ class ControlSession:
         deadline = self._activity_deadline_ns
         if self.state is SessionState.DONE or deadline is None or self._now_ns <= deadline:
             return
-        if self.state is SessionState.ACTIVE:
+        if self.is_authenticated:
             timeout_ms = self._connect_timeout_ns // 1_000_000
-            self.abort(f"failed to send response for more than connectTimeoutMs={timeout_ms}")
+            self.abort(
+                f"failed to send response for more than connectTimeoutMs={timeout_ms}",
+                SessionEnd.NOT_READING,
+            )
         else:
-            self.abort(f"failed to establish initial connection: state={self.state.name}")
+            self.abort(
+                f"failed to establish initial connection: state={self.state.name}",
+                SessionEnd.NOT_ESTABLISHED,
+            )
 
     # -- what the authenticator may do (SessionProxy) ---------------------------------------------
 
@@ -247,11 +315,15 @@ class ControlSession:
     def reject(self) -> None:
         """Refuse the client; it is told in the next turns."""
         self.state = SessionState.REJECTED
+        self._on_rejected()
+        self._reporter.event(f"authentication rejected: source={self.image.source_identity}")
 
     def on_challenge_response(self, correlation_id: int, credentials: bytes) -> None:
         """Hand the client's answer to the authenticator, when there was a challenge."""
         if self.state is SessionState.CHALLENGED:
             self.correlation_id = correlation_id
+            self._hurry_until_ns = self._now_ns + HURRY_NS
+            self._stir(self)
             self._authenticator.on_challenge_response(self.session_id, credentials, self._now_ms)
 
     def _send_connected(self) -> bool:
@@ -273,7 +345,7 @@ class ControlSession:
 
     def activate(self) -> bool:
         """A request came: whether the session may carry it out."""
-        if self.state is SessionState.AUTHENTICATED and self._version_mismatch is None:
+        if self.state is SessionState.AUTHENTICATED:
             self.state = SessionState.ACTIVE
         return self.state is SessionState.ACTIVE
 
@@ -323,6 +395,7 @@ class ControlSession:
         """Answer with OK from another thread, in the session's next turn."""
         response = self._response(correlation_id, relevant_id, ControlResponseCode.OK, "")
         self._async_queue.append(response.encode())
+        self._stir(self)
 
     def _response(
         self, correlation_id: int, relevant_id: int, code: ControlResponseCode, text: str
@@ -341,8 +414,16 @@ class ControlSession:
         self._send_or_queue(self._response(correlation_id, relevant_id, code, text).encode())
 
     def _send_or_queue(self, message: bytes) -> None:
-        if not self.is_done and (self._sync_queue or not self._offer(message)):
+        if self.is_done or not (self._sync_queue or not self._offer(message)):
+            return
+        self._queued_length += len(message) + QUEUED_OVERHEAD
+        if self._queued_length > self._queue_limit:
+            self.abort(
+                f"more than {self._queue_limit} bytes of responses not read", SessionEnd.NOT_READING
+            )
+        elif not self.is_done:
             self._sync_queue.append(message)
+            self._stir(self)
 
     def _send(self, message: Message) -> bool:
         return self._offer(message.encode())
@@ -355,19 +436,13 @@ class ControlSession:
         for _ in range(SEND_ATTEMPTS):
             result = publication.offer(message)
             if result > 0:
-                if self.state is SessionState.ACTIVE:
+                if self.is_authenticated:
                     self._activity_deadline_ns = None
                 return True
-            if result == OfferStatus.NOT_CONNECTED:
-                self.abort(RESPONSE_NOT_CONNECTED)
+            if result in _FINAL:
+                self.abort(*_FINAL[result])
                 return False
-            if result == OfferStatus.CLOSED:
-                self.abort(RESPONSE_CLOSED)
-                return False
-            if result == OfferStatus.MAX_POSITION_EXCEEDED:
-                self.abort(RESPONSE_MAX_POSITION)
-                return False
-        if self.state is SessionState.ACTIVE and self._activity_deadline_ns is None:
+        if self.is_authenticated and self._activity_deadline_ns is None:
             self._activity_deadline_ns = self._now_ns + self._connect_timeout_ns
         return False
 
@@ -377,25 +452,46 @@ class ControlSession:
         if not self._publication.is_connected:
             # Found without offering: the client has gone, there is nobody to warn about.
             self._abort_reason = RESPONSE_NOT_CONNECTED
+            self.end = SessionEnd.CLIENT_GONE
             self.state = SessionState.DONE
             return 1
         if self._now_ns > self._next_liveness_ns:
             self._next_liveness_ns = self._now_ns + self._liveness_interval_ns
             self._send(Ping(control_session_id=self.session_id))
             work += 1
+        return work + self._drain()
+
+    def _drain(self) -> int:
+        """Send what is queued, as far as it goes out."""
+        work = 0
+        self._is_blocked = False
         for queue in (self._sync_queue, self._async_queue):
-            if queue and self.state is SessionState.ACTIVE and self._offer(queue[0]):
-                queue.popleft()
+            room = DRAIN_LIMIT
+            while room and queue and self.state is SessionState.ACTIVE:
+                if not self._offer(queue[0]):
+                    self._is_blocked = True
+                    break
+                sent = queue.popleft()
+                if queue is self._sync_queue:
+                    self._queued_length -= len(sent) + QUEUED_OVERHEAD
+                room -= 1
                 work += 1
+        unread = len(self._async_queue) * (PLAIN_RESPONSE_LENGTH + QUEUED_OVERHEAD)
+        if unread > self._queue_limit:
+            self.abort(
+                f"more than {self._queue_limit} bytes of responses not read", SessionEnd.NOT_READING
+            )
         return work
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def abort(self, reason: str) -> None:
+    def abort(self, reason: str, end: SessionEnd) -> None:
         """End the session; the first reason counts."""
         if self.state is not SessionState.DONE:
             self._abort_reason = reason
+            self.end = end
             self.state = SessionState.DONE
+            self._stir(self)
             if self._is_fault(reason):
                 self._reporter.event(
                     f"controlSessionId={self.session_id}"
@@ -409,6 +505,8 @@ class ControlSession:
     def close(self) -> None:
         """Let go of everything: the response stream is revoked, the counter freed."""
         self.state = SessionState.DONE
+        self._sync_queue.clear()
+        self._async_queue.clear()
         reason = self._abort_reason or SESSION_CLOSED
         for future in (self._pending_publication, self._pending_counter):
             if future is not None:
@@ -417,6 +515,9 @@ class ControlSession:
             self._publication.revoke()
         if self._counter is not None:
             self._counter.close()
+        forget = getattr(self._authenticator, "on_session_closed", None)
+        if forget is not None:
+            self._reporter.run(lambda: forget(self.session_id))
         # The request stream is refused, so that the client notices (spec 6.7).
         is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
         if not is_plain and not self.image.closed:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog._version import __version__
 from aerolog.archive.service import properties as p
+from aerolog.archive.service.control_session import SessionEnd
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
 
@@ -32,6 +33,17 @@ TOTAL_READ_TIME: Final = 110
 RECORDING_SESSIONS: Final = 111
 REPLAY_SESSIONS: Final = 112
 CONTROL_SESSION: Final = 113
+# Ours; the reference counts none of these.
+AUTHENTICATIONS_REJECTED: Final = 1101
+REQUESTS_UNAUTHORISED: Final = 1102
+SESSIONS_REFUSED: Final = 1103
+SESSIONS_DROPPED: Final = 1104
+DROPS: Final = (
+    SessionEnd.CLIENT_GONE,
+    SessionEnd.NOT_ESTABLISHED,
+    SessionEnd.NOT_READING,
+    SessionEnd.FAILED,
+)
 
 LABEL_LENGTH_MAX: Final = 380
 KEY_LENGTH_MAX: Final = 112
@@ -63,6 +75,10 @@ class ArchiveCounters:
     Attributes:
         errors: None when the archive counts into the driver's error counter.
         trackers: maximum and exceeded-count counters by agent name.
+        authentications_rejected: clients that the authenticator refused.
+        requests_unauthorised: requests that the authorisation service denied.
+        sessions_refused: connect requests above the limit, or of another version.
+        sessions_dropped: sessions ended by the archive, by reason.
     """
 
     def __init__(
@@ -107,6 +123,21 @@ class ArchiveCounters:
         self.max_read_time = self._add(MAX_READ_TIME, "archive-replayer max read time in ns")
         self.total_read_bytes = self._add(TOTAL_READ_BYTES, "archive-replayer total read bytes")
         self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
+        self._add_own()
+
+    def _add_own(self) -> None:
+        """Counters that the reference does not have, behind its own."""
+        self.authentications_rejected = self._add(
+            AUTHENTICATIONS_REJECTED, "Archive Authentications Rejected"
+        )
+        self.requests_unauthorised = self._add(
+            REQUESTS_UNAUTHORISED, "Archive Requests Unauthorised"
+        )
+        self.sessions_refused = self._add(SESSIONS_REFUSED, "Archive Control Sessions Refused")
+        self.sessions_dropped = {
+            end: self._add(SESSIONS_DROPPED, f"Archive Control Sessions Dropped: {end.value}")
+            for end in DROPS
+        }
 
     def _add(self, type_id: int, label: str, behind_suffix: str = "") -> Counter:
         return self._aeron.add_counter(type_id, label + self._suffix + behind_suffix, self._key)
