@@ -16,6 +16,7 @@ from aerolog.archive.client.recording_pos import (
     find_by_recording,
     find_by_session,
 )
+from aerolog.archive.client.replay_merge import AsyncReplayMerge, ReplayMerge, ReplayMergeState
 from aerolog.archive.client.signals import SignalFilter, SignalHandler
 from aerolog.archive.client.stats import ArchiveClientStats
 from aerolog.archive.credentials import (
@@ -36,6 +37,7 @@ __all__ = [
     "ArchiveConnection",
     "AsyncAeronArchive",
     "AsyncRecordingEvents",
+    "AsyncReplayMerge",
     "ConnectStep",
     "CredentialsSupplier",
     "HmacCredentials",
@@ -48,6 +50,8 @@ __all__ = [
     "RecordingSignal",
     "RecordingSignalEvent",
     "RecordingSubscription",
+    "ReplayMerge",
+    "ReplayMergeState",
     "SignalFilter",
     "SignalHandler",
     "SourceLocation",
