@@ -166,9 +166,10 @@ class ArchiveConductor(WatchAgent):
         work += self._poll_requests()
         self._tokens.expire(now_ns)
         work += self._drop_gone_images()
+        # Before recordings end: a replication tells of its end first.
+        work += self.replications.do_work(now_ns, now_ms)
         work += self.recordings.do_work()
         work += self.replays.do_work()
-        work += self.replications.do_work(now_ns, now_ms)
         work += self.deletions.do_work()
         work += self._turn_listings()
         work += self._sessions.do_work(now_ns, now_ms)
