@@ -180,7 +180,10 @@ class JavaAeron(JavaObject):
         return self.peer.request("counters", client=self.handle)
 
     def archive(self, **options: Any) -> "JavaArchive":
-        """A reference archive client on this client (request_channel, response_channel, ...)."""
+        """A reference archive client on this client (request_channel, response_channel, ...).
+
+        ``credentials``, ``answer`` (to a challenge) and ``hmac_key`` are hexadecimal text.
+        """
         answer = self.peer.request("archive_connect", client=self.handle, **options)
         return JavaArchive(self.peer, answer["handle"], "AeronArchive", answer)
 

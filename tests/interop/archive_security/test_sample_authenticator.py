@@ -1,0 +1,60 @@
+"""The reference's sample authenticator in both archives, asked by both clients: one behaviour."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+
+pytestmark = pytest.mark.interop
+SAMPLE = "io.aeron.samples.archive.SampleAuthenticatorSupplier"
+
+ACCEPTED = {"credentials": b"admin:admin"}
+CHALLENGED = {"credentials": b"admin:adminC", "answer": b"admin:CSadmin"}
+REFUSED = {
+    "none": {},
+    "unknown": {"credentials": b"who:knows"},
+    "wrong-answer": {"credentials": b"admin:adminC", "answer": b"wrong"},
+    "the-same-again": {"credentials": b"admin:adminC", "answer": b"admin:adminC"},
+}
+
+
+@pytest.fixture(params=["reference", "ours"])
+def sample(request, guarded):
+    return guarded(request.param, **{"aeron.archive.authenticator.supplier": SAMPLE})
+
+
+def as_hex(options: dict[str, bytes]) -> dict[str, str]:
+    return {name: value.hex() for name, value in options.items()}
+
+
+def test_the_references_client_at_the_sample_authenticator(
+    sample, java_client, java_refusal
+) -> None:
+    client = java_client(sample.aeron_dir)
+    for options in (ACCEPTED, CHALLENGED):
+        archive = client.archive(**as_hex(options))
+        assert archive.recordings(from_=0, count=1) == []
+        archive.close()
+    for name, options in REFUSED.items():
+        code, text = java_refusal(sample, **as_hex(options))
+        assert code == ArchiveErrorCode.AUTHENTICATION_REJECTED, name
+        assert "authentication rejected" in text, name
+
+
+def test_our_client_at_the_sample_authenticator(sample, our_archive_client) -> None:
+    for options in (ACCEPTED, CHALLENGED):
+        archive = our_archive_client(
+            sample.aeron_dir,
+            credentials=options["credentials"],
+            on_challenge=lambda _, answer=options.get("answer"): answer,
+        )
+        assert archive.list_recordings() == []
+    for name, options in REFUSED.items():
+        with pytest.raises(ArchiveError, match="authentication rejected") as refused:
+            our_archive_client(
+                sample.aeron_dir,
+                credentials=options.get("credentials", b""),
+                on_challenge=lambda _, answer=options.get("answer"): answer,
+            )
+        assert refused.value.code == ArchiveErrorCode.AUTHENTICATION_REJECTED, name
