@@ -6,22 +6,18 @@ recording needs, and never a recording without its files.
 
 from __future__ import annotations
 
-from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from aerolog.archive.files.layout import SEGMENT_SUFFIX
-from aerolog.archive.files.segment import parse_segment_name
 from aerolog.archive.protocol import NULL_POSITION, NULL_VALUE, RecordingSignal
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+from aerolog.archive.service.segment_files import DELETED_SUFFIX, FoundNames, Names
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
-
-DELETED_SUFFIX: Final = ".del"
 
 
 class Deletion:
@@ -30,6 +26,7 @@ class Deletion:
     Attributes:
         recording_id: whose files they are.
         highest: position that the last of them starts at, -1 when none has one in its name.
+        left: how many there still are.
     """
 
     def __init__(
@@ -37,13 +34,19 @@ class Deletion:
         control: ControlSession | None,
         correlation_id: int,
         recording_id: int,
-        names: Iterable[str],
+        names: Names,
     ) -> None:
         self.control = control
         self.correlation_id = correlation_id
         self.recording_id = recording_id
-        self.names = deque(names)
-        self.highest = max((_position_of(name) for name in self.names), default=NULL_POSITION)
+        self.highest = names.highest
+        self.left = len(names)
+        self._names = iter(names)
+
+    def take(self) -> str:
+        """The next name; there is one."""
+        self.left -= 1
+        return next(self._names)
 
 
 class Deletions:
@@ -88,7 +91,7 @@ class Deletions:
         control: ControlSession | None,
         correlation_id: int,
         recording_id: int,
-        names: Iterable[str],
+        names: Names | Iterable[str],
     ) -> int:
         """Have files removed; the DELETE signal follows when the last one is gone.
 
@@ -102,17 +105,18 @@ class Deletions:
         Returns:
             The number of names.
         """
-        deletion = Deletion(control, correlation_id, recording_id, names)
+        known = names if isinstance(names, Names) else FoundNames(names)
+        deletion = Deletion(control, correlation_id, recording_id, known)
         self._running[recording_id] = deletion
-        return len(deletion.names)
+        return deletion.left
 
     def do_work(self) -> int:
         """Remove one file of each recording; tell of those that are done."""
         work = 0
         for deletion in reversed(list(self._running.values())):
-            if deletion.names:
-                self._remove(deletion, deletion.names.popleft())
-            if not deletion.names:
+            if deletion.left:
+                self._remove(deletion, deletion.take())
+            if not deletion.left:
                 self._finish(deletion)
             work += 1
         return work
@@ -120,7 +124,7 @@ class Deletions:
     def finish(self, recording_id: int) -> None:
         """End a deletion that has no files, at once."""
         deletion = self._running.get(recording_id)
-        if deletion is not None and not deletion.names:
+        if deletion is not None and not deletion.left:
             self._finish(deletion)
 
     def _finish(self, deletion: Deletion) -> None:
@@ -157,17 +161,6 @@ class Deletions:
         """Remove what is left; nobody is told any more."""
         for deletion in self._running.values():
             deletion.control = None
-            while deletion.names:
-                self._remove(deletion, deletion.names.popleft())
+            while deletion.left:
+                self._remove(deletion, deletion.take())
         self._running.clear()
-
-
-def _position_of(name: str) -> int:
-    """Position that a segment file starts at by its name, -1 when the name has none."""
-    plain = name.removesuffix(DELETED_SUFFIX)
-    if not plain.endswith(SEGMENT_SUFFIX):
-        return NULL_POSITION
-    try:
-        return parse_segment_name(plain).base_position
-    except FileFormatError:
-        return NULL_POSITION

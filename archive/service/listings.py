@@ -1,5 +1,7 @@
 """Listings: descriptors sent one by one, as the client takes them (archive-protocol 13.2, 13.3).
 
+A change of channel takes a listing's turn, too.
+
 A control session has one listing at a time. Each is a generator of messages to send; a message that
 did not go out is sent again in the next turn.
 """
@@ -16,6 +18,8 @@ from aerolog.archive.protocol import (
     RecordingDescriptor,
     RecordingSubscriptionDescriptor,
 )
+from aerolog.archive.service.refusals import answer_to
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +151,30 @@ def list_recording(
 ) -> Iterator[bytes | None]:
     """Descriptor of one recording, which exists."""
     yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
+
+
+def update_channel(
+    control: ControlSession,
+    catalog: CatalogFile,
+    correlation_id: int,
+    recording_id: int,
+    *,
+    original_channel: str,
+    stripped_channel: str,
+) -> Iterator[bytes | None]:
+    """Change the channels of a recording, answer, and send nothing more."""
+    try:
+        descriptor = catalog.descriptor(recording_id)
+        catalog.replace_recording(
+            descriptor.with_changes(
+                original_channel=original_channel, stripped_channel=stripped_channel
+            )
+        )
+    except AerologError as error:
+        control.send_error(correlation_id, *answer_to(error))
+        return
+    control.send_ok(correlation_id)
+    yield from ()
 
 
 def list_subscriptions(

@@ -7,7 +7,7 @@ it raises becomes the error response.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.files.layout import NULL_POSITION
@@ -16,9 +16,10 @@ from aerolog.archive.service.listings import (
     list_recording,
     list_recordings,
     list_subscriptions,
+    update_channel,
 )
 from aerolog.archive.service.replays import ReplayOrder
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from aerolog.archive.service.replays import Replays
     from aerolog.archive.service.replications import Replications
     from aerolog.archive.service.storage import Storage
-
-NOT_SUPPORTED: Final = "is not supported by this archive"
 
 
 class RequestHandlers:
@@ -84,6 +83,7 @@ class RequestHandlers:
             ap.ListRecordingsForUriRequest: self._list_recordings_for_uri,
             ap.ListRecordingRequest: self._list_recording,
             ap.ListRecordingSubscriptionsRequest: self._list_subscriptions,
+            ap.UpdateChannelRequest: self._update_channel,
             ap.FindLastMatchingRecordingRequest: self._find_last,
             ap.StartPositionRequest: self._start_position,
             ap.StopPositionRequest: self._stop_position,
@@ -94,17 +94,13 @@ class RequestHandlers:
         }
 
     def handle(self, control: ControlSession, request: ap.Message) -> int | None:
-        """Carry a request out.
+        """Carry a request out; what is no request at all has no answer.
 
         Raises:
             ArchiveError: it is refused.
         """
         handler = self._handlers.get(type(request))
-        if handler is None:
-            raise ArchiveError(
-                ArchiveErrorCode.GENERIC, f"{type(request).__name__} {NOT_SUPPORTED}"
-            )
-        return handler(control, request)
+        return None if handler is None else handler(control, request)
 
     # -- the session ------------------------------------------------------------------------------
 
@@ -266,6 +262,33 @@ class RequestHandlers:
                     count,
                     stream_id=request.stream_id if request.apply_stream_id else None,
                     fragment=request.channel,
+                ),
+            )
+        )
+
+    def _update_channel(self, control: ControlSession, request: ap.UpdateChannelRequest) -> None:
+        """Give a recording another channel in the catalog; it takes its turn among the listings."""
+        self._check_no_listing(control)
+        catalog, recording_id = self._context.catalog, request.recording_id
+        if recording_id not in catalog:
+            control.send_recording_unknown(request.correlation_id, recording_id)
+            return
+        try:
+            stripped = str(ChannelUri.parse(request.channel).strip())
+        except ChannelUriError as error:
+            # The reference does not answer then.
+            self._context.reporter.error(error)
+            return
+        self._listings.append(
+            Listing(
+                control,
+                update_channel(
+                    control,
+                    catalog,
+                    request.correlation_id,
+                    recording_id,
+                    original_channel=request.channel,
+                    stripped_channel=stripped,
                 ),
             )
         )

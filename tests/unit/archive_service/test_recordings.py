@@ -141,27 +141,6 @@ def test_blocks_are_synced_as_configured(make_rig, level: int, synced: bool) -> 
     assert (0 not in rig.archive._conductor.recordings.sessions) is synced
 
 
-OTHERS = [
-    (ap.TruncateRecordingRequest, {"recording_id": 0, "position": 0}),
-    (ap.PurgeRecordingRequest, {"recording_id": 0}),
-    (ap.DetachSegmentsRequest, {"recording_id": 0, "new_start_position": 0}),
-    (ap.DeleteDetachedSegmentsRequest, {"recording_id": 0}),
-    (ap.PurgeSegmentsRequest, {"recording_id": 0, "new_start_position": 0}),
-    (ap.AttachSegmentsRequest, {"recording_id": 0}),
-    (ap.MigrateSegmentsRequest, {"src_recording_id": 0, "dst_recording_id": 1}),
-    (ap.UpdateChannelRequest, {"recording_id": 0, "channel": "aeron:ipc"}),
-]
-
-
-@pytest.mark.parametrize(("request_class", "fields"), OTHERS)
-def test_requests_of_later_steps_are_answered(rig, request_class, fields) -> None:
-    rig.ask(ap.ArchiveIdRequest)
-    assert rig.refused(request_class, **fields) == (
-        0,
-        f"{request_class.__name__} is not supported by this archive",
-    )
-
-
 def test_a_second_archive_on_the_folder_is_refused(rig) -> None:
     with pytest.raises(ActiveArchiveError, match="active mark file detected"):
         Archive("/archive", "/aeron", clock=rig.clock, file_system=rig.disk)
