@@ -95,6 +95,7 @@ class ReplicationSession:
         self._dst_recording_id = order.dst_recording_id
         self._source: SourceArchive | None = None
         self._recorded: RecordingSubscription | None = None
+        self._is_recording = False
         self._steps = self._run()
 
     def do_work(self) -> int:
@@ -102,6 +103,8 @@ class ReplicationSession:
         if self.is_done:
             return 0
         try:
+            if not self._is_recording:
+                self._check_subscribed()
             next(self._steps)
         except (StopIteration, UnsubscribedError):
             self.is_done = True
@@ -149,6 +152,8 @@ class ReplicationSession:
         destination = self._listen(subscription)
         session_id = yield from self._replay(source, descriptor, subscription, destination, start)
         image = yield from self._await_image(subscription, session_id)
+        # From here on the image tells of its end, whoever closes the subscription.
+        self._is_recording = True
         if order.is_live:
             assert destination is not None
             yield from self._merge(source, target, subscription, image, destination)
@@ -323,7 +328,6 @@ class ReplicationSession:
                 self._check_open(image)
                 yield from self._idle()
             target = yield from source.recording_position(order.src_recording_id)
-            self._check_subscribed()
             self._check_open(image)
             position = image.position
             if live is None:
@@ -339,8 +343,8 @@ class ReplicationSession:
                 live.future.result(0)
             yield
 
-    @staticmethod
-    def _check_open(image: Image) -> None:
+    def _check_open(self, image: Image) -> None:
+        self._check_subscribed()
         if image.closed:
             raise ReplicationFailedError("replication image closed unexpectedly")
 
@@ -359,7 +363,6 @@ class ReplicationSession:
     def _idle(self) -> Generator[None, None, None]:
         """Let a turn pass in which the source is only listened to."""
         assert self._source is not None
-        self._check_subscribed()
         self._source.check(self._context.now_ns())
         yield
 
