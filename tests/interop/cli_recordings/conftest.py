@@ -17,7 +17,7 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEADLINE_S = 60.0
+DEADLINE_S = 30.0
 CHANNEL = "aeron:ipc?term-length=64k"
 SEGMENT = 128 * 1024
 PAYLOAD = 992  # a frame of 1024 bytes
