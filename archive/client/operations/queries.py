@@ -83,7 +83,8 @@ class QueryOperations(ArchiveClientBase):
         """The subscriptions through which the archive records now.
 
         Args:
-            from_index: how many of those that match to skip.
+            from_index: how many of the archive's subscriptions to pass over, whether they match
+                or not.
             count: how many are wanted at most.
             channel_fragment: a text that the channel contains.
             stream_id: only this stream.

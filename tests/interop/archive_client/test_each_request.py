@@ -285,9 +285,10 @@ async def recording_subscriptions_are_listed(bench: Bench) -> None:
         for session in (4711, 4712)
     ]
     ask = bench.archive.list_recording_subscriptions
-    every = await ask(stream_id=bench.stream_id)
-    assert {one.subscription_id for one in every} == set(ids)
-    assert await ask(stream_id=bench.stream_id, from_index=1, count=1) == every[1:]
+    found = await ask(stream_id=bench.stream_id)
+    assert {one.subscription_id for one in found} == set(ids)
+    every = await ask()  # of other tests too; the index counts all
+    assert await ask(from_index=1, count=1) == every[1:2]
     (named,) = await ask(channel_fragment="session-id=4712", stream_id=bench.stream_id)
     assert named.subscription_id == ids[1]
     for subscription_id in ids:
