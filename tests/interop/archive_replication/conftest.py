@@ -423,6 +423,11 @@ class Pair:
         )
 
     @staticmethod
+    def free_port() -> int:
+        """A UDP port that nobody has now."""
+        return free_port()
+
+    @staticmethod
     def wait(condition: Callable[[], Any], what: str) -> Any:
         """See ``wait_until``."""
         return wait_until(condition, what)
