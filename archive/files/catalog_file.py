@@ -29,12 +29,23 @@ from aerolog.archive.files.layout import (
     SEMANTIC_VERSION,
     packer,
 )
-from aerolog.archive.files.recovery import IO_LENGTH, StopPosition, recover_stop_position
-from aerolog.archive.files.segment import segments_by_recording
+from aerolog.archive.files.recovery import (
+    IO_LENGTH,
+    StopPosition,
+    make_whole,
+    recover_stop_position,
+)
+from aerolog.archive.files.segment import (
+    parse_segment_name,
+    segment_file_name,
+    segments_by_recording,
+)
 from aerolog.transport.errors import ConfigurationError, FileFormatError, StorageSpaceError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aerolog.archive.files.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -101,9 +112,9 @@ class CatalogFile(CatalogMap):
             if created
             else _open_extended(path, capacity, files)
         )
-        if created or _is_blank(mapped, str(archive_dir), files):
+        header = _HEADER.pack(SEMANTIC_VERSION, CATALOG_HEADER_LENGTH, 0, ENTRY_ALIGNMENT)
+        if created or _is_blank(mapped, header, str(archive_dir), files):
             mapped.allocate_range(0, CATALOG_HEADER_LENGTH)
-            header = _HEADER.pack(SEMANTIC_VERSION, CATALOG_HEADER_LENGTH, 0, ENTRY_ALIGNMENT)
             mapped.view(0, CATALOG_HEADER_LENGTH)[:] = header
             if sync_level > 0:
                 files.sync_dir(str(archive_dir))
@@ -141,11 +152,7 @@ class CatalogFile(CatalogMap):
         at = self._end
         self._ensure_capacity(at, length)
         self._mapped.allocate_range(at, length)
-        start = at + ENTRY_HEADER_LENGTH
-        self._view(start, start + len(body))[:] = body
-        self._mapped.store_i32(at + ENTRY["length"], length - ENTRY_HEADER_LENGTH)
-        self._store_checksum(at)
-        self._mapped.store_i32(at + ENTRY["state"], RecordingState.VALID)
+        self._write_entry(at, length, body)
         self._mapped.store_i64(HEADER["next_recording_id"], recording_id + 1)
         self._sync()
         self._next_id = recording_id + 1
@@ -154,6 +161,23 @@ class CatalogFile(CatalogMap):
         self._ids.append(recording_id)
         self._offsets.append(at)
         return recording_id
+
+    def _write_entry(self, at: int, length: int, body: bytes) -> None:
+        """Write an entry behind the last one; its length comes last and makes it one.
+
+        A crash in between leaves bytes that nobody reads. A longer entry that an earlier crash left
+        there must not be read on behind this one.
+        """
+        start, end = at + ENTRY_HEADER_LENGTH, at + length
+        self._view(start, end)[:] = body.ljust(end - start, b"\0")
+        self._mapped.store_i32(at + ENTRY["state"], RecordingState.VALID)
+        if self.checksum is not None:
+            value = self.checksum.compute(self._view(start, end))
+            self._mapped.store_i32(at + ENTRY["checksum"], value)
+        if end + ENTRY_HEADER_LENGTH <= self.capacity and self._mapped.load_i32(end) != 0:
+            self._mapped.store_i32(end, 0)
+        self._sync()  # pages reach the disk in any order: the length is not to come first
+        self._mapped.store_i32(at + ENTRY["length"], length - ENTRY_HEADER_LENGTH)
 
     def recording_stopped(self, recording_id: int, position: int, timestamp_ms: int) -> None:
         """Store the end of a recording; whoever sees the position sees the timestamp too."""
@@ -179,11 +203,13 @@ class CatalogFile(CatalogMap):
     ) -> None:
         """Make a stopped recording active again, with a new image's session."""
         at = self._offset(recording_id)
+        # The stop position first: whoever sees one sees its timestamp, and so does the next start
+        # when this one is interrupted.
+        self._mapped.store_i64(at + FIELD["stop_position"], NULL_POSITION)
+        self._mapped.store_i64(at + FIELD["stop_timestamp"], NULL_TIMESTAMP)
         self._mapped.store_i64(at + FIELD["control_session_id"], control_session_id)
         self._mapped.store_i64(at + FIELD["correlation_id"], correlation_id)
-        self._mapped.store_i64(at + FIELD["stop_timestamp"], NULL_TIMESTAMP)
         self._mapped.store_i32(at + FIELD["session_id"], session_id)
-        self._mapped.store_i64(at + FIELD["stop_position"], NULL_POSITION)
         self._changed(at)
 
     def change_state(self, recording_id: int, state: RecordingState) -> None:
@@ -249,11 +275,39 @@ class CatalogFile(CatalogMap):
                 checksum=self.checksum,
                 io_length=io_length,
             )
-            self._mapped.store_i64(at + FIELD["stop_position"], stop.position)
+            self._make_whole(recording_id, stop, segments.get(recording_id, []))
             self._mapped.store_i64(at + FIELD["stop_timestamp"], now_ms)
+            self._mapped.store_i64(at + FIELD["stop_position"], stop.position)
             self._changed(at)
             recovered.append(RecoveredRecording(recording_id, stop))
         return recovered
+
+    def _make_whole(self, recording_id: int, stop: StopPosition, names: list[str]) -> None:
+        """Give the last segment its length; a frame that was certainly not written goes."""
+        if not names:
+            return
+        base = max(parse_segment_name(name).base_position for name in names)
+        name = segment_file_name(recording_id, base)
+        length = self.descriptor(recording_id).segment_file_length
+        frame = stop.unverified
+        goes = frame is not None and frame.has_hole and frame.is_last
+        keep = frame.offset if frame is not None and goes else None
+        make_whole(self.files, str(Path(self.path).parent / name), length, keep)
+
+    def refresh_checksums(self) -> None:
+        """Compute the checksums anew of entries that have one; a crash may have left an old one."""
+        for at in self._offsets:
+            if self._mapped.load_i32(at + ENTRY["checksum"]) != 0:
+                self._store_checksum(at)
+
+    def ids_in_state(self, state: RecordingState) -> Iterator[int]:
+        """Ids of all entries in a state; walks the whole file."""
+        at, end = CATALOG_HEADER_LENGTH, self._end
+        while at < end:
+            if self._mapped.load_i32(at + ENTRY["state"]) == state:
+                yield self._mapped.load_i64(at + FIELD["recording_id"])
+            step = ENTRY_HEADER_LENGTH + self._mapped.load_i32(at + ENTRY["length"])
+            at += (step + self.alignment - 1) & ~(self.alignment - 1)
 
     def sync(self, level: int = 2) -> None:
         """Bring all changes to the disk, whatever the configured level."""
@@ -317,7 +371,11 @@ def _open_extended(path: str, capacity: int, files: FileSystem) -> MappedFile:
     return files.open_mapped(path, writable=True, min_length=CATALOG_HEADER_LENGTH)
 
 
-def _is_blank(mapped: MappedFile, archive_dir: str, files: FileSystem) -> bool:
-    """A file that a crash left without its header, in a folder where nothing was recorded yet."""
+def _is_blank(mapped: MappedFile, header: bytes, archive_dir: str, files: FileSystem) -> bool:
+    """A file that a crash left without its whole header, where nothing was recorded yet."""
     start = bytes(mapped.view(0, min(mapped.length, 2 * CATALOG_HEADER_LENGTH)))
-    return not any(start) and not segments_by_recording(files.list_dir(archive_dir))
+    is_part = start[:CATALOG_HEADER_LENGTH] != header and all(
+        found in (0, wanted) for found, wanted in zip(start, header, strict=False)
+    )
+    is_empty = is_part and not any(start[CATALOG_HEADER_LENGTH:])
+    return is_empty and not segments_by_recording(files.list_dir(archive_dir))

@@ -50,6 +50,7 @@ LIVENESS_TIMEOUT_MS = 10_000
 ERROR_BUFFER_LENGTH = 1024 * 1024
 ACTIVATION_IN_PROGRESS = MAX_I64
 TERMINATED = -1
+_LONG_AGO = 1  # no sign of life for long, and no end in good order
 
 _MESSAGE_HEADER = packer(MARK_MESSAGE_HEADER, MARK_MESSAGE_HEADER_LENGTH)
 _BLOCK = packer(MARK_BLOCK, MARK_BLOCK_LENGTH)
@@ -188,9 +189,9 @@ class MarkFile:
         path = str(Path(folder) / MARK_FILE_NAME)
         length = align(MARK_HEADER_LENGTH + header.error_buffer_length, file_page_size)
         encoded = header.encode()
-        saved = None
+        saved, activity = None, TERMINATED
         if files.exists(path):
-            mapped = _take_over(path, length, files, clock)
+            mapped, activity = _take_over(path, length, files, clock)
             saved = _save_errors(mapped, folder, files, clock)
         else:
             mapped = files.create_mapped(path, length)
@@ -198,10 +199,14 @@ class MarkFile:
         _link(str(archive_dir), folder, files)
         mark = cls(mapped, clock)
         mark.saved_errors = saved
+        mark.after_crash = activity != TERMINATED
         return mark
 
     saved_errors: str | None = None
     """Path of the copy of an earlier archive's errors, None when there were none."""
+
+    after_crash: bool = False
+    """Whether the archive before this one did not end in good order."""
 
     @property
     def header(self) -> MarkFileHeader:
@@ -232,6 +237,11 @@ class MarkFile:
         """Show that the archive ended, or that its start failed: the next one need not wait."""
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], TERMINATED)
         self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
+        self.mapped.flush()
+
+    def given_up(self) -> None:
+        """Show that the start failed before the folder was in order; the next one need not wait."""
+        self.mapped.store_i64(self._base + _AT["activity_timestamp"], _LONG_AGO)
         self.mapped.flush()
 
     def error_log(self) -> DistinctErrorLog:
@@ -297,8 +307,8 @@ def _check_major(path: str, version: int) -> None:
         )
 
 
-def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> MappedFile:
-    """Win an existing mark file, or raise."""
+def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple[MappedFile, int]:
+    """Win an existing mark file, or raise; also its last activity timestamp."""
     if files.size(path) < length:
         with files.open_data_file(path, writable=True) as file:
             file.set_length(length)
@@ -322,7 +332,7 @@ def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> Mappe
     if not compare_and_set_i64(mapped, at, activity, ACTIVATION_IN_PROGRESS):
         raise ActiveArchiveError(f"concurrent mark file activation: {path}")
     mapped.allocate_range(0, length)
-    return mapped
+    return mapped, activity
 
 
 def _save_errors(mapped: MappedFile, folder: str, files: FileSystem, clock: Clock) -> str | None:

@@ -4,6 +4,10 @@ Only the last segment is looked at, and of its frames only their lengths; then t
 judged. Writes reach the disk by pages, so a frame that spans pages may be there in part. The
 reference refuses to start when it cannot tell. Here a padding frame is accepted (its body is zeros
 by design), and a data frame that cannot be verified ends the recording before it, its bytes kept.
+
+Segments are files with holes, and what was never written is one: most file systems tell. So a data
+frame with a hole in it was not written whole, wherever it stands (after a loss of power pages are
+missing anywhere), and one without a hole was, even if it holds nothing but zeros.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from aerolog.archive.files.layout import (
     FRAME_HEADER,
     FRAME_HEADER_LENGTH,
     FRAME_TYPE_PAD,
+    MAX_I64,
     align,
     offsets,
 )
@@ -42,16 +47,27 @@ _U16 = struct.Struct("<H")
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedFrame:
-    """A last data frame that may not have been written whole; its bytes stay in the file."""
+    """A data frame that may not have been written whole.
+
+    Attributes:
+        file: the segment.
+        offset: of the frame in it.
+        length: of the frame, aligned.
+        has_hole: whether a part of it certainly was not written.
+        is_last: whether nothing is behind it.
+    """
 
     file: str
     offset: int
     length: int
+    has_hole: bool = False
+    is_last: bool = True
 
     def __str__(self) -> str:
         return (
             f"potentially incomplete last fragment of {self.length} bytes at offset {self.offset}"
             f" straddling page boundary in file: {self.file}; the recording ends before it"
+            + (", and what there was of it is gone" if self.has_hole and self.is_last else "")
         )
 
 
@@ -65,12 +81,23 @@ class StopPosition:
 
 @dataclass(slots=True)
 class _Walk:
-    """Where a walk over a segment's frames has come to. Offsets are those in the file."""
+    """Where a walk over a segment's frames has come to. Offsets are those in the file.
+
+    Attributes:
+        offset: behind the last frame.
+        last_offset: of the last frame.
+        last_length: of the last frame, aligned; 0 when there is none.
+        chunk_offset: of the read that the last frame begins in.
+        hole: the first byte behind what was walked that was never written.
+        is_cut: the last frame is a data frame with a hole in it.
+    """
 
     offset: int
     last_offset: int
     last_length: int = 0
     chunk_offset: int = 0
+    hole: int = MAX_I64
+    is_cut: bool = False
 
 
 def recover_stop_position(
@@ -112,31 +139,75 @@ def recover_stop_position(
     scan_offset = start - first_base if base == first_base else 0
     with files.open_data_file(path) as file:
         limit = min(segment_length, file.file_size())
-        walk = _walk_frames(file, scan_offset, limit, io_length)
+        tells_holes = file.first_hole() < file.file_size()
+        walk = _Walk(scan_offset, scan_offset)
+        if tells_holes:
+            walk.hole = file.first_hole(scan_offset)
+        _walk_frames(file, walk, limit, io_length, checksum)
         if walk.last_length and not _is_whole(file, walk, limit, descriptor, checksum):
-            unverified = UnverifiedFrame(path, walk.last_offset, walk.last_length)
+            behind = file.read_at(_I32.size, walk.offset) if walk.offset < limit else b""
+            unverified = UnverifiedFrame(
+                path,
+                walk.last_offset,
+                walk.last_length,
+                has_hole=walk.is_cut and walk.last_length <= align(descriptor.mtu_length, 32),
+                is_last=not any(behind),
+            )
             return StopPosition(max(base + walk.last_offset, start), unverified)
     return StopPosition(max(base + walk.offset, start))
 
 
-def _walk_frames(file: DataFile, scan_offset: int, limit: int, io_length: int) -> _Walk:
+def make_whole(files: FileSystem, path: str, length: int, keep: int | None = None) -> bool:
+    """Give a segment its length; what is behind ``keep`` bytes, if given, becomes zeros.
+
+    Returns:
+        Whether anything had to be done.
+    """
+    size = files.size(path)
+    if size == length and keep is None:
+        return False
+    with files.open_data_file(path, writable=True) as file:
+        if keep is not None and size > keep:
+            file.set_length(keep)
+        file.set_length(length)
+    return True
+
+
+def _walk_frames(
+    file: DataFile, walk: _Walk, limit: int, io_length: int, checksum: Checksum | None
+) -> None:
     """Step from frame to frame by their lengths, reading as the reference reads."""
-    walk = _Walk(scan_offset, scan_offset)
-    while walk.offset < limit:
+    while walk.offset < limit and not walk.is_cut:
         walk.chunk_offset = walk.offset
         chunk = file.read_at(min(io_length, limit - walk.offset), walk.offset)
         at = 0
         while at + FRAME_HEADER_LENGTH <= len(chunk):
             length = _I32.unpack_from(chunk, at)[0]
             if length <= 0:
-                return walk
+                return
             walk.last_offset = walk.chunk_offset + at
             walk.last_length = align(length, FRAME_ALIGNMENT)
             at += walk.last_length
             walk.offset = walk.chunk_offset + at
+            if walk.offset > walk.hole and _meets_hole(file, walk, chunk, limit, checksum):
+                return
         if walk.offset == walk.chunk_offset:
-            return walk  # not even a header is left in the file
-    return walk
+            return  # not even a header is left in the file
+
+
+def _meets_hole(
+    file: DataFile, walk: _Walk, chunk: bytes, limit: int, checksum: Checksum | None
+) -> bool:
+    """Whether the last frame has a hole that does not belong there; in padding it does."""
+    kind_at = walk.last_offset - walk.chunk_offset + _OFFSET["type"]
+    is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_TYPE_PAD
+    if is_data and walk.offset <= limit:
+        frame = file.read_at(walk.last_length, walk.last_offset)
+        walk.is_cut = not _matches(checksum, frame)  # a copy may have a hole for zeros
+    if walk.is_cut:
+        return True
+    walk.hole = file.first_hole(walk.offset)
+    return False
 
 
 def _is_whole(
@@ -159,14 +230,24 @@ def _is_whole(
     if begin // PAGE_LENGTH == (end - 1) // PAGE_LENGTH:
         return True
     frame = file.read_at(walk.last_length, begin)
-    if checksum is not None:
-        stored = _I32.unpack_from(header, _OFFSET["session_id"])[0]
-        if checksum.compute(memoryview(frame)[FRAME_HEADER_LENGTH:]) == stored:
-            return True
+    if _matches(checksum, frame):
+        return True
+    if walk.is_cut:
+        return False
+    if walk.hole != MAX_I64 and file.block_length() <= PAGE_LENGTH:
+        return True  # the file system tells what was written, page by page
     # The reference counts pages from the start of its read buffer. Where that would be behind the
     # frame (spec 18.10) they are counted from the start of the file.
     origin = walk.chunk_offset if walk.chunk_offset <= begin else 0
     return _every_page_written(frame, begin - origin)
+
+
+def _matches(checksum: Checksum | None, frame: bytes) -> bool:
+    """Whether a data frame carries its checksum."""
+    if checksum is None:
+        return False
+    stored: int = _I32.unpack_from(frame, _OFFSET["session_id"])[0]
+    return checksum.compute(memoryview(frame)[FRAME_HEADER_LENGTH:]) == stored
 
 
 def _every_page_written(frame: bytes, begin: int) -> bool:

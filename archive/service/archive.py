@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.files.crash_repair import finish_interrupted
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor import ArchiveConductor
@@ -117,6 +118,7 @@ class Archive:
             sys.stderr.write(f"WARNING: existing errors saved to: {self._mark_file.saved_errors}\n")
         self._aeron: Aeron | None = None
         self._catalog: CatalogFile | None = None
+        self._in_order = not self._mark_file.after_crash
         self._runners: list[AgentInvoker] = []
         self._own_authenticator: Authenticator | None = None
         try:
@@ -240,6 +242,14 @@ class Archive:
         for recording in recovered:
             if recording.stop.unverified is not None:
                 reporter.event(f"recording {recording.recording_id}: {recording.stop.unverified}")
+        finished = finish_interrupted(
+            catalog,
+            after_crash=self._mark_file.after_crash,
+            io_length=config[p.FILE_IO_LENGTH],
+        )
+        for line in finished:
+            sys.stderr.write(f"WARNING: {line}\n")
+        self._in_order = True
         return catalog
 
     def _make_agents(
@@ -424,7 +434,10 @@ class Archive:
             self._aeron.close()
         if self._catalog is not None:
             self._catalog.close()
-        self._mark_file.terminated()
+        if self._in_order:
+            self._mark_file.terminated()
+        else:
+            self._mark_file.given_up()
         close = getattr(self._own_authenticator, "close", None)
         if close is not None:
             close()

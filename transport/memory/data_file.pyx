@@ -4,7 +4,16 @@ One owner opens and closes a DataFile; others may call its native methods betwee
 methods are virtual so that ``aerolog.testing`` can put a faulty disk under the same callers.
 """
 
-from libc.errno cimport EBADF, EINTR, EINVAL, EIO, ENOSPC, errno
+from libc.errno cimport (
+    EBADF,
+    EINTR,
+    EINVAL,
+    EIO,
+    ENOSPC,
+    ENXIO,
+    EOPNOTSUPP,
+    errno,
+)
 from libc.stdint cimport int64_t, uint8_t
 from posix.stat cimport fstat, struct_stat
 from posix.unistd cimport close as _close
@@ -179,6 +188,25 @@ cdef class DataFile:
         cdef int64_t result = self.size()
         self._check(result, "stat", 0)
         return result
+
+    def first_hole(self, offset: int = 0) -> int:
+        """Offset of the first byte from ``offset`` on that was never written; the length if none.
+
+        Holes come in whole blocks. A file system that cannot tell them says that there is none.
+        """
+        length = self.file_size()
+        if offset >= length:
+            return length
+        try:
+            return os.lseek(self._fd, offset, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno not in (EINVAL, ENXIO, EOPNOTSUPP):
+                raise
+            return length
+
+    def block_length(self) -> int:
+        """Bytes that the file system allots at a time, as far as it tells."""
+        return os.fstat(self._fd).st_blksize
 
     def set_length(self, length: int) -> None:
         """Cut the file or extend it with zeros."""

@@ -97,6 +97,13 @@ class FileSystem(Protocol):
             OSError: also where the file system has no such thing.
         """
 
+    def shared_file(self, path: str) -> tuple[int, int] | None:
+        """What tells a file that has several names from others; None when it has only this one.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals in a folder durable."""
 
@@ -168,6 +175,10 @@ class RealFileSystem(FileSystem):
 
     def link(self, source: str, target: str) -> None:
         os.link(source, target)
+
+    def shared_file(self, path: str) -> tuple[int, int] | None:
+        found = os.lstat(path)
+        return (found.st_dev, found.st_ino) if found.st_nlink > 1 else None
 
     def sync_dir(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -190,6 +190,8 @@ def check_segments(
     read: Callable[[str], bytes],
     found: Sequence[RecordingDescriptor],
     outcomes: Mapping[int, Outcome],
+    *,
+    nothing_behind: bool = True,
 ) -> None:
     """Compare segment files with the streams that they hold.
 
@@ -198,6 +200,7 @@ def check_segments(
         read: gives a file's content by its name.
         found: the catalog's recordings.
         outcomes: by recording id, as ``check_catalog`` returns them.
+        nothing_behind: whether there are only zeros behind a stop position.
 
     Raises:
         StreamCheckError: a byte differs, or a file is too much or missing.
@@ -215,7 +218,7 @@ def check_segments(
             if recording_id_of(name) == recording_id
         }
         _check_names(descriptor, outcome, mine)
-        _check_bytes(descriptor, outcome.log, read, mine)
+        _check_bytes(descriptor, outcome.log, read, mine, nothing_behind)
 
 
 def _check_names(descriptor: RecordingDescriptor, outcome: Outcome, mine: set[int]) -> None:
@@ -233,7 +236,11 @@ def _check_names(descriptor: RecordingDescriptor, outcome: Outcome, mine: set[in
 
 
 def _check_bytes(
-    descriptor: RecordingDescriptor, log: Log, read: Callable[[str], bytes], mine: set[int]
+    descriptor: RecordingDescriptor,
+    log: Log,
+    read: Callable[[str], bytes],
+    mine: set[int],
+    nothing_behind: bool,
 ) -> None:
     start, stop = descriptor.start_position, descriptor.stop_position
     length = descriptor.segment_file_length
@@ -245,7 +252,7 @@ def _check_bytes(
         begin, end = max(start, base), min(stop, base + length)
         if begin < end:
             _compare(name, begin, content[begin - base : end - base], log.bytes_between(begin, end))
-        if any(content[max(end, base) - base :]) and end <= base + length:
+        if nothing_behind and any(content[max(end, base) - base :]):
             raise StreamCheckError(f"{name} holds something behind the stop position {stop}")
         if len(content) != length:
             raise StreamCheckError(f"{name} is {len(content)} bytes long, not {length}")

@@ -161,9 +161,10 @@ class Stage:
             publication.close()
         truth.stop = truth.log.position
 
-    def extend(self, recording_id: int, stream_id: int, length: int) -> None:
+    def extend(self, recording_id: int, length: int) -> None:
         """Go on with a stopped recording, and stop it again."""
         truth, archive = self.truths[recording_id], self.archive
+        stream_id = truth.log.stream_id
         before = truth.outcome()
         with self.step(f"extend {recording_id}"):
             channel = continuing(truth.log)
@@ -197,10 +198,10 @@ def _record(stage: Stage) -> None:
     stage.grow(second, second_publication, 90_000)
     stage.grow(first, first_publication, 120_000)
     stage.stop(second, second_publication)
-    stage.extend(second, 12, 70_000)
+    stage.extend(second, 70_000)
     third, third_publication = stage.record(13)
     stage.stop(third, third_publication)
-    stage.extend(third, 13, 3_000)
+    stage.extend(third, 3_000)
     stage.grow(first, first_publication, 5_000)
 
 
@@ -281,6 +282,8 @@ class Aftermath:
         progress: of the scenario when it crashed.
         state: what is on the disk.
         trace: is given a line for everything that happens.
+        power_lost: whether that was how it crashed: of what was not synced, later pages may be
+            there and earlier ones not.
     """
 
     def __init__(
@@ -289,8 +292,11 @@ class Aftermath:
         progress: Progress,
         state: State,
         trace: Callable[[str], object] | None = None,
+        *,
+        power_lost: bool = False,
     ) -> None:
         self.setting = setting
+        self.power_lost = power_lost
         self.progress = progress
         self.disk = CrashDisk.of(state)
         self._trace = trace
@@ -336,13 +342,19 @@ class Aftermath:
         matched = check_catalog(found, self.progress.allowed)
         folder = "/host-1/archive"
         names = self.disk.list_dir(folder)
-        check_segments(names, lambda n: self.disk.read_bytes(f"{folder}/{n}"), found, matched)
+        check_segments(
+            names,
+            lambda n: self.disk.read_bytes(f"{folder}/{n}"),
+            found,
+            matched,
+            nothing_behind=not self.power_lost,
+        )
         return matched
 
     def _go_on(self, stage: Stage) -> None:
         for recording_id, truth in list(stage.truths.items()):
             if truth.log.position in {*truth.log.ends, truth.log.start_position}:
-                stage.extend(recording_id, 100 + recording_id, TERM + 2_000)
+                stage.extend(recording_id, TERM + 2_000)
         stage.next_id = 1 + max(
             (*stage.truths, *(i for i, o in self.progress.allowed.items() if o)), default=-1
         )

@@ -315,6 +315,11 @@ class FakeFileSystem(FileSystem):
         self.before("link", name)
         self._files[name] = file
 
+    def shared_file(self, path: str) -> tuple[int, int] | None:
+        file = self._find(path)
+        names = sum(found is file for found in self._files.values())
+        return (0, file.fd) if names > 1 else None
+
     def sync_dir(self, path: str) -> None:
         self.before("sync_dir", _normal(path))
         code = self.spend_sync()

@@ -80,6 +80,9 @@ class MountedFileSystem(FileSystem):
     def link(self, source: str, target: str) -> None:
         self.of(source).link(source, target)
 
+    def shared_file(self, path: str) -> tuple[int, int] | None:
+        return self.of(path).shared_file(path)
+
     def sync_dir(self, path: str) -> None:
         self.of(path).sync_dir(path)
 
