@@ -103,7 +103,9 @@ cdef class IpcStream(ConductedStream):
         self._clean_position = initial_position
         self._last_consumer_position = initial_position
         self._last_consumer_change_ns = now_ns
-        self.room = TermRoom(logs, initial_position, sparse=sparse)
+        self.room = TermRoom(
+            logs, initial_position, sparse=sparse, single_writer=exclusive
+        )
         self._unblock_timeout_ns = unblock_timeout_ns
         self._subscribers = SubscriberPositions(
             counters,

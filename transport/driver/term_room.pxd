@@ -9,8 +9,11 @@ cdef class TermRoom:
     cdef LogBuffers _logs
     cdef int64_t limit              # positions below have room; INT64_MAX once every term has
     cdef int error                  # errno of the first refusal since retry(), else 0
-    cdef int64_t _first_term_begin
-    # The part of a limit for which there is room; makes room term by term.
+    cdef int64_t _made              # positions below have room on disk
+    cdef int64_t _all               # the position up to which room is made at all
+    cdef int64_t _margin            # room behind the limit that is kept for one message, or 0
+    cdef void _make(self) noexcept nogil
+    # The part of a limit for which there is room; makes room term by term, or a step.
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil
     # Ask the disk again after a refusal.
     cdef void retry(self) noexcept nogil

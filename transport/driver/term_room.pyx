@@ -3,15 +3,24 @@
 A sparse log gets its room term by term, always before its writers may enter the term: a limit is
 withheld at the end of the last term that has room. The first page of every term has room from the
 start, because a reader that has come to the end of a term looks there.
+
+A large term takes milliseconds to get its room. Where one writer alone may be behind the limit, room
+is made by smaller steps therefore, with more room behind the limit than its longest message takes.
 """
 
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.logbuffer.descriptor cimport (
     PARTITION_COUNT,
     LogBuffers,
     index_by_position,
+    log_buffer_t,
+    offset_by_position,
 )
+
+cdef enum:
+    PAGE = 4096
+    STEP = 1 << 20
 
 
 cdef class TermRoom:
@@ -21,27 +30,56 @@ cdef class TermRoom:
         logs: the log; its file makes the room.
         start_position: of the log, in its first term.
         sparse: whether room is still to be made; else there is room for everything.
+        single_writer: whether nobody but one writer of messages goes beyond the limit, and that by
+            one message at most.
     """
 
-    def __init__(self, LogBuffers logs not None, start_position, *, bint sparse):
+    def __init__(
+        self,
+        LogBuffers logs not None,
+        start_position,
+        *,
+        bint sparse,
+        bint single_writer=False,
+    ):
+        cdef int64_t start = start_position
+        cdef int64_t margin = logs.log.max_message_length + PAGE
         self._logs = logs
-        self._first_term_begin = <int64_t> start_position & ~<int64_t> logs.log.term_mask
-        self.limit = self._first_term_begin if sparse else INT64_MAX
+        self._margin = margin if single_writer and margin + STEP < logs.log.term_length else 0
+        self._made = start & -PAGE if self._margin > 0 else start & ~<int64_t> logs.log.term_mask
+        self._all = self._made + PARTITION_COUNT * <int64_t> logs.log.term_length
+        self.limit = self._made if sparse else INT64_MAX
 
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
-        cdef int64_t term_length = self._logs.log.term_length
-        cdef int result
+        cdef int64_t limit = self.limit
         while position_limit > self.limit and self.error == 0:
-            result = self._logs.file.allocate(
-                index_by_position(&self._logs.log, self.limit) * term_length, term_length
-            )
-            if result < 0:
-                self.error = -result
+            self._make()
+            if self._margin > 0 and self.limit > limit:
                 break
-            self.limit += term_length
-            if self.limit - self._first_term_begin >= PARTITION_COUNT * term_length:
-                self.limit = INT64_MAX
         return min(position_limit, self.limit)
+
+    cdef void _make(self) noexcept nogil:
+        """Make room for the next term, or the next step in it, and move the limit."""
+        cdef const log_buffer_t* log = &self._logs.log
+        cdef int32_t offset = offset_by_position(log, self._made)
+        cdef int64_t length = log.term_length - offset
+        cdef int result
+        if self._margin > 0:
+            length = min(length, <int64_t> STEP)
+        result = self._logs.file.allocate(
+            index_by_position(log, self._made) * <int64_t> log.term_length + offset, length
+        )
+        if result < 0:
+            self.error = -result
+            return
+        self._made += length
+        if self._made >= self._all:
+            self.limit = INT64_MAX
+        elif offset + length == log.term_length:
+            # Nobody goes beyond the end of a term.
+            self.limit = self._made
+        else:
+            self.limit = max(self.limit, self._made - self._margin)
 
     cdef void retry(self) noexcept nogil:
         self.error = 0

@@ -4,6 +4,7 @@ import pytest
 
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.term_room import TermRoom
 from aerolog.transport.errors import ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands as c
 
@@ -98,6 +99,65 @@ def test_the_limit_is_withheld_while_there_is_no_room_for_the_next_term(bench):
         bench.turn()
     while reader.position < writer.position:
         reader.poll(10)
+
+
+LARGE_TERM = 16 << 20
+LONGEST = LARGE_TERM // 8
+STEP = 1 << 20
+
+
+@pytest.mark.parametrize("offset", [0, 5_000_000 & -4096, LARGE_TERM - 4096])
+def test_one_writer_of_a_large_log_gets_its_room_by_steps(bench, offset):
+    """Its limit comes soon, and wherever it stops there is room for its longest message."""
+    ready = bench.exclusive(
+        f"aeron:ipc?term-length=16m|init-term-id=3|term-id=3|term-offset={offset}"
+    )
+    room = TermRoom(bench.log(ready), offset, sparse=True, single_writer=True)
+    used = bench.files.used_bytes
+    everything = offset + 3 * LARGE_TERM
+    granted = offset
+    while True:
+        taken = bench.files.used_bytes
+        now = room.grant(offset + 4 * LARGE_TERM)
+        assert now > granted
+        granted = now
+        assert bench.files.used_bytes - taken <= LONGEST + 4096 + STEP
+        made = offset + bench.files.used_bytes - used
+        term_end = (granted - 1) // LARGE_TERM * LARGE_TERM + LARGE_TERM
+        if room.room_limit >= everything:
+            break
+        assert made + 3 * 4096 >= min(granted + LONGEST, term_end)
+    assert room.grant(2**40) == 2**40
+    assert bench.files.used_bytes - used in range(3 * LARGE_TERM - 4 * 4096, 3 * LARGE_TERM + 1)
+
+
+def test_one_writer_of_a_large_log_goes_through_all_of_it(bench):
+    used = bench.files.used_bytes
+    ready = bench.exclusive("aeron:ipc?term-length=16m|init-term-id=3|term-id=3|term-offset=4096")
+    subscription = bench.subscription()
+    writer, reader = bench.writer(ready), bench.reader(ready, subscription)
+    while writer.position < 5 * LARGE_TERM:
+        assert writer.offer(bytes(LONGEST - 4096)) != -2
+        reader.poll(10_000)
+        bench.turn()
+    assert bench.files.used_bytes - used == 3 * LARGE_TERM + 4096
+
+
+def test_one_writer_of_a_large_log_stops_before_the_end_of_its_room(bench):
+    ready = bench.exclusive("aeron:ipc?term-length=16m")
+    subscription = bench.subscription()
+    writer, reader = bench.writer(ready), bench.reader(ready, subscription)
+    bench.files.fill_up(free_bytes=3 << 20)
+    result = 0
+    while (result := writer.offer(bytes(LONGEST - 4096))) not in {-1, -2}:
+        reader.poll(10_000)
+        bench.turn()
+    assert result == -2
+    assert writer.position < LARGE_TERM
+    assert "no room for the next term" in bench.errors()[0]
+    bench.files.fill_up(free_bytes=4 * LARGE_TERM)
+    bench.pass_time(2 * S)
+    assert writer.offer(bytes(LONGEST - 4096)) > 0
 
 
 def test_other_streams_go_on_while_one_has_no_room(bench):
