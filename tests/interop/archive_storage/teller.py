@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import re
 import time
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ GIVES_AN_ID = {
     ap.ExtendRecordingRequest,
     ap.ReplayRequest,
 }
+# Chosen, so that frames have the same bytes on both; never twice, since streams take time to end.
+_sessions: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(5001))
 _response_streams = itertools.count(2001)
 MASKED |= {"subscription_id", "correlation_id"}
 
@@ -59,7 +62,6 @@ class Teller:
         self.requests = self.aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
         self.wait(lambda: self.requests.is_connected, "the archive to listen")
         self._ids = itertools.count(1)
-        self._sessions = itertools.count(5001)
         self._received: list[ap.Message] = []
         self._told = 0
         self._given_ids: set[int] = set()
@@ -202,14 +204,15 @@ class Teller:
         *,
         position: int = 0,
         initial_term_id: int = 7,
+        term_length: int = TERM,
         options: str = "",
         extends: int | None = None,
     ) -> Live:
         """Record a publication that begins at a position."""
-        term_id = initial_term_id + position // TERM
+        term_id = initial_term_id + position // term_length
         channel = (
-            f"aeron:ipc?term-length=64k|session-id={next(self._sessions)}|init-term-id={initial_term_id}"
-            f"|term-id={term_id}|term-offset={position % TERM}{options}"
+            f"aeron:ipc?term-length={term_length}|session-id={next(_sessions[self.server.aeron_dir])}|init-term-id={initial_term_id}"
+            f"|term-id={term_id}|term-offset={position % term_length}{options}"
         )
         values = {
             "stream_id": stream_id,
@@ -240,9 +243,11 @@ class Teller:
         return live.recording_id
 
     @contextmanager
-    def replaying(self, recording_id: int, position: int, stream_id: int) -> Iterator[int]:
+    def replaying(
+        self, recording_id: int, position: int, stream_id: int, options: str = ""
+    ) -> Iterator[int]:
         """A replay that follows, for as long as the block lasts; its replay session id."""
-        channel = "aeron:ipc?term-length=64k"
+        channel = f"aeron:ipc?term-length=64k{options}"
         subscription = self.aeron.add_subscription(channel, stream_id)
         request = self.post(
             ap.ReplayRequest,
