@@ -4,8 +4,8 @@ A sparse log gets its room term by term, always before its writers may enter the
 withheld at the end of the last term that has room. The first page of every term has room from the
 start, because a reader that has come to the end of a term looks there.
 
-A large term takes milliseconds to get its room. Where one writer alone may be behind the limit, room
-is made by smaller steps therefore, with more room behind the limit than its longest message takes.
+A large term takes milliseconds to get its room. Where one writer alone can go beyond a limit, room
+is made by smaller steps, and there is more of it behind the limit than the longest message takes.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
