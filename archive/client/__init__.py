@@ -10,6 +10,21 @@ from aerolog.archive.client.client import AeronArchive
 from aerolog.archive.client.connecting import ArchiveConnection, ConnectStep
 from aerolog.archive.client.events import AsyncRecordingEvents, RecordingEvent, RecordingEvents
 from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.archive.client.persistent_options import (
+    FROM_LIVE,
+    FROM_START,
+    JoinEvent,
+    JoinTrouble,
+    LiveJoined,
+    LiveLeft,
+    PersistentSubscriptionListener,
+    PersistentSubscriptionState,
+    ReplayStarted,
+)
+from aerolog.archive.client.persistent_subscription import (
+    AsyncPersistentSubscription,
+    PersistentSubscription,
+)
 from aerolog.archive.client.recording_pos import (
     RecordingPosition,
     RecordingPositionKey,
@@ -30,18 +45,28 @@ from aerolog.archive.files.segment import segment_base as segment_file_base_posi
 from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, SourceLocation
 
 __all__ = [
+    "FROM_LIVE",
+    "FROM_START",
     "AeronArchive",
     "ArchiveClientOptions",
     "ArchiveClientState",
     "ArchiveClientStats",
     "ArchiveConnection",
     "AsyncAeronArchive",
+    "AsyncPersistentSubscription",
     "AsyncRecordingEvents",
     "AsyncReplayMerge",
     "ConnectStep",
     "CredentialsSupplier",
     "HmacCredentials",
+    "JoinEvent",
+    "JoinTrouble",
+    "LiveJoined",
+    "LiveLeft",
     "PasswordCredentials",
+    "PersistentSubscription",
+    "PersistentSubscriptionListener",
+    "PersistentSubscriptionState",
     "RecordingDescriptor",
     "RecordingEvent",
     "RecordingEvents",
@@ -52,6 +77,7 @@ __all__ = [
     "RecordingSubscription",
     "ReplayMerge",
     "ReplayMergeState",
+    "ReplayStarted",
     "SignalFilter",
     "SignalHandler",
     "SourceLocation",

@@ -1,0 +1,117 @@
+"""Where a replay and a live stream meet: the image that continues a recording, and the switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aerolog.transport.client import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.transport.client import Image
+    from aerolog.transport.client.message import Header
+
+    T = TypeVar("T")
+
+_FLAG_BEGIN: Final = 0x80
+_FRAME_MASK: Final = 31
+_SKIP_LIMIT: Final = 4096  # fragments at once
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChoice:
+    """What there is of a live stream.
+
+    Attributes:
+        image: continues the recording, None when there is none that does.
+        mismatch: why the images that there are do not, None without any.
+    """
+
+    image: Image | None = None
+    mismatch: str | None = None
+
+
+def choose_live(images: tuple[Image, ...], recording: RecordingDescriptor) -> LiveChoice:
+    """The image that continues a recording: the recorded session's, else one of equal geometry.
+
+    A stream that begins at another term id, or has terms of another length, has other positions
+    and so is another stream, whatever its session.
+    """
+    present = [image for image in images if not image.closed]
+    fitting = [
+        image
+        for image in present
+        if image.initial_term_id == recording.initial_term_id
+        and image.term_length == recording.term_buffer_length
+    ]
+    for image in fitting:
+        if image.session_id == recording.session_id:
+            return LiveChoice(image)
+    if fitting:
+        return LiveChoice(fitting[0])
+    if not present:
+        return LiveChoice()
+    found = ", ".join(
+        f"session {image.session_id} with initial term id {image.initial_term_id} and terms of "
+        f"{image.term_length}"
+        for image in present
+    )
+    return LiveChoice(
+        mismatch=(
+            f"the live stream does not continue recording {recording.recording_id} "
+            f"(session {recording.session_id} with initial term id {recording.initial_term_id} and "
+            f"terms of {recording.term_buffer_length}): {found}"
+        )
+    )
+
+
+class Switch:
+    """Brings a replay and a live image to the same position, between two messages.
+
+    Of the live image what the replay has delivered is skipped; the replay delivers what comes
+    before the first whole message that is left. The image that is behind catches up, so it ends.
+
+    Attributes:
+        replay: delivers until then.
+        live: delivers from then on.
+    """
+
+    def __init__(self, replay: Image, live: Image) -> None:
+        self.replay = replay
+        self.live = live
+
+    def take(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
+        """Deliver what the replay has to deliver.
+
+        Args:
+            take: given an image and the position to stop at, takes messages of it.
+            nothing: the answer when it is the live image that has to get on.
+        """
+        reached = self.replay.position
+        self._skip_to(reached)
+        meeting = self.live.position
+        if meeting <= reached:
+            return nothing
+        return take(self.replay, meeting)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the live image goes on exactly where the replay is."""
+        reached = self.replay.position
+        return self.live.position == reached == self.replay.message_position
+
+    def _skip_to(self, reached: int) -> None:
+        """Pass over live fragments before a position, and over ends of messages that began there.
+
+        A live image may begin inside of a message; whoever delivers that is the replay.
+        """
+
+        def skip(_: memoryview, header: Header) -> Action | None:
+            start = header.position - ((header.frame_length + _FRAME_MASK) & ~_FRAME_MASK)
+            begins = header.flags & _FLAG_BEGIN
+            return None if start < reached or not begins else Action.ABORT
+
+        self.live.poll_controlled(skip, _SKIP_LIMIT, assemble=False)

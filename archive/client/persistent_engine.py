@@ -1,0 +1,503 @@
+"""What a persistent subscription does besides delivering: asks, adds, watches (spec client 24).
+
+Everything is a series of steps that never wait, one for each poll. What is delivered meanwhile
+comes from ``source``, the image of the replay or of the live stream.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.client import calls
+from aerolog.archive.client.joining import LiveChoice, Switch, choose_live
+from aerolog.archive.client.persistent_counters import (
+    JOIN_DIFFERENCE,
+    LIVE_JOINED_COUNT,
+    LIVE_LEFT_COUNT,
+    STATE,
+    JoinCounters,
+)
+from aerolog.archive.client.persistent_link import ArchiveLink, ArchiveLostError, StartOverError
+from aerolog.archive.client.persistent_options import (
+    FROM_LIVE,
+    FROM_START,
+    JoinEvent,
+    JoinTrouble,
+    LiveJoined,
+    LiveLeft,
+    PersistentSubscriptionOptions,
+    PersistentSubscriptionState,
+    ReplayChannelKind,
+    ReplayStarted,
+)
+from aerolog.archive.client.replaying import ReplayOverResponse, image_session_id
+from aerolog.archive.protocol import NULL_LENGTH
+from aerolog.transport.errors import (
+    AeronTimeoutError,
+    ArchiveError,
+    ArchiveErrorCode,
+    JoinErrorReason,
+    NotConnectedError,
+    PersistentSubscriptionError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.transport.client import Aeron, Image, Subscription
+    from aerolog.transport.uri import ChannelUri
+
+State = PersistentSubscriptionState
+Reason = JoinErrorReason
+
+_MS: Final = 1_000_000
+_FIRST_PAUSE_NS: Final = 10 * _MS
+_LONGEST_PAUSE_NS: Final = 500 * _MS
+_FRUITLESS_ERRORS: Final = 3  # of replays that the archive ends before they get anywhere
+
+
+class JoinEngine:
+    """The steps of one persistent subscription.
+
+    Attributes:
+        state: where it stands.
+        source: the image that delivers, None when there is nothing to deliver.
+        switch: from replay to live, while it is attempted.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        options: PersistentSubscriptionOptions,
+        counters: JoinCounters,
+        tell: Callable[[JoinEvent], None],
+    ) -> None:
+        self.state = State.AWAIT_ARCHIVE_CONNECTION
+        self.source: Image | None = None
+        self.switch: Switch | None = None
+        self._aeron = aeron
+        self._options = options
+        self._counters = counters
+        self._tell = tell
+        self._clock = options.archive.clock
+        self._timeout_ns = options.archive.message_timeout_ns
+        start = options.start_position
+        self._position = None if start in {FROM_START, FROM_LIVE} else start
+        self._from_start = start == FROM_START
+        self._has_begun = False
+        self._link = ArchiveLink(aeron, options.archive)
+        self._replay_subscription: Subscription | None = None
+        self._live_subscription: Subscription | None = None
+        self._replay_session_id: int | None = None
+        self._replay_correlation_id: int | None = None
+        self._fruitless = 0  # rounds in a row that got nowhere
+        self._fruitless_errors = 0
+        self._stuck_since_ns: int | None = None
+        self._counters.set(STATE, self.state)
+
+    @property
+    def position(self) -> int | None:
+        """Where the next message begins, None before that is known."""
+        return self._position if self.source is None else self.source.message_position
+
+    def run(self) -> Generator[int, None, None]:
+        """All steps; ends only by errors, which are final.
+
+        Raises:
+            PersistentSubscriptionError: recording and live stream cannot be made one.
+            AerologError: any other reason to end.
+        """
+        while True:
+            begin = self.position
+            try:
+                yield from self._round()
+            except ArchiveLostError as lost:
+                self._link.close()
+                self._report(lost.__cause__ or NotConnectedError("the archive is gone"))
+            except StartOverError as error:
+                self._report(error.__cause__)
+            except AeronTimeoutError as error:
+                if self._aeron.closed:
+                    raise
+                self._report(error)
+            self.drop_streams()
+            if self.position != begin:
+                self._fruitless = self._fruitless_errors = 0
+                self._stuck_since_ns = None
+                continue
+            self._fruitless += 1
+            yield from self._pause()
+
+    def _round(self) -> Generator[int, None, None]:
+        if self._link.session is None:
+            self.go(State.AWAIT_ARCHIVE_CONNECTION)
+            yield from self._link.connect()
+        recording = yield from self._describe()
+        if self._position is None or self._position == recording.stop_position:
+            joined = yield from self._await_live(recording)
+        else:
+            joined = yield from self._replay(recording)
+        if joined:
+            yield from self._stay_live()
+
+    def _pause(self) -> Generator[int, None, None]:
+        """Not at once again; longer the more often nothing came of it."""
+        pause_ns = min(_FIRST_PAUSE_NS << min(self._fruitless, 10), _LONGEST_PAUSE_NS)
+        until_ns = self._clock.now_ns() + pause_ns
+        while self._clock.now_ns() < until_ns:
+            yield 0
+
+    def _is_stuck(self) -> bool:
+        """Whether nothing has helped for the message timeout."""
+        now_ns = self._clock.now_ns()
+        if self._stuck_since_ns is None:
+            self._stuck_since_ns = now_ns
+        return now_ns - self._stuck_since_ns > self._timeout_ns
+
+    def go(self, state: State) -> None:
+        """Take note of where it stands."""
+        self.state = state
+        self._counters.set(STATE, state)
+
+    def _report(self, error: BaseException | None) -> None:
+        if isinstance(error, Exception):
+            self._tell(JoinTrouble(error, is_fatal=False))
+
+    # -- the recording ---------------------------------------------------------------------------
+
+    def _describe(self) -> Generator[int, None, RecordingDescriptor]:
+        self.go(State.SEND_LIST_RECORDING_REQUEST)
+        recording = yield from self._link.ask(
+            calls.list_recording(self._options.recording_id),
+            partial(self.go, State.AWAIT_LIST_RECORDING_RESPONSE),
+        )
+        name = f"recording {self._options.recording_id}"
+        if recording is None:
+            raise PersistentSubscriptionError(Reason.RECORDING_NOT_FOUND, f"{name} is unknown")
+        if recording.stream_id != self._options.live_stream_id:
+            raise PersistentSubscriptionError(
+                Reason.STREAM_ID_MISMATCH,
+                f"{name} is of stream {recording.stream_id}, the live stream is "
+                f"{self._options.live_stream_id}",
+            )
+        if self._from_start:
+            self._from_start = False
+            self._position = recording.start_position
+        self._check_position(recording, name)
+        return recording
+
+    def _check_position(self, recording: RecordingDescriptor, name: str) -> None:
+        position, stop = self._position, recording.stop_position
+        if position is None:
+            return
+        if position < recording.start_position:
+            raise PersistentSubscriptionError(
+                Reason.INVALID_START_POSITION,
+                f"{name} begins at {recording.start_position}: what was at {position} is not there "
+                f"(any more)",
+            )
+        if not recording.is_active and position > stop:
+            was = "what came live went on to" if self._has_begun else "it was to begin at"
+            raise PersistentSubscriptionError(
+                Reason.INVALID_START_POSITION, f"{name} stopped at {stop}, {was} {position}"
+            )
+
+    # -- replay ----------------------------------------------------------------------------------
+
+    def _replay(self, recording: RecordingDescriptor) -> Generator[int, None, bool]:
+        """Replay until the live stream is joined (True) or the replay is over."""
+        image = yield from self._await_replay_image((yield from self._start_replay(recording)))
+        if image.join_position != self._position:  # what was there is gone since it was listed
+            raise StartOverError
+        self._has_begun = True
+        self.source = image
+        self._tell(ReplayStarted(image.join_position))
+        while not image.closed:
+            live = yield from self._approach(recording, image)
+            if live is not None and (yield from self._attempt_switch(image, live)):
+                return True
+            self._close_live()
+        self._check_replay_error()
+        return False
+
+    def _start_replay(self, recording: RecordingDescriptor) -> Generator[int, None, Subscription]:
+        """Ask for the replay and subscribe to it, in the order of the kind of its channel."""
+        options = self._options
+        channel, stream_id = options.replay_channel, options.replay_stream_id
+        try:
+            if options.kind is ReplayChannelKind.SESSION_SPECIFIC:
+                yield from self._request_replay(recording, channel)
+                assert self._replay_session_id is not None
+                channel = channel.add_session_id(image_session_id(self._replay_session_id))
+                return (yield from self._subscribe_to_replay(channel, stream_id))
+            subscription = yield from self._subscribe_to_replay(channel, stream_id)
+            if options.kind is ReplayChannelKind.RESPONSE_CHANNEL:
+                yield from self._request_over_response(recording, subscription)
+            else:
+                self.go(State.AWAIT_REPLAY_CHANNEL_ENDPOINT)
+                deadline_ns = self._clock.now_ns() + self._timeout_ns
+                while (resolved := subscription.resolved_channel) is None:
+                    if self._clock.now_ns() > deadline_ns:
+                        raise AeronTimeoutError(f"the port of {subscription!r} is not known")
+                    yield self._link.tend()
+                yield from self._request_replay(recording, resolved)
+            return subscription
+        except ArchiveError as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: ArchiveError) -> Exception:
+        """What a refused replay means.
+
+        A recording lags behind its live stream, and what was listed as active may have stopped:
+        another look at it helps.
+        """
+        if error.code is ArchiveErrorCode.UNKNOWN_RECORDING:
+            return PersistentSubscriptionError(Reason.RECORDING_NOT_FOUND, error.message)
+        if error.code is not ArchiveErrorCode.INVALID_POSITION:
+            return PersistentSubscriptionError(Reason.GENERIC, error.message)
+        if self._is_stuck() or (self._fruitless and not self._has_begun):
+            return PersistentSubscriptionError(Reason.INVALID_START_POSITION, error.message)
+        return StartOverError()
+
+    def _replay_call(
+        self, recording: RecordingDescriptor, channel: str | ChannelUri, **more: Any
+    ) -> calls.Call[int]:
+        position = self._position
+        if position == recording.start_position:
+            position = None  # as the only way to replay a recording that is empty as yet
+        return calls.start_replay(
+            recording.recording_id,
+            channel,
+            self._options.replay_stream_id,
+            position,
+            NULL_LENGTH,
+            **more,
+        )
+
+    def _request_replay(
+        self, recording: RecordingDescriptor, channel: str | ChannelUri
+    ) -> Generator[int, None, None]:
+        call = self._replay_call(recording, channel)
+        self.go(State.SEND_REPLAY_REQUEST)
+        self._replay_session_id = yield from self._link.ask(
+            call, partial(self.go, State.AWAIT_REPLAY_RESPONSE)
+        )
+        self._replay_correlation_id = self._link.asked
+
+    def _request_over_response(
+        self, recording: RecordingDescriptor, subscription: Subscription
+    ) -> Generator[int, None, None]:
+        self.go(State.SEND_REPLAY_TOKEN_REQUEST)
+        token = yield from self._link.ask(
+            calls.replay_token(recording.recording_id), partial(self.go, State.AWAIT_REPLAY_TOKEN)
+        )
+        session = self._link.usable()
+        self.go(State.ADD_REQUEST_PUBLICATION)
+        call = self._replay_call(recording, subscription.channel, replay_token=token)
+        with ReplayOverResponse(self._aeron, session, subscription, call) as request:
+            self.go(State.AWAIT_REQUEST_PUBLICATION)
+            while not request.poll():
+                self._link.usable()
+                yield 0
+            self._replay_session_id = request.result()
+            self._replay_correlation_id = session.last_correlation_id
+
+    def _subscribe_to_replay(
+        self, channel: ChannelUri, stream_id: int
+    ) -> Generator[int, None, Subscription]:
+        self.go(State.ADD_REPLAY_SUBSCRIPTION)
+        adding = self._link.added(str(channel), stream_id)
+        next(adding, None)
+        self.go(State.AWAIT_REPLAY_SUBSCRIPTION)
+        self._replay_subscription = yield from adding
+        return self._replay_subscription
+
+    def _await_replay_image(self, subscription: Subscription) -> Generator[int, None, Image]:
+        self.go(State.REPLAY)
+        assert self._replay_session_id is not None
+        session_id = image_session_id(self._replay_session_id)
+        deadline_ns = self._clock.now_ns() + self._timeout_ns
+        while (image := subscription.image(session_id)) is None:
+            self._check_replay_error()
+            if self._clock.now_ns() > deadline_ns:
+                raise AeronTimeoutError(f"no image of the replay to {subscription!r}")
+            yield self._link.tend()
+        return image
+
+    def _check_replay_error(self) -> None:
+        """Act on what the archive has ended the replay with, if it has said so.
+
+        Raises:
+            StartOverError: another replay may get further.
+            PersistentSubscriptionError: none of several got anywhere.
+        """
+        error = self._link.take_error(self._replay_correlation_id)
+        if error is None:
+            return
+        if error.code is ArchiveErrorCode.INVALID_POSITION:
+            raise PersistentSubscriptionError(
+                Reason.INVALID_START_POSITION, error.message
+            ) from error
+        self._fruitless_errors += 1
+        if self._fruitless_errors >= _FRUITLESS_ERRORS:
+            raise PersistentSubscriptionError(Reason.GENERIC, error.message) from error
+        raise StartOverError from error
+
+    # -- from replay to live ---------------------------------------------------------------------
+
+    def _approach(
+        self, recording: RecordingDescriptor, replay: Image
+    ) -> Generator[int, None, Image | None]:
+        """Wait until the replay is near the live stream, subscribe to that; its image.
+
+        None when the replay is over before.
+        """
+        while True:
+            call = calls.ask_position("max recorded position", recording.recording_id)
+            reached = yield from self._link.ask(call)
+            near = (replay.position if reached is None else reached) - replay.term_length // 4
+            if replay.position >= near:
+                break
+            while replay.position < near:
+                if replay.closed:
+                    return None
+                yield self._link.tend()
+        self._live_subscription = yield from self._subscribe_to_live()
+        warn_ns: int | None = self._clock.now_ns() + self._timeout_ns
+        while not replay.closed:
+            choice = choose_live(self._live_subscription.images, recording)
+            if choice.image is not None:
+                return choice.image
+            if warn_ns is not None and self._clock.now_ns() > warn_ns:
+                warn_ns = None
+                self._report(self._no_live(choice))
+            yield self._link.tend()
+        return None
+
+    def _subscribe_to_live(self) -> Generator[int, None, Subscription]:
+        return self._link.added(self._options.live_channel, self._options.live_stream_id)
+
+    def _no_live(self, choice: LiveChoice) -> Exception:
+        if choice.mismatch is not None:
+            return PersistentSubscriptionError(Reason.LIVE_STREAM_MISMATCH, choice.mismatch)
+        return AeronTimeoutError(
+            f"no image of the live stream within {self._options.archive.message_timeout:g} s: "
+            f"{self._options.live_channel} stream {self._options.live_stream_id}"
+        )
+
+    def _attempt_switch(self, replay: Image, live: Image) -> Generator[int, None, bool]:
+        """Whether the polls have brought both images together before one of them closed."""
+        self.switch = Switch(replay, live)
+        self._counters.set(JOIN_DIFFERENCE, live.position - replay.position)
+        self.go(State.ATTEMPT_SWITCH)
+        while not (self.source is live or self.join_when_met()):
+            if live.closed or replay.closed:
+                self.switch = None
+                self.go(State.REPLAY)
+                return False
+            yield self._link.tend_if_there()
+        return True
+
+    def join_when_met(self) -> bool:
+        """Go on with the live image when it and the replay have met."""
+        if self.switch is None or not self.switch.is_done:
+            return False
+        self._join(self.switch.live)
+        return True
+
+    def _join(self, live: Image) -> None:
+        self.switch = None
+        self._position = live.position
+        self._has_begun = True
+        self._stuck_since_ns = None
+        self.source = live
+        self.go(State.LIVE)
+        self._counters.increment(LIVE_JOINED_COUNT)
+        self._tell(LiveJoined(live.position))
+
+    # -- live ------------------------------------------------------------------------------------
+
+    def _await_live(self, recording: RecordingDescriptor) -> Generator[int, None, bool]:
+        """Wait for the live stream where the recording ends; whether it goes on there."""
+        self.go(State.ADD_LIVE_SUBSCRIPTION)
+        adding = self._subscribe_to_live()
+        next(adding, None)
+        self.go(State.AWAIT_LIVE)
+        self._live_subscription = yield from adding
+        warn_ns: int | None = self._clock.now_ns() + self._timeout_ns
+        while True:
+            choice = self._choose_from(choose_live(self._live_subscription.images, recording))
+            if choice.image is not None:
+                if self._position in {None, choice.image.position}:
+                    self._join(choice.image)
+                    return True
+                return self._on_gap(choice.image, recording)
+            if warn_ns is not None and self._clock.now_ns() > warn_ns:
+                warn_ns = None
+                trouble = self._no_live(choice)
+                if choice.mismatch is not None:
+                    raise trouble
+                self._report(trouble)
+            yield self._link.tend()
+
+    def _choose_from(self, choice: LiveChoice) -> LiveChoice:
+        """Of streams that look alike, one that is behind where this one was is not its sequel."""
+        image, wanted = choice.image, self._position
+        if image is None or wanted is None or image.position >= wanted:
+            return choice
+        return LiveChoice(
+            mismatch=f"the live stream is at {image.position}, the recording goes to {wanted}"
+        )
+
+    def _on_gap(self, image: Image, recording: RecordingDescriptor) -> bool:
+        """The live stream is further than the recording was: look at that again."""
+        if self._is_stuck():
+            raise PersistentSubscriptionError(
+                Reason.NOT_RECORDED,
+                f"recording {recording.recording_id} stopped at {self._position}, the live stream "
+                f"is at {image.position}: what is between is not recorded",
+            )
+        return False
+
+    def _stay_live(self) -> Generator[int, None, None]:
+        live = self.source
+        assert live is not None
+        self._close_replay()
+        while not live.closed:
+            yield self._link.tend_if_there()  # it is not needed before the live stream drops
+        self._position = live.message_position
+        self._counters.increment(LIVE_LEFT_COUNT)
+        self.go(State.SEND_LIST_RECORDING_REQUEST)
+        self.drop_streams()
+        self._tell(LiveLeft(self._position))
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def drop_streams(self) -> None:
+        """Close both streams and remember where they were."""
+        self._position = self.position
+        self.source = self.switch = None
+        self._close_replay()
+        self._close_live()
+
+    def _close_replay(self) -> None:
+        subscription, self._replay_subscription = self._replay_subscription, None
+        session_id, self._replay_session_id = self._replay_session_id, None
+        self._replay_correlation_id = None
+        if subscription is not None and not subscription.closed:
+            subscription.close()
+        if session_id is not None:
+            self._link.tell(calls.stop_replay(session_id))
+
+    def _close_live(self) -> None:
+        subscription, self._live_subscription = self._live_subscription, None
+        if subscription is not None and not subscription.closed:
+            subscription.close()
+
+    def close(self) -> None:
+        """Give back what it has."""
+        if not self._aeron.closed:
+            self.drop_streams()
+        self._link.close()

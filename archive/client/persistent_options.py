@@ -1,0 +1,175 @@
+"""What a persistent subscription is told, and what it tells (spec client 24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Final, Self
+
+from aerolog.archive.client.options import REPLAY_STREAM_ID, ArchiveClientOptions
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from typing import Any
+
+FROM_START: Final = -1
+FROM_LIVE: Final = -2
+_FRAME_ALIGNMENT: Final = 32
+
+
+class PersistentSubscriptionState(IntEnum):
+    """Where it stands; numbers as the reference's counter 114 has them."""
+
+    AWAIT_ARCHIVE_CONNECTION = 0
+    SEND_LIST_RECORDING_REQUEST = 1
+    AWAIT_LIST_RECORDING_RESPONSE = 2
+    SEND_REPLAY_REQUEST = 3
+    AWAIT_REPLAY_RESPONSE = 4
+    ADD_REPLAY_SUBSCRIPTION = 5
+    AWAIT_REPLAY_SUBSCRIPTION = 6
+    AWAIT_REPLAY_CHANNEL_ENDPOINT = 7
+    ADD_REQUEST_PUBLICATION = 8
+    AWAIT_REQUEST_PUBLICATION = 9
+    SEND_REPLAY_TOKEN_REQUEST = 10
+    AWAIT_REPLAY_TOKEN = 11
+    REPLAY = 12
+    ATTEMPT_SWITCH = 13
+    ADD_LIVE_SUBSCRIPTION = 14
+    AWAIT_LIVE = 15
+    LIVE = 16
+    FAILED = 17
+
+
+class ReplayChannelKind(Enum):
+    """How the replay's channel and session come together."""
+
+    SESSION_SPECIFIC = "the session that the archive names is subscribed to"
+    DYNAMIC_PORT = "the system chooses a port, which the archive is told"
+    RESPONSE_CHANNEL = "the archive answers over a response channel"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStarted:
+    """Messages come from the recording, from ``position`` on."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveJoined:
+    """Messages come from the live stream, from ``position`` on."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveLeft:
+    """The live stream is gone; what follows ``position`` comes from the recording."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTrouble:
+    """Something is not as it should be; it goes on unless it ``is_fatal``."""
+
+    error: Exception
+    is_fatal: bool
+
+
+JoinEvent = ReplayStarted | LiveJoined | LiveLeft | JoinTrouble
+
+
+class PersistentSubscriptionListener:
+    """Override what you want to be told; called out of the polls, in the new state."""
+
+    def on_live_joined(self) -> None:
+        """Messages come from the live stream now."""
+
+    def on_live_left(self) -> None:
+        """The live stream is gone; it goes on from the recording."""
+
+    def on_error(self, error: Exception) -> None:
+        """Something is wrong: it may recover, or have failed (``has_failed``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentSubscriptionOptions:
+    """What to follow, checked; made by ``of``.
+
+    Attributes:
+        recording_id: of the recording.
+        start_position: where a message begins, FROM_START or FROM_LIVE.
+        live_channel: of the stream itself.
+        live_stream_id: of the stream itself and of what was recorded.
+        replay_channel: where the archive shall replay to.
+        replay_stream_id: of the replays.
+        archive: how the archive is reached.
+    """
+
+    recording_id: int
+    start_position: int
+    live_channel: str
+    live_stream_id: int
+    replay_channel: ChannelUri
+    replay_stream_id: int
+    archive: ArchiveClientOptions
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        recording_id: int,
+        live_channel: str | ChannelUri,
+        live_stream_id: int,
+        start_position: int = FROM_LIVE,
+        replay_channel: str | ChannelUri | None = None,
+        replay_stream_id: int = REPLAY_STREAM_ID,
+        **archive_options: Any,
+    ) -> Self:
+        """Check and complete.
+
+        Raises:
+            ConfigurationError: values that cannot be used.
+        """
+        archive = ArchiveClientOptions.of(**archive_options)
+        if recording_id < 0:
+            raise ConfigurationError(f"a recording id is not negative: {recording_id}")
+        if start_position not in {FROM_START, FROM_LIVE} and (
+            start_position < 0 or start_position % _FRAME_ALIGNMENT
+        ):
+            raise ConfigurationError(
+                f"start_position is FROM_START, FROM_LIVE or a position at which a message begins, "
+                f"a multiple of {_FRAME_ALIGNMENT}: not {start_position}"
+            )
+        ChannelUri.parse(live_channel)
+        replay = ChannelUri.parse(
+            archive.default_replay_channel if replay_channel is None else replay_channel
+        )
+        if replay.is_spy:
+            raise ConfigurationError(f"an archive cannot replay to a spy: {replay}")
+        request = ChannelUri.parse(archive.request_channel)
+        if replay.has_control_mode_response and replay.media != request.media:
+            raise ConfigurationError(
+                f"a replay over a response channel uses the medium of the control channel: "
+                f"{replay} with {request}"
+            )
+        return cls(
+            recording_id=recording_id,
+            start_position=start_position,
+            live_channel=str(live_channel),
+            live_stream_id=live_stream_id,
+            replay_channel=replay.put("rejoin", "false"),
+            replay_stream_id=replay_stream_id,
+            archive=archive,
+        )
+
+    @property
+    def kind(self) -> ReplayChannelKind:
+        """How the replay's channel and session come together."""
+        if self.replay_channel.has_control_mode_response:
+            return ReplayChannelKind.RESPONSE_CHANNEL
+        if self.replay_channel.is_udp and self.replay_channel.get("endpoint", "").endswith(":0"):
+            return ReplayChannelKind.DYNAMIC_PORT
+        return ReplayChannelKind.SESSION_SPECIFIC
