@@ -13,6 +13,8 @@ with (
         for number in range(1000):
             end = publication.send(f"message {number}".encode())
         recording = next(archive.recordings(stream_id=10))
-        archive.recording_position_counter(recording.recording_id).wait(end, timeout=5)
+        position = archive.recording_position_counter(recording.recording_id)
+        if position is not None:  # it is while the publication is open
+            position.wait(end, timeout=5)
     messages = [bytes(message.data) for message in archive.read(recording.recording_id)]
     print(f"recording {recording.recording_id}: {len(messages)} messages, last {messages[-1]!r}")

@@ -19,10 +19,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "archive": ("archive", "Run an archive beside a running driver."),
     "publish": ("publish", "Publish lines, records or generated messages."),
     "subscribe": ("subscribe", "Print the messages of a stream."),
+    "tail": ("tail", "Print a recording, then its live stream."),
     "record": ("record", "Record a stream and print the recording ids."),
     "recordings": ("recordings", "List, describe and change recordings."),
     "replay": ("replay", "Replay a recording to a channel or to the terminal."),
     "export": ("export", "Write recordings as Parquet."),
+    "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
 }
 
@@ -75,7 +77,7 @@ def _root(
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Publish, record, replay, export: Aeron streams from the command line."""
+    """Publish, record, replay, tail, export: Aeron streams from the command line."""
 
 
 def application() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerolog.tools.console import remark
 from aerolog.transport.errors import AeronTimeoutError
@@ -48,15 +48,22 @@ def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
     """
     from aerolog.archive.client import AeronArchive
 
-    return AeronArchive(
-        aeron,
-        request_channel=options.control_channel,
-        request_stream_id=options.control_stream,
-        response_channel=options.response_channel,
-        response_stream_id=options.response_stream,
-        message_timeout=options.archive_timeout,
-        name=CLIENT_NAME,
-    )
+    return AeronArchive(aeron, **client_options(options))
+
+
+def client_options(options: ArchiveOptions) -> dict[str, Any]:
+    """What clients of an archive are made with."""
+    from aerolog.tools.credentials import credentials_of
+
+    return {
+        "request_channel": options.control_channel,
+        "request_stream_id": options.control_stream,
+        "response_channel": options.response_channel,
+        "response_stream_id": options.response_stream,
+        "message_timeout": options.archive_timeout,
+        "credentials": credentials_of(options),
+        "name": CLIENT_NAME,
+    }
 
 
 @contextmanager

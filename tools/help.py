@@ -23,10 +23,12 @@ T = TypeVar("T")
 
 #: Panel of the options by which a command reaches driver and archive: told last.
 CONNECTION_PANEL: Final = "Connection"
-_CONNECTION_HEADING: Final = "Connection (or AERON_DIR, AERON_ARCHIVE_CONTROL_... as variables)"
+_CONNECTION_HEADING: Final = (
+    "Connection (or variables: AERON_DIR, AERON_ARCHIVE_CONTROL_CHANNEL, ...)"
+)
 _WIDTH_MAX: Final = 100
 _WIDTH_MIN: Final = 60
-_NAME_MAX: Final = 26
+_NAME_MAX: Final = 30
 
 
 class HouseCommand(TyperCommand):

@@ -210,7 +210,7 @@ class ArchiveOptions(DriverOptions):
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_CHANNEL",
             rich_help_panel=CONNECTION_PANEL,
-            help="Channel of the archive's requests.",
+            help="Where the archive listens.",
             callback=check_channel,
         ),
     ] = "aeron:ipc"
@@ -221,7 +221,7 @@ class ArchiveOptions(DriverOptions):
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_STREAM_ID",
             rich_help_panel=CONNECTION_PANEL,
-            help="Stream id of those requests.",
+            help="Stream id there.",
             min=INT32_MIN,
             max=INT32_MAX,
         ),
@@ -233,7 +233,7 @@ class ArchiveOptions(DriverOptions):
             metavar="CHANNEL",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
             rich_help_panel=CONNECTION_PANEL,
-            help="Channel of its responses, if UDP such as aeron:udp?endpoint=<this host>:0.",
+            help="Where it answers: aeron:udp?endpoint=<us>:0.",
             callback=optional_channel,
         ),
     ] = None
@@ -244,7 +244,7 @@ class ArchiveOptions(DriverOptions):
             metavar="STREAM",
             envvar="AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID",
             rich_help_panel=CONNECTION_PANEL,
-            help="Stream id of its responses.",
+            help="Stream id there.",
             min=INT32_MIN,
             max=INT32_MAX,
         ),
@@ -259,6 +259,36 @@ class ArchiveOptions(DriverOptions):
             parser=_option(_seconds, "--archive-timeout"),
         ),
     ] = 10.0
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="NAME",
+            envvar="AEROLOG_ARCHIVE_USER",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Who you are; asks for the password.",
+        ),
+    ] = None
+    password_file: Annotated[
+        str | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            envvar="AEROLOG_ARCHIVE_PASSWORD_FILE",
+            rich_help_panel=CONNECTION_PANEL,
+            help="File whose first line is the password.",
+        ),
+    ] = None
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            envvar="AEROLOG_ARCHIVE_KEY_FILE",
+            rich_help_panel=CONNECTION_PANEL,
+            help="File with USER:KEY for HMAC.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

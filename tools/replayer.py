@@ -108,8 +108,10 @@ def print_replay(
     part: Range,
     writer: MessageWriter,
     on_position: Callable[[int], object],
+    *,
+    count: int | None = None,
 ) -> None:
-    """Prints a range of a recording that the archive replays.
+    """Prints a range of a recording that the archive replays, or as many messages as asked for.
 
     Raises:
         AerologError: the replay ended before the range did, or the driver or archive is gone.
@@ -123,12 +125,15 @@ def print_replay(
         reached = follow(
             subscription,
             writer,
+            count=count,
             until_position=part.end,
             until_end=True,
             on_batch=lambda: on_position(writer.written.position or part.start),
             watch=watch,
         )
     watch()
+    if count is not None and writer.written.messages >= count:
+        return
     if part.end is None:
         _check_followed(archive, part.descriptor.recording_id, reached)
     check_complete(part, reached)

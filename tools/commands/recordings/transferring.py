@@ -20,6 +20,7 @@ from aerolog.tools.options import (
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive, RecordingSignalEvent
     from aerolog.tools.replicator import Replicated
+    from aerolog.tools.source_position import SourceArchive
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,14 @@ class ReplicationOptions:
     ] = 10
     into: Annotated[
         int | None,
-        typer.Option(
-            "--into", metavar="ID", help="Go on with this recording; without, a new one.", min=0
-        ),
+        typer.Option("--into", metavar="ID", help="Go on with this recording.", min=0),
     ] = None
     live: Annotated[
         str | None,
         typer.Option(
             "--live",
             metavar="CHANNEL",
-            help="Join this live stream when caught up, and go on recording it.",
+            help="Join this live stream when caught up.",
             callback=optional_channel,
         ),
     ] = None
@@ -56,7 +55,7 @@ class ReplicationOptions:
         typer.Option(
             "--replication-channel",
             metavar="CHANNEL",
-            help="What the source replays to; the archive's own by default.",
+            help="Where the source replays to.",
             callback=optional_channel,
         ),
     ] = None
@@ -83,6 +82,16 @@ class ReplicationOptions:
         typer.Option("--subscription-tag", metavar="N", help="Tag of its subscription."),
     ] = None
     file_io_max_length: FileIoOption = None
+    source_user: Annotated[
+        str | None,
+        typer.Option("--source-user", metavar="NAME", help="Who the archive is to the source."),
+    ] = None
+    source_password_file: Annotated[
+        str | None,
+        typer.Option(
+            "--source-password-file", metavar="FILE", help="First line: that user's password."
+        ),
+    ] = None
 
 
 @command(
@@ -110,27 +119,30 @@ def replicate(
     as_json: JsonOption = False,
     archive: ArchiveOptions,
 ) -> None:
-    """Copy a recording of another archive, whose control channel is CHANNEL, into this one.
+    """Copy a recording of another archive, which listens on CHANNEL, into a new one here.
 
-    Ends with the source's recording, or live. Interrupted, the replication is stopped; --into goes
-    on with what is there. JSON is a line for the start, each signal and the end.
+    It ends with the source's recording, or goes on live. An interrupt stops it; --into goes on with
+    what is there. JSON is a line for the start, each signal and the end.
     """
     from aerolog.tools.connecting import open_archive
     from aerolog.tools.console import print_json_line, say
+    from aerolog.tools.credentials import password_of
 
     if what.live is not None and what.session_id is not None:
         raise typer.BadParameter("--live has the session id of its publication: no --session-id")
+    user = password_of(what.source_user, what.source_password_file, "--source-")
+    source = _Source(
+        source_id, source_channel, b"" if user is None else user.encoded_credentials(), what
+    )
     with open_archive(archive) as client:
-        replication_id = _start(client, source_id, source_channel, what)
+        replication_id = source.start(client)
         if as_json:
             print_json_line({"event": "started", "replication_id": replication_id})
         elif detach:
             say(str(replication_id))
         if detach:
             return
-        replicated = _follow(
-            client, replication_id, (source_id, source_channel, what), archive, as_json
-        )
+        replicated = _follow(client, replication_id, source, as_json)
     if as_json:
         print_json_line({"event": "ended"} | replicated.row())
     else:
@@ -162,46 +174,62 @@ def stop_replication(
         console.say(f"stopped replication {replication_id}")
 
 
-def _start(
-    client: "AeronArchive", source_id: int, source_channel: str, what: ReplicationOptions
-) -> int:
-    return client.replicate(
-        source_id,
-        source_channel,
-        what.source_stream,
-        dst_recording_id=what.into,
-        live_destination=what.live,
-        stop_position=what.stop_position,
-        channel_tag_id=what.channel_tag,
-        subscription_tag_id=what.subscription_tag,
-        replication_channel=what.replication_channel,
-        replication_session_id=what.session_id,
-        file_io_max_length=what.file_io_max_length,
-        src_response_channel=what.source_response_channel,
-    )
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a replication comes from, and how."""
+
+    recording_id: int
+    channel: str
+    credentials: bytes
+    what: ReplicationOptions
+
+    def start(self, client: "AeronArchive") -> int:
+        """Starts the replication; its id."""
+        what = self.what
+        return client.replicate(
+            self.recording_id,
+            self.channel,
+            what.source_stream,
+            dst_recording_id=what.into,
+            live_destination=what.live,
+            stop_position=what.stop_position,
+            channel_tag_id=what.channel_tag,
+            subscription_tag_id=what.subscription_tag,
+            replication_channel=what.replication_channel,
+            replication_session_id=what.session_id,
+            file_io_max_length=what.file_io_max_length,
+            credentials=self.credentials,
+            src_response_channel=what.source_response_channel,
+        )
+
+    def archive(self, client: "AeronArchive") -> "SourceArchive":
+        """The source archive, to be asked how far its recording is."""
+        from aerolog.tools.source_position import SourceArchive
+
+        return SourceArchive(
+            client.aeron,
+            self.recording_id,
+            self.channel,
+            self.what.source_stream,
+            timeout=client.options.message_timeout,
+            credentials=self.credentials,
+        )
 
 
 def _follow(
-    client: "AeronArchive",
-    replication_id: int,
-    source: "tuple[int, str, ReplicationOptions]",
-    options: ArchiveOptions,
-    as_json: bool,
+    client: "AeronArchive", replication_id: int, source: _Source, as_json: bool
 ) -> "Replicated":
     from contextlib import closing
 
     from aerolog.tools.console import remark, transfer_progress
     from aerolog.tools.replicator import Replicator
-    from aerolog.tools.source_position import SourceArchive, SourceEnd
+    from aerolog.tools.source_position import SourceEnd
 
-    source_id, channel, what = source
     replicator = Replicator(client, replication_id, on_signal=_print_signal(as_json))
-    archive = SourceArchive(
-        client.aeron, source_id, channel, what.source_stream, timeout=options.archive_timeout
-    )
+    archive = source.archive(client)
     with closing(archive), transfer_progress("replicating") as bar:
         try:
-            return replicator.run(bar.update, SourceEnd(archive, what.stop_position))
+            return replicator.run(bar.update, SourceEnd(archive, source.what.stop_position))
         except BaseException as ending:
             # Whatever ends the command early, an interrupt above all, ends the replication, too.
             if not client.is_disconnected and not client.aeron.closed:
