@@ -54,7 +54,7 @@ def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S)
         time.sleep(0.002)
 
 
-def frames(folder: Path, recording_id: int, start: int, stop: int) -> list[bytes]:
+def frames_on_disk(folder: Path, recording_id: int, start: int, stop: int) -> list[bytes]:
     """Every frame of a recording as it lies on disk, without its session id.
 
     A padding frame is its header.
@@ -156,7 +156,7 @@ class Site:
         """The frames on disk of a recording that has stopped."""
         found = self.archive.list_recording(recording_id)
         end = found.stop_position if stop is None else stop
-        return frames(self.server.archive_dir, recording_id, found.start_position, end)
+        return frames_on_disk(self.server.archive_dir, recording_id, found.start_position, end)
 
     def check_intact(self, recording: Recorded) -> None:
         """A recording is as it was: stopped, with all its frames."""
@@ -331,13 +331,13 @@ class Sites:
         self.root = root
         self.known: dict[str, Site] = {}
         self._running: list[Any] = []
-        self._folders: list[Path] = []
+        self.folders: list[Path] = []
 
-    def start(self, make: str, name: str, **more: str) -> Site:
-        """A new site."""
+    def start(self, make: str, name: str, *, credentials: bytes = b"", **more: str) -> Site:
+        """A new site; the credentials are for our own client."""
         control = f"aeron:udp?endpoint={HOST}:{free_port()}"
         aeron_dir = Path("/dev/shm", f"aerolog-test-{os.getpid()}-replication-{next(_numbers)}")
-        self._folders.append(aeron_dir)
+        self.folders.append(aeron_dir)
         properties = {
             "aeron.archive.control.channel": control,
             "aeron.archive.control.channel.enabled": "true",
@@ -357,15 +357,17 @@ class Sites:
             archive_dir=self.root / f"archive-{name}-{next(_numbers)}",
             properties=properties,
         )
-        return self.open(make, spec, control)
+        return self.open(make, spec, control, credentials)
 
-    def open(self, make: str, spec: ServerSpec, control: str) -> Site:
+    def open(self, make: str, spec: ServerSpec, control: str, credentials: bytes = b"") -> Site:
         """A site of a specification, which may have run before."""
         server = start(make, spec)
         self._running.append(server)
         aeron = Aeron(str(spec.aeron_dir))
         self._running.append(aeron)
-        archive = AeronArchive(aeron, request_channel=IPC, response_channel="aeron:ipc")
+        archive = AeronArchive(
+            aeron, request_channel=IPC, response_channel="aeron:ipc", credentials=credentials
+        )
         self._running.append(archive)
         return Site(make, server, control, aeron, archive)
 
@@ -385,7 +387,7 @@ class Sites:
                     codes.append((item.implementation, item.process.stop()))
             else:
                 item.close()
-        for folder in self._folders:
+        for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
         assert all(code == 0 for _, code in codes), codes
 
@@ -454,11 +456,30 @@ class Pair:
             assert getattr(copy, name) == getattr(source, name), name
 
 
+@pytest.fixture
+def frames() -> Callable[[Path, int, int, int], list[bytes]]:
+    """See ``frames_on_disk``."""
+    return frames_on_disk
+
+
+@pytest.fixture
+def pair_of(stream_id: int) -> Iterator[Callable[[Site, Site], Pair]]:
+    """Makes pairs of sites."""
+    made: list[Pair] = []
+
+    def make(source: Site, destination: Site) -> Pair:
+        made.append(Pair(source, destination, Watch(destination), stream_id))
+        return made[-1]
+
+    yield make
+    for pair in made:
+        pair.watch.close()
+
+
 @pytest.fixture(params=PAIRS, ids=lambda pair: f"from-{pair[0]}-to-{pair[1]}")
-def pair(request: pytest.FixtureRequest, sites: Sites, stream_id: int) -> Iterator[Pair]:
+def pair(
+    request: pytest.FixtureRequest, sites: Sites, pair_of: Callable[[Site, Site], Pair]
+) -> Pair:
     """Each body runs for every pair of makes; the reference on both sides proves the body."""
     source, destination = request.param
-    site = sites.get(destination, 2)
-    watch = Watch(site)
-    yield Pair(sites.get(source, 1), site, watch, stream_id)
-    watch.close()
+    return pair_of(sites.get(source, 1), sites.get(destination, 2))
