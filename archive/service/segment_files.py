@@ -113,16 +113,6 @@ def detached_names(files: FileSystem, folder: str, descriptor: RecordingDescript
     return SegmentNames(descriptor.recording_id, lowest, first - length, length)
 
 
-def names_behind(names: Iterable[str], descriptor: RecordingDescriptor) -> list[str]:
-    """Those of a stopped recording's files that begin behind its end.
-
-    They are what a truncation that a crash has cut short left: nothing of the recording is in
-    them. A file that begins exactly at the end is not among them: the recorder makes it empty when
-    the stream ends there.
-    """
-    return [name for name in names if position_of(name) > descriptor.stop_position]
-
-
 def path_of(folder: str, recording_id: int, base_position: int) -> str:
     """Path of a segment file."""
     return str(Path(folder) / segment_file_name(recording_id, base_position))
