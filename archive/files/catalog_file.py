@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_map import ENTRY, FIELD, HEADER, CatalogMap, CatalogReader
+from aerolog.archive.files.catalog_redo import drop_change, note_change, noted_change
 from aerolog.archive.files.descriptor import (
     RecordingDescriptor,
     RecordingState,
@@ -22,6 +23,7 @@ from aerolog.archive.files.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     ENTRY_ALIGNMENT,
+    ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
     MAX_I32,
     NULL_POSITION,
@@ -53,6 +55,7 @@ __all__ = ["CatalogFile", "CatalogReader", "RecoveredRecording"]
 
 DEFAULT_CAPACITY = 1024 * 1024
 _HEADER = packer(CATALOG_HEADER, CATALOG_HEADER_LENGTH)
+_ENTRY_HEADER = packer(ENTRY_HEADER, ENTRY_HEADER_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ class CatalogFile(CatalogMap):
         files = files or RealFileSystem()
         path = str(Path(archive_dir) / CATALOG_NAME)
         created = not files.exists(path)
+        if not created:
+            _redo(path, files)
         mapped = (
             files.create_mapped(path, capacity, preallocate=False)
             if created
@@ -234,16 +239,33 @@ class CatalogFile(CatalogMap):
             correlation_id=old.descriptor.correlation_id,
         ).encode()
         old_length = ENTRY_HEADER_LENGTH + old.length
-        new_length = frame_length(len(body))
-        if new_length > old_length:
-            self._move_behind(at, old_length, new_length - old_length)
-        else:
-            new_length = old_length
-        start, stop = at + ENTRY_HEADER_LENGTH, at + new_length
-        self._view(start, stop)[:] = body + bytes(stop - start - len(body))
-        self._mapped.store_i32(at + ENTRY["length"], new_length - ENTRY_HEADER_LENGTH)
-        self._mapped.store_i32(at + ENTRY["state"], RecordingState.VALID)
-        self._changed(at)
+        new_length = max(frame_length(len(body)), old_length)
+        difference = new_length - old_length
+        body = body.ljust(new_length - ENTRY_HEADER_LENGTH, b"\0")
+        header = _ENTRY_HEADER.pack(
+            len(body),
+            RecordingState.VALID,
+            old.checksum if self.checksum is None else self.checksum.compute(body),
+        )
+        behind = b""
+        if difference > 0:
+            self._ensure_capacity(self._end, difference)
+            self._mapped.allocate_range(self._end, difference)
+            behind = bytes(self._view(at + old_length, self._end))
+        self._write_noted(at, header + body + behind)
+        if difference > 0:
+            self._end += difference
+            for index, offset in enumerate(self._offsets):
+                if offset > at:
+                    self._offsets[index] = offset + difference
+
+    def _write_noted(self, at: int, data: bytes) -> None:
+        """Write several entries so that a crash leaves the old ones or the new ones."""
+        folder = str(Path(self.path).parent)
+        note_change(self.files, folder, at, data, self.sync_level)
+        self._view(at, at + len(data))[:] = data
+        self._sync()
+        drop_change(self.files, folder, self.sync_level)
 
     def refresh(self, now_ms: int, *, io_length: int = IO_LENGTH) -> list[RecoveredRecording]:
         """Give every recording that a crash left active its stop position (spec 5.5 and 6).
@@ -329,17 +351,6 @@ class CatalogFile(CatalogMap):
             value = self.checksum.compute(self._view(start, start + length))
             self._mapped.store_i32(at + ENTRY["checksum"], value)
 
-    def _move_behind(self, at: int, old_length: int, difference: int) -> None:
-        end = self._end
-        self._ensure_capacity(end, difference)
-        self._mapped.allocate_range(end, difference)
-        behind = bytes(self._view(at + old_length, end))
-        self._view(at + old_length + difference, end + difference)[:] = behind
-        self._end = end + difference
-        for index, offset in enumerate(self._offsets):
-            if offset > at:
-                self._offsets[index] = offset + difference
-
     def _ensure_capacity(self, offset: int, length: int) -> None:
         if offset + length <= self.capacity:
             return
@@ -355,6 +366,18 @@ class CatalogFile(CatalogMap):
             capacity = min(capacity + (capacity >> 1), MAX_I32)
         self.sync()
         self._mapped = _open_extended(self.path, capacity, self.files)
+
+
+def _redo(path: str, files: FileSystem) -> None:
+    """Make the change that a crash has interrupted."""
+    folder = str(Path(path).parent)
+    change = noted_change(files, folder)
+    if change is not None:
+        offset, data = change
+        with files.open_data_file(path, writable=True) as file:
+            file.write_at(data, offset)
+            file.flush(2)
+    drop_change(files, folder, 2)
 
 
 def _open_extended(path: str, capacity: int, files: FileSystem) -> MappedFile:
