@@ -88,6 +88,17 @@ class Log(RecordingBuilder):
         other.ends = self.ends[:count]
         return other
 
+    def joined(self, behind: Log) -> Log:
+        """A copy that goes on with another log, which begins where this one ends."""
+        other = self.cut(self.position)
+        other.data = self.data + behind.data
+        other.position = behind.position
+        other.session_id = behind.session_id
+        other.messages = self.messages + behind.messages
+        other.begins = self.begins + behind.begins
+        other.ends = self.ends + behind.ends
+        return other
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -8,11 +8,13 @@ was recorded; then it has to go on working.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.files.checksum import checksum_for
+from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing.crash_disk import CrashDisk
 from aerolog.testing.crash_ledger import Allowed, Log, Truth, check_catalog, check_segments
 from aerolog.testing.simulation import Simulation
@@ -43,10 +45,12 @@ class Progress:
     Attributes:
         step: what was under way.
         allowed: what a crash may leave, by recording id.
+        together: of recordings that one request changes, which outcomes go together.
     """
 
     step: str
     allowed: Allowed
+    together: tuple[dict[int, Outcome], ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,20 +75,21 @@ class Stage:
     checksum: str | None
     truths: dict[int, Truth] = field(default_factory=dict)
     pending: Allowed = field(default_factory=dict)
+    together: tuple[dict[int, Outcome], ...] = ()
     step_name: str = "start"
     next_id: int = 0
 
     def progress(self) -> Progress:
         """What a crash may leave at this moment."""
         allowed: Allowed = {i: [truth.outcome()] for i, truth in self.truths.items()}
-        return Progress(self.step_name, {**allowed, **self.pending})
+        return Progress(self.step_name, {**allowed, **self.pending}, self.together)
 
     @contextlib.contextmanager
     def step(self, name: str, pending: Allowed | None = None) -> Iterator[None]:
         """A request is under way, which may be done or not when the crash comes."""
         self.step_name, self.pending = name, pending or {}
         yield
-        self.step_name, self.pending = f"after {name}", {}
+        self.step_name, self.pending, self.together = f"after {name}", {}, ()
 
     def wait(self, condition: Callable[[], object]) -> None:
         """Turn the simulation until a condition holds."""
@@ -125,14 +130,14 @@ class Stage:
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def record(self, stream_id: int) -> tuple[int, ExclusivePublication]:
-        """Begin a recording, with nothing in it yet."""
+    def record(self, stream_id: int, log: Log | None = None) -> tuple[int, ExclusivePublication]:
+        """Begin a recording, with nothing in it yet; of a log that goes on, if there is one."""
         recording_id, archive = self.next_id, self.archive
         self.next_id += 1
         with self.step(f"record {recording_id}"):
             archive.start_recording("aeron:ipc", stream_id)
-            publication, log = self.open(stream_id)
-            truth = Truth(log, 0, channel="aeron:ipc")
+            publication, log = self.open(stream_id, log)
+            truth = Truth(log, log.start_position, channel="aeron:ipc")
             self.pending = {recording_id: [None, truth.outcome()]}
             self.wait(lambda: archive.recording_position_counter(recording_id))
             self._activate(recording_id, truth)
@@ -177,6 +182,109 @@ class Stage:
         self.grow(recording_id, publication, length)
         self.stop(recording_id, publication)
 
+    # -- what is stored --------------------------------------------------------------------------
+
+    def change(
+        self, name: str, recording_id: int, request: Callable[[], object], *steps: Truth
+    ) -> None:
+        """A request that leads from one state of a recording to others, the last one at its end."""
+        outcomes: list[Outcome | None] = [self.truths[recording_id].outcome()]
+        outcomes += [truth.outcome() for truth in steps]
+        with self.step(f"{name} {recording_id}", {recording_id: outcomes}):
+            request()
+        self.truths[recording_id] = steps[-1]
+
+    def await_deletion(self, request: Callable[[], object]) -> None:
+        """Make a request that removes files, and wait until they are gone."""
+        self.archive.poll_signals()
+        request()
+        self.wait(
+            lambda: any(s.signal == RecordingSignal.DELETE for s in self.archive.poll_signals())
+        )
+
+    def truncate(self, recording_id: int, position: int) -> None:
+        """Cut a stopped recording."""
+        truth = self.truths[recording_id]
+        after = replace(truth, log=truth.log.cut(position), stop=position)
+        request = partial(self.archive.truncate_recording, recording_id, position)
+        self.change("truncate", recording_id, partial(self.await_deletion, request), after)
+
+    def detach(self, recording_id: int, start: int) -> None:
+        """Take segments from the front."""
+        after = replace(self.truths[recording_id], start=start, detached=True)
+        request = partial(self.archive.detach_segments, recording_id, start)
+        self.change("detach", recording_id, request, after)
+
+    def attach(self, recording_id: int, *starts: int) -> None:
+        """Put detached segments back, one after the other."""
+        truth = self.truths[recording_id]
+        steps = [replace(truth, start=start) for start in starts]
+        steps[-1].detached = False
+        request = partial(self.archive.attach_segments, recording_id)
+        self.change("attach", recording_id, request, *steps)
+
+    def delete_detached(self, recording_id: int) -> None:
+        """Remove detached segments."""
+        truth = self.truths[recording_id]
+        request = partial(self.archive.delete_detached_segments, recording_id)
+        after = replace(truth, detached=False)
+        with self.step(f"delete detached {recording_id}"):
+            self.await_deletion(request)
+        self.truths[recording_id] = after
+
+    def purge_segments(self, recording_id: int, start: int) -> None:
+        """Remove segments from the front."""
+        truth = self.truths[recording_id]
+        after = replace(truth, start=start, detached=True)
+        request = partial(self.archive.purge_segments, recording_id, start)
+        self.change("purge segments", recording_id, partial(self.await_deletion, request), after)
+        after.detached = False
+
+    def purge(self, recording_id: int) -> None:
+        """Remove a recording."""
+        outcomes = [self.truths[recording_id].outcome(), None]
+        with self.step(f"purge {recording_id}", {recording_id: outcomes}):
+            self.await_deletion(partial(self.archive.purge_recording, recording_id))
+        del self.truths[recording_id]
+
+    def update_channel(self, recording_id: int, channel: str) -> None:
+        """Give a recording another channel."""
+        after = replace(self.truths[recording_id], channel=channel)
+        request = partial(self.archive.update_channel, recording_id, channel)
+        self.change("update channel", recording_id, request, after)
+
+    def record_behind(self, recording_id: int) -> int:
+        """Record a stream that begins where a recording ends, as a recording of its own."""
+        log = self.truths[recording_id].log
+        new = Log(
+            mtu_length=log.mtu_length,
+            initial_term_id=log.initial_term_id,
+            stream_id=log.stream_id,
+            start_position=log.position,
+            checksum=log.checksum,
+        )
+        new_id, publication = self.record(log.stream_id, new)
+        self.grow(new_id, publication, TERM + 9_000)
+        self.stop(new_id, publication)
+        return new_id
+
+    def migrate(self, source_id: int, target_id: int) -> None:
+        """Move all of a recording to the end or the front of another."""
+        source, target = self.truths[source_id], self.truths[target_id]
+        appended = source.start == target.stop
+        first, second = (target, source) if appended else (source, target)
+        merged = replace(
+            target, log=first.log.joined(second.log), start=first.start, stop=second.stop
+        )
+        emptied = replace(source, log=source.log.cut(source.start), stop=source.start)
+        before = {source_id: source.outcome(), target_id: target.outcome()}
+        after = {source_id: emptied.outcome(), target_id: merged.outcome()}
+        self.together = (before, after)
+        pending: Allowed = {i: [before[i], after[i]] for i in (source_id, target_id)}
+        with self.step(f"migrate {source_id} to {target_id}", pending):
+            self.await_deletion(partial(self.archive.migrate_segments, source_id, target_id))
+        self.truths[source_id], self.truths[target_id] = emptied, merged
+
 
 def continuing(log: Log) -> str:
     """Channel of a publication that begins where a log ends."""
@@ -205,7 +313,79 @@ def _record(stage: Stage) -> None:
     stage.grow(first, first_publication, 5_000)
 
 
-SCRIPTS: Final[dict[str, Callable[[Stage], None]]] = {"record": _record}
+def _whole_recording(stage: Stage, stream_id: int, length: int) -> int:
+    recording_id, publication = stage.record(stream_id)
+    stage.grow(recording_id, publication, length)
+    stage.stop(recording_id, publication)
+    return recording_id
+
+
+def _ends(stage: Stage) -> None:
+    """Recordings that are cut and gone on with, and one that goes."""
+    first = _whole_recording(stage, 21, 4 * TERM)
+    second = _whole_recording(stage, 22, TERM)
+    log = stage.truths[first].log
+    stage.truncate(first, log.ends[len(log.ends) // 3])
+    stage.extend(first, 2 * TERM)
+    stage.purge(second)
+    stage.truncate(first, 2 * TERM)
+    stage.extend(first, 40_000)
+    third = _whole_recording(stage, 23, 2_000)
+    stage.truncate(first, 0)
+    stage.extend(first, 30_000)
+    stage.purge(third)
+
+
+def _fronts(stage: Stage) -> None:
+    """Segments taken from the front, of an active recording too, and put back."""
+    first = _whole_recording(stage, 31, 4 * TERM)
+    stage.detach(first, 3 * TERM)
+    stage.attach(first, 2 * TERM, TERM, 0)
+    stage.detach(first, 2 * TERM)
+    stage.delete_detached(first)
+    second, publication = stage.record(32)
+    stage.grow(second, publication, 3 * TERM)
+    stage.purge_segments(second, TERM)
+    stage.detach(second, 2 * TERM)
+    stage.grow(second, publication, TERM)
+    stage.stop(second, publication)
+    stage.extend(second, 10_000)
+
+
+def _moves(stage: Stage) -> None:
+    """Segments that move to the end and to the front of another recording."""
+    first = _whole_recording(stage, 41, 3 * TERM)
+    stage.truncate(first, 2 * TERM)
+    second = stage.record_behind(first)
+    stage.migrate(second, first)
+    stage.extend(first, 20_000)
+    stage.truncate(first, 3 * TERM)
+    third = stage.record_behind(first)
+    stage.migrate(first, third)
+    stage.extend(third, 20_000)
+
+
+def _channels(stage: Stage) -> None:
+    """Catalog entries that get longer and shorter, between others."""
+    first, publication = stage.record(51)
+    stage.grow(first, publication, 5_000)
+    second = _whole_recording(stage, 52, 3_000)
+    third = _whole_recording(stage, 53, 3_000)
+    for length in (10, 90, 200, 30, 500):
+        stage.update_channel(first, f"aeron:ipc?alias={'a' * length}")
+        stage.update_channel(third, f"aeron:ipc?alias={'b' * (length // 2)}")
+    stage.update_channel(second, "aeron:ipc?alias=second|tags=7")
+    stage.grow(first, publication, 5_000)
+    _whole_recording(stage, 54, 1_000)
+
+
+SCRIPTS: Final[dict[str, Callable[[Stage], None]]] = {
+    "record": _record,
+    "ends": _ends,
+    "fronts": _fronts,
+    "moves": _moves,
+    "channels": _channels,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +520,9 @@ class Aftermath:
             if descriptor.stop_timestamp < descriptor.start_timestamp:
                 raise StreamCheckError(f"stopped before it began: {descriptor}")
         matched = check_catalog(found, self.progress.allowed)
+        for ids in {tuple(sorted(outcomes)) for outcomes in self.progress.together}:
+            if {i: matched[i] for i in ids} not in self.progress.together:
+                raise StreamCheckError(f"recordings {ids} do not go together: {found}")
         folder = "/host-1/archive"
         names = self.disk.list_dir(folder)
         check_segments(
