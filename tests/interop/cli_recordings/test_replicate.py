@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.lifetimes import server_starter, stop_all
 
-from .conftest import CHANNEL, Recordist
+from .conftest import CHANNEL, Recordist, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.interop
 
 MESSAGES = 300
 LATER = 50
-
-
-def free_port() -> int:
-    """A UDP port that nobody has now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass
