@@ -36,6 +36,7 @@ public final class Peer
         final Handles handles = new Handles();
         final TransportCommands transport = new TransportCommands(handles);
         final ArchiveCommands archive = new ArchiveCommands(handles);
+        final JoinCommands join = new JoinCommands(handles);
         commands.put("call", handles::call);
         commands.put("properties", handles::properties);
         commands.put("new", handles::create);
@@ -53,6 +54,8 @@ public final class Peer
         commands.put("archive_list", archive::list);
         commands.put("archive_list_subscriptions", archive::listSubscriptions);
         commands.put("archive_recording_events", archive::recordingEvents);
+        commands.put("join_merge", join::merge);
+        commands.put("join_follow", join::follow);
     }
 
     private void serve(final Request request)
