@@ -97,10 +97,12 @@ class Refusal:
     Attributes:
         relevant_id: of the error response; None for the session's own id.
         text: of the error response.
+        spares_image: the request stream is not refused with it: others on it have done nothing.
     """
 
     relevant_id: int | None
     text: str
+    spares_image: bool = False
 
 
 class ControlSession:
@@ -197,6 +199,10 @@ class ControlSession:
         """One turn."""
         self._now_ns, self._now_ms = now_ns, now_ms
         work = 0
+        if self.state is SessionState.ACTIVE:
+            work += self._ping_and_drain()
+            self._check_deadline()
+            return work
         match self.state:
             case SessionState.INIT:
                 work += self._await_resources()
@@ -212,8 +218,6 @@ class ControlSession:
             case SessionState.REJECTED:
                 if self._resend_due():
                     work += self._send_rejected()
-            case SessionState.ACTIVE:
-                work += self._ping_and_drain()
             case SessionState.DONE:
                 return 0
         self._check_deadline()
@@ -520,5 +524,6 @@ class ControlSession:
             self._reporter.run(lambda: forget(self.session_id))
         # The request stream is refused, so that the client notices (spec 6.7).
         is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
-        if not is_plain and not self.image.closed:
+        is_spared = self._refusal is not None and self._refusal.spares_image
+        if not is_plain and not is_spared and not self.image.closed:
             self._reporter.run(lambda: self.image.reject(reason))

@@ -136,10 +136,17 @@ class ControlSessions:
             self._authenticator.on_connect_request(session_id, credentials, context.now_ms())
 
     def _limit_refusal(self) -> Refusal | None:
-        if self._limit == 0 or len(self._sessions) - len(self._above_limit) < self._limit:
+        accepted = len(self._sessions) - len(self._above_limit)
+        if self._limit == 0 or accepted < self._limit:
+            return None
+        # Those that end in this cycle make room already.
+        ending = {session for session in self._sessions.values() if session.is_done}
+        if accepted - len(ending - self._above_limit) < self._limit:
             return None
         return Refusal(
-            ArchiveErrorCode.GENERIC, f"max concurrent control sessions reached {self._limit}"
+            ArchiveErrorCode.GENERIC,
+            f"max concurrent control sessions reached {self._limit}",
+            spares_image=True,
         )
 
     def _response_channel(self, image: Image, requested: str) -> str:
