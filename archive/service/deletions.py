@@ -6,10 +6,12 @@ recording needs, and never a recording without its files.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.protocol import NULL_POSITION, NULL_VALUE, RecordingSignal
+from aerolog.archive.service import properties as p
 from aerolog.archive.service.segment_files import DELETED_SUFFIX, FoundNames, Names
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
@@ -27,6 +29,7 @@ class Deletion:
         recording_id: whose files they are.
         highest: position that the last of them starts at, -1 when none has one in its name.
         left: how many there still are.
+        is_durable: whether no file is gone that a loss of power may bring back.
     """
 
     def __init__(
@@ -41,11 +44,13 @@ class Deletion:
         self.recording_id = recording_id
         self.highest = names.highest
         self.left = len(names)
+        self.is_durable = True
         self._names = iter(names)
 
     def take(self) -> str:
         """The next name; there is one."""
         self.left -= 1
+        self.is_durable = False
         return next(self._names)
 
 
@@ -128,6 +133,7 @@ class Deletions:
             self._finish(deletion)
 
     def _finish(self, deletion: Deletion) -> None:
+        self._sync(deletion)
         del self._running[deletion.recording_id]
         if deletion.control is not None:
             deletion.control.send_signal(
@@ -137,6 +143,13 @@ class Deletions:
                 NULL_POSITION,
                 RecordingSignal.DELETE,
             )
+
+    def _sync(self, deletion: Deletion) -> None:
+        """A file that came back after a loss of power would be taken for the recording's end."""
+        config = self._context.config
+        if config[p.FILE_SYNC_LEVEL] > 0 and not deletion.is_durable:
+            sync = partial(self._context.files.sync_dir, str(config.archive_dir))
+            self._context.reporter.run(sync)
 
     def _remove(self, deletion: Deletion, name: str) -> None:
         path = str(Path(self._context.config.archive_dir) / name)
@@ -163,4 +176,5 @@ class Deletions:
             deletion.control = None
             while deletion.left:
                 self._remove(deletion, deletion.take())
+            self._sync(deletion)
         self._running.clear()
