@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.protocol import NULL_POSITION, NULL_VALUE, RecordingSignal
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.segment_files import DELETED_SUFFIX, FoundNames, Names
+from aerolog.archive.service.stored_segments import DELETED_SUFFIX, FoundNames, Names
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:

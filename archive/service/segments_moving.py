@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.segment_files import FoundNames, SegmentNames
+from aerolog.archive.service.stored_segments import FoundNames, SegmentNames
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from aerolog.archive import protocol as ap
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.layout import FRAME_ALIGNMENT
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.segment_files import (
+from aerolog.archive.service.segments_moving import SegmentsMoving
+from aerolog.archive.service.stored_segments import (
     Names,
     SegmentNames,
     check_frame_at,
@@ -21,7 +22,6 @@ from aerolog.archive.service.segment_files import (
     first_position,
     found_names,
 )
-from aerolog.archive.service.segments_moving import SegmentsMoving
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
