@@ -163,8 +163,7 @@ class CatalogFile(CatalogMap):
         self._next_id = recording_id + 1
         self._last_id = recording_id
         self._end = at + length
-        self._ids.append(recording_id)
-        self._offsets.append(at)
+        self._entries.add(recording_id, at, descriptor.session_id, descriptor.stream_id)
         return recording_id
 
     def _write_entry(self, at: int, length: int, body: bytes) -> None:
@@ -215,15 +214,15 @@ class CatalogFile(CatalogMap):
         self._mapped.store_i64(at + FIELD["control_session_id"], control_session_id)
         self._mapped.store_i64(at + FIELD["correlation_id"], correlation_id)
         self._mapped.store_i32(at + FIELD["session_id"], session_id)
+        stream_id = self._mapped.load_i32(at + FIELD["stream_id"])
+        self._entries.set_streams(recording_id, session_id, stream_id)
         self._changed(at)
 
     def change_state(self, recording_id: int, state: RecordingState) -> None:
         """Give a VALID entry another state: it leaves the index, its id is never used again."""
         at = self._offset(recording_id)
         if state != RecordingState.VALID:
-            index = self._find(recording_id)
-            assert index is not None
-            del self._ids[index], self._offsets[index]
+            self._entries.remove(recording_id)
         self._mapped.store_i32(at + ENTRY["state"], state)
         self._sync()
 
@@ -255,9 +254,10 @@ class CatalogFile(CatalogMap):
         self._write_noted(at, header + body + behind)
         if difference > 0:
             self._end += difference
-            for index, offset in enumerate(self._offsets):
-                if offset > at:
-                    self._offsets[index] = offset + difference
+            self._entries.shift(at, difference)
+        self._entries.set_streams(
+            descriptor.recording_id, descriptor.session_id, descriptor.stream_id
+        )
 
     def _write_noted(self, at: int, data: bytes) -> None:
         """Write several entries so that a crash leaves the old ones or the new ones."""
@@ -285,10 +285,8 @@ class CatalogFile(CatalogMap):
         folder = str(Path(self.path).parent)
         segments = segments_by_recording(self.files.list_dir(folder))
         recovered = []
-        for recording_id in self.ids():
+        for recording_id in self._entries.active(self._mapped):
             at = self._offset(recording_id)
-            if self._mapped.load_i64(at + FIELD["stop_position"]) != NULL_POSITION:
-                continue
             stop = recover_stop_position(
                 self.files,
                 folder,
@@ -318,7 +316,7 @@ class CatalogFile(CatalogMap):
 
     def refresh_checksums(self) -> None:
         """Compute the checksums anew of entries that have one; a crash may have left an old one."""
-        for at in self._offsets:
+        for at in self._entries.offsets():
             if self._mapped.load_i32(at + ENTRY["checksum"]) != 0:
                 self._store_checksum(at)
 

@@ -7,7 +7,6 @@ lengths as they are at that moment and checks them against the mapping first.
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,8 +75,7 @@ class CatalogMap:
             raise FileFormatError(
                 f"{found.problem}: {self.path} at offset {found.bad_offset}: {found.bad_value}"
             )
-        self._ids = found.ids
-        self._offsets = found.offsets
+        self._entries = found.index
         self._end = found.end_offset
         self._last_id = found.last_id
 
@@ -98,15 +96,36 @@ class CatalogMap:
 
     def __len__(self) -> int:
         """Number of VALID entries."""
-        return len(self._ids)
+        return len(self._entries)
 
     def __contains__(self, recording_id: int) -> bool:
         """Whether there is a VALID entry of that id."""
-        return self._find(recording_id) is not None
+        return self._entries.offset_of(recording_id) >= 0
 
     def ids(self) -> list[int]:
         """Ids of the VALID entries, ascending."""
-        return list(self._ids)
+        return self._entries.ids()
+
+    def matching(
+        self,
+        from_recording_id: int,
+        limit: int,
+        stream_id: int | None = None,
+        fragment: bytes = b"",
+    ) -> tuple[list[int], int, bool]:
+        """Look at up to ``limit`` VALID entries from an id on.
+
+        Args:
+            from_recording_id: lowest id to look at.
+            limit: entries to look at, 1 or more.
+            stream_id: wanted, None for any; then the fragment does not count either.
+            fragment: contained in the original channel.
+
+        Returns:
+            Ids that match; the id behind the last one looked at, ``from_recording_id`` when there
+            was none; whether the end was reached.
+        """
+        return self._entries.matching(self._mapped, from_recording_id, limit, stream_id, fragment)
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor:
         """Descriptor of a VALID entry, as it is now.
@@ -170,16 +189,14 @@ class CatalogMap:
             stream_id: equal to the entry's.
             fragment: contained in the original channel; empty matches all.
         """
-        for recording_id, at in zip(reversed(self._ids), reversed(self._offsets), strict=True):
-            if recording_id < min_recording_id:
-                break
-            session = self._mapped.load_i32(at + FIELD["session_id"])
-            stream = self._mapped.load_i32(at + FIELD["stream_id"])
-            if session == session_id and stream == stream_id:
-                channel = self._entry_at(at).descriptor.original_channel
-                if fragment in channel.encode("ascii", "replace"):
-                    return recording_id
-        return -1
+        return self._entries.find_last(
+            self._mapped,
+            min_recording_id,
+            session_id,
+            stream_id,
+            fragment,
+            fresh=not self._mapped.writable,
+        )
 
     def close(self) -> None:
         """Let go of the mapping; a second call does nothing."""
@@ -196,17 +213,13 @@ class CatalogMap:
     ) -> None:
         self.close()
 
-    def _find(self, recording_id: int) -> int | None:
-        at = bisect_left(self._ids, recording_id)
-        return at if at < len(self._ids) and self._ids[at] == recording_id else None
-
     def _offset(self, recording_id: int) -> int:
-        index = self._find(recording_id)
-        if index is None:
+        at = self._entries.offset_of(recording_id)
+        if at < 0:
             raise ArchiveError(
                 ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
             )
-        return self._offsets[index]
+        return at
 
     def _view(self, start: int, stop: int) -> memoryview:
         return self._mapped.view(start, stop - start)
@@ -256,6 +269,14 @@ class CatalogReader(CatalogMap):
             if files.size(path) <= mapped.length:
                 raise
         return cls(files.open_mapped(path, writable=False), files)
+
+    def _offset(self, recording_id: int) -> int:
+        at = super()._offset(recording_id)
+        if self._mapped.load_i64(at + FIELD["recording_id"]) != recording_id:
+            # An entry before it got longer and has moved this one.
+            self.reload()
+            at = super()._offset(recording_id)
+        return at
 
     def reload(self) -> None:
         """Look again for entries, in the file at its present length."""

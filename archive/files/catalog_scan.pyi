@@ -1,13 +1,11 @@
-from array import array
-
-from typing_extensions import Buffer
+from aerolog.archive.files.catalog_index import CatalogIndex
+from aerolog.transport.memory.mapped_file import MappedFile
 
 class EntryScan:
     """What one walk over a catalog found.
 
     Attributes:
-        ids: of the VALID entries, ascending (array type ``q``).
-        offsets: of the same entries in the file.
+        index: of the VALID entries.
         end_offset: behind the last entry.
         last_id: of the last entry in any state, -1 when there is none.
         last_offset: of the last entry in any state, -1 when there is none.
@@ -16,8 +14,7 @@ class EntryScan:
         problem: what is wrong with it.
     """
 
-    ids: array[int]
-    offsets: array[int]
+    index: CatalogIndex
     end_offset: int
     last_id: int
     last_offset: int
@@ -25,4 +22,4 @@ class EntryScan:
     bad_value: int
     problem: str
 
-def scan_entries(catalog: Buffer, start: int, alignment: int) -> EntryScan: ...
+def scan_entries(catalog: MappedFile, start: int, alignment: int) -> EntryScan: ...

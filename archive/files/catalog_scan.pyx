@@ -4,26 +4,28 @@ Layout: spec archive-files 3.2 and 5.3. The bytes may change under the walk when
 running, so each length is read once and checked before it is used.
 """
 
-from cpython.array cimport array, clone, resize_smart
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from posix.mman cimport MADV_DONTNEED, madvise
 
-from aerolog.transport.concurrent.atomic cimport load_acquire_i32, get_i64
+from aerolog.archive.files.catalog_index cimport CatalogIndex
+from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, load_acquire_i32
+from aerolog.transport.memory.mapped_file cimport MappedFile
 
 cdef enum:
     ENTRY_HEADER_LENGTH = 32
     STATE_OFFSET = 4
     RECORDING_ID_OFFSET = ENTRY_HEADER_LENGTH + 16
+    SESSION_ID_OFFSET = ENTRY_HEADER_LENGTH + 72
+    STREAM_ID_OFFSET = ENTRY_HEADER_LENGTH + 76
     DESCRIPTOR_LENGTH_MIN = 80
     STATE_VALID = 1
-    INITIAL_CAPACITY = 64
+    RELEASE_LENGTH = 16 * 1024 * 1024
 
 
 cdef class EntryScan:
     """See the stub file."""
 
-    cdef readonly array ids
-    cdef readonly array offsets
+    cdef readonly CatalogIndex index
     cdef readonly int64_t end_offset
     cdef readonly int64_t last_id
     cdef readonly int64_t last_offset
@@ -32,6 +34,7 @@ cdef class EntryScan:
     cdef readonly str problem
 
     def __cinit__(self):
+        self.index = CatalogIndex()
         self.last_id = -1
         self.last_offset = -1
         self.bad_offset = -1
@@ -44,26 +47,18 @@ cdef class EntryScan:
         self.bad_value = value
 
 
-def scan_entries(catalog, int64_t start, int64_t alignment):
+def scan_entries(MappedFile catalog not None, int64_t start, int64_t alignment):
     """Walk the entries from offset ``start`` to the first one without a length."""
-    cdef Py_buffer view
     if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
         raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
-    PyObject_GetBuffer(catalog, &view, PyBUF_SIMPLE)
-    try:
-        return _scan(<const uint8_t*> view.buf, view.len, start, alignment)
-    finally:
-        PyBuffer_Release(&view)
+    return _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
 
 
-cdef EntryScan _scan(const uint8_t* base, int64_t capacity, int64_t start, int64_t alignment):
+cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t alignment):
     cdef EntryScan found = EntryScan()
-    cdef array template = array("q")
-    cdef array ids = clone(template, INITIAL_CAPACITY, False)
-    cdef array offsets = clone(template, INITIAL_CAPACITY, False)
-    cdef int64_t count = 0
     cdef int64_t offset = start
     cdef int64_t last_indexed = -1
+    cdef int64_t released = 0
     cdef int64_t frame_length
     cdef int64_t recording_id
     cdef int32_t length
@@ -86,19 +81,20 @@ cdef EntryScan _scan(const uint8_t* base, int64_t capacity, int64_t start, int64
                     f" {last_indexed}", offset + RECORDING_ID_OFFSET, recording_id
                 )
                 break
-            if count == len(ids):
-                resize_smart(ids, 2 * count)
-                resize_smart(offsets, 2 * count)
-            ids.data.as_longlongs[count] = recording_id
-            offsets.data.as_longlongs[count] = offset
-            count += 1
+            found.index.push(
+                recording_id,
+                offset,
+                get_i32(base + offset + SESSION_ID_OFFSET),
+                get_i32(base + offset + STREAM_ID_OFFSET),
+            )
             last_indexed = recording_id
         found.last_id = recording_id
         found.last_offset = offset
         offset += frame_length
-    resize_smart(ids, count)
-    resize_smart(offsets, count)
-    found.ids = ids
-    found.offsets = offsets
+        if offset - released > RELEASE_LENGTH:
+            # What was walked over need not stay in this process's memory: the system has it in its
+            # cache, and gives it back when it is read again.
+            madvise(base + released, RELEASE_LENGTH, MADV_DONTNEED)
+            released += RELEASE_LENGTH
     found.end_offset = offset
     return found

@@ -9,7 +9,6 @@ did not go out is sent again in the next turn.
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol import (
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.recording_session import RecordingSubscription
 
 SCAN_LIMIT: Final = 64
+FILTER_LIMIT: Final = 4096
 _PREFIX = struct.Struct("<HHHHqq")
 
 
@@ -114,36 +114,22 @@ def list_recordings(
     sent = 0
     behind = from_recording_id
     wanted = fragment.encode("ascii", "replace")
+    limit = SCAN_LIMIT if stream_id is None else FILTER_LIMIT
     while sent < count:
         # The index as it is in this turn; recordings may come and go until the next.
-        ids = catalog.ids()
-        start = bisect_left(ids, behind)
-        for recording_id in ids[start : start + SCAN_LIMIT]:
-            behind = recording_id + 1
-            if not _matches(catalog, recording_id, stream_id, wanted):
+        ids, behind, is_end = catalog.matching(behind, limit, stream_id, wanted)
+        for recording_id in ids:
+            if recording_id not in catalog:
                 continue
             sent += 1
             yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
             if sent == count:
                 return
-        if start + SCAN_LIMIT >= len(ids):
+        if is_end:
             # The last id looked at plus one, or the id asked for when there was none.
             control.send_recording_unknown(correlation_id, behind)
             return
         yield None
-
-
-def _matches(
-    catalog: CatalogFile, recording_id: int, stream_id: int | None, fragment: bytes
-) -> bool:
-    if recording_id not in catalog:
-        return False
-    if stream_id is None:
-        return True
-    descriptor = catalog.descriptor(recording_id)
-    return descriptor.stream_id == stream_id and fragment in descriptor.original_channel.encode(
-        "ascii", "replace"
-    )
 
 
 def list_recording(

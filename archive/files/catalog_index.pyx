@@ -1,0 +1,211 @@
+"""The index of a catalog in memory, natively: a catalog may hold a million entries.
+
+Offsets come from a walk that has checked them against the mapping; channels are checked here, since
+another process may write them meanwhile. Layout: spec archive-files 3.2.
+"""
+
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memmove
+
+from aerolog.transport.concurrent.atomic cimport get_i32, load_acquire_i32, load_acquire_i64
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+cdef extern from "string.h" nogil:
+    void* memmem(
+        const void* haystack, size_t haystack_length, const void* needle, size_t needle_length
+    )
+
+cdef enum:
+    ENTRY_HEADER_LENGTH = 32
+    STOP_POSITION_OFFSET = ENTRY_HEADER_LENGTH + 48
+    SESSION_ID_OFFSET = ENTRY_HEADER_LENGTH + 72
+    STREAM_ID_OFFSET = ENTRY_HEADER_LENGTH + 76
+    STRINGS_OFFSET = ENTRY_HEADER_LENGTH + 80
+    NULL_POSITION = -1
+    INITIAL_ROOM = 64
+
+
+cdef int _grow(void** place, int64_t room, size_t size) except -1:
+    cdef void* moved = realloc(place[0], room * size)
+    if moved == NULL:
+        raise MemoryError()
+    place[0] = moved
+    return 0
+
+
+cdef bint _has_fragment(
+    const uint8_t* base, int64_t capacity, int64_t offset, const uint8_t* fragment, int64_t length
+) noexcept nogil:
+    """Whether the original channel of an entry contains a fragment."""
+    cdef int64_t end, at
+    if length == 0:
+        return True
+    end = offset + ENTRY_HEADER_LENGTH + load_acquire_i32(base + offset)
+    at = offset + STRINGS_OFFSET
+    if end > capacity or at + 4 > end:
+        return False
+    at += 4 + <int64_t> (<uint32_t> get_i32(base + at))
+    if at + 4 > end:
+        return False
+    end = min(end, at + 4 + <int64_t> (<uint32_t> get_i32(base + at)))
+    at += 4
+    if at >= end:
+        return False
+    return memmem(base + at, end - at, fragment, length) != NULL
+
+
+cdef class CatalogIndex:
+    """See the stub file."""
+
+    def __dealloc__(self) -> None:
+        free(self._ids)
+        free(self._offsets)
+        free(self._session_ids)
+        free(self._stream_ids)
+
+    cdef int push(
+        self, int64_t recording_id, int64_t offset, int32_t session_id, int32_t stream_id
+    ) except -1:
+        cdef int64_t at = self._count, room
+        if at == self._room:
+            room = max(<int64_t> INITIAL_ROOM, self._room + (self._room >> 1))
+            _grow(<void**> &self._ids, room, sizeof(int64_t))
+            _grow(<void**> &self._offsets, room, sizeof(int64_t))
+            _grow(<void**> &self._session_ids, room, sizeof(int32_t))
+            _grow(<void**> &self._stream_ids, room, sizeof(int32_t))
+            self._room = room
+        self._ids[at] = recording_id
+        self._offsets[at] = offset
+        self._session_ids[at] = session_id
+        self._stream_ids[at] = stream_id
+        self._count = at + 1
+        return 0
+
+    cdef int64_t lower(self, int64_t recording_id) noexcept nogil:
+        """Index of the first entry with that id or a higher one."""
+        cdef int64_t low = 0, high = self._count, middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._ids[middle] < recording_id:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, int64_t recording_id, int64_t offset, int32_t session_id, int32_t stream_id):
+        if self._count > 0 and recording_id <= self._ids[self._count - 1]:
+            raise ValueError(
+                f"recording id {recording_id} is not above {self._ids[self._count - 1]}"
+            )
+        self.push(recording_id, offset, session_id, stream_id)
+
+    def offset_of(self, recording_id):
+        cdef int64_t at
+        if not 0 <= recording_id <= INT64_MAX:
+            return -1
+        at = self.lower(recording_id)
+        if at < self._count and self._ids[at] == recording_id:
+            return self._offsets[at]
+        return -1
+
+    def remove(self, int64_t recording_id):
+        cdef int64_t at = self.lower(recording_id), behind
+        if at >= self._count or self._ids[at] != recording_id:
+            return False
+        behind = self._count - at - 1
+        memmove(self._ids + at, self._ids + at + 1, behind * sizeof(int64_t))
+        memmove(self._offsets + at, self._offsets + at + 1, behind * sizeof(int64_t))
+        memmove(self._session_ids + at, self._session_ids + at + 1, behind * sizeof(int32_t))
+        memmove(self._stream_ids + at, self._stream_ids + at + 1, behind * sizeof(int32_t))
+        self._count -= 1
+        return True
+
+    def shift(self, int64_t behind, int64_t difference):
+        cdef int64_t at
+        for at in range(self._count):
+            if self._offsets[at] > behind:
+                self._offsets[at] += difference
+
+    def set_streams(self, int64_t recording_id, int32_t session_id, int32_t stream_id):
+        cdef int64_t at = self.lower(recording_id)
+        if at < self._count and self._ids[at] == recording_id:
+            self._session_ids[at] = session_id
+            self._stream_ids[at] = stream_id
+
+    def ids(self):
+        cdef int64_t at
+        return [self._ids[at] for at in range(self._count)]
+
+    def offsets(self):
+        cdef int64_t at
+        return [self._offsets[at] for at in range(self._count)]
+
+    def active(self, MappedFile catalog not None):
+        cdef int64_t at
+        cdef const uint8_t* base = catalog.section(0, catalog.length)
+        return [
+            self._ids[at]
+            for at in range(self._count)
+            if load_acquire_i64(base + self._offsets[at] + STOP_POSITION_OFFSET) == NULL_POSITION
+        ]
+
+    def find_last(
+        self,
+        MappedFile catalog not None,
+        int64_t min_recording_id,
+        int32_t session_id,
+        int32_t stream_id,
+        const uint8_t[::1] fragment not None,
+        bint fresh=False,
+    ):
+        cdef const uint8_t* base = catalog.section(0, catalog.length)
+        cdef int64_t capacity = catalog.length, length = fragment.shape[0]
+        cdef const uint8_t* wanted = &fragment[0] if length > 0 else NULL
+        cdef int64_t at = self._count - 1, offset
+        cdef int32_t session, stream
+        with nogil:
+            while at >= 0 and self._ids[at] >= min_recording_id:
+                offset = self._offsets[at]
+                session, stream = self._session_ids[at], self._stream_ids[at]
+                if fresh:
+                    session = get_i32(base + offset + SESSION_ID_OFFSET)
+                    stream = get_i32(base + offset + STREAM_ID_OFFSET)
+                if (
+                    session == session_id
+                    and stream == stream_id
+                    and _has_fragment(base, capacity, offset, wanted, length)
+                ):
+                    break
+                at -= 1
+        return self._ids[at] if at >= 0 and self._ids[at] >= min_recording_id else -1
+
+    def matching(
+        self,
+        MappedFile catalog not None,
+        int64_t from_recording_id,
+        int64_t limit,
+        stream_id=None,
+        const uint8_t[::1] fragment not None=b"",
+    ):
+        cdef const uint8_t* base = catalog.section(0, catalog.length)
+        cdef int64_t capacity = catalog.length, length = fragment.shape[0]
+        cdef const uint8_t* wanted = &fragment[0] if length > 0 else NULL
+        cdef int64_t first = self.lower(from_recording_id), at
+        cdef int64_t end = min(self._count, first + max(<int64_t> 1, limit))
+        cdef bint is_any = stream_id is None
+        cdef int32_t stream = 0 if is_any else stream_id
+        found = [
+            self._ids[at]
+            for at in range(first, end)
+            if is_any
+            or (
+                self._stream_ids[at] == stream
+                and _has_fragment(base, capacity, self._offsets[at], wanted, length)
+            )
+        ]
+        behind = self._ids[end - 1] + 1 if end > first else from_recording_id
+        return found, behind, end == self._count
