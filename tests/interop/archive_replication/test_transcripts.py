@@ -462,3 +462,33 @@ def test_a_replication_that_there_is_not_cannot_be_stopped(pair) -> None:
         12,
         "unknown replication id 1099511627776",
     )
+
+
+def test_a_source_that_begins_later_is_copied_from_there(pair) -> None:
+    recording = pair.source.record(pair.stream_id, 200)
+    start = 131_072
+    assert recording.stop > start
+    assert pair.source.archive.purge_segments(recording.recording_id, start) == 1
+    replication = pair.replicate(recording)
+    assert replication.wait_end() == [
+        f"REPLICATE recording=destination subscription=none position={start}",
+        "OK subscription",
+        extended(start),
+        synced(recording.stop),
+        ENDED,
+        stopped(recording.stop),
+    ]
+    copy = new_recording_id(replication)
+    assert pair.destination.archive.start_position(copy) == start
+    pair.check_copied(recording, copy)
+
+
+def test_many_are_copied_at_once(pair) -> None:
+    recordings = [pair.source.record(pair.stream_id + 1000 * n, 30 + n) for n in range(6)]
+    replications = [pair.replicate(recording) for recording in recordings]
+    for recording, replication in zip(recordings, replications, strict=True):
+        assert replication.wait_end() == complete(recording.stop)
+        pair.check_copied(recording, new_recording_id(replication))
+    pair.wait(
+        lambda: not any(c.value for c in pair.destination.counters(111)), "recordings to end"
+    )

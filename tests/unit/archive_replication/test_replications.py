@@ -25,7 +25,7 @@ def test_connecting_never_waits_for_the_driver(rig, source, copying, monkeypatch
     assert waits == []
 
 
-def test_a_replication_that_follows_does_not_keep_the_archive_awake(rig, copying) -> None:
+def test_an_archive_is_busy_while_it_copies(rig, copying) -> None:
     replications = rig.archive._conductor.replications
     assert not replications.is_busy
     copying.start()
