@@ -38,15 +38,6 @@ def proves(*requests: type[ap.Message]) -> Callable[[Proof], Proof]:
     return note
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """The first true answer of a condition; fails when none comes in time."""
-    deadline = time.monotonic() + WAIT_S
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"not within {WAIT_S} s: {what}"
-        time.sleep(0.001)
-    return answer
-
-
 class Bench:
     """A client of the reference on an archive, and an ear at the archive's door."""
 
@@ -65,6 +56,15 @@ class Bench:
             self._heard.add(None if message is None else type(message))
         return self._heard
 
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        """The first true answer of a condition; fails when none comes in time."""
+        deadline = time.monotonic() + WAIT_S
+        while not (answer := condition()):
+            assert time.monotonic() < deadline, f"not within {WAIT_S} s: {what}"
+            self.heard()  # an ear that is full stops the client's mouth
+            time.sleep(0.001)
+        return answer
+
     def signal(self, kind: str, **wanted: int) -> dict[str, Any]:
         """The next signal of a kind, and of what else is wanted."""
 
@@ -75,7 +75,7 @@ class Bench:
                     return self._seen.pop(index)
             return None
 
-        return until(find, f"signal {kind} of {wanted}")
+        return self.until(find, f"signal {kind} of {wanted}")
 
     def live(self, count: int) -> tuple[int, Any, int]:
         """A recording that goes on: its id, its publication, and the position."""
@@ -88,7 +88,7 @@ class Bench:
 
     def recorded(self, recording_id: int, position: int) -> None:
         """Wait until a position is recorded."""
-        until(
+        self.until(
             lambda: self.archive.getRecordingPosition(recording_id) == position,
             f"{position} to be recorded",
         )
@@ -147,7 +147,7 @@ def a_session_is_made_and_closed(bench: Bench) -> None:
     assert other.control_session_id != bench.archive.control_session_id
     assert other.archiveId() == bench.archive.archive_id
     other.close()
-    until(lambda: ap.CloseSessionRequest in bench.heard(), "the request to be sent")
+    bench.until(lambda: ap.CloseSessionRequest in bench.heard(), "the request to be sent")
     assert bench.archive.archiveId() == bench.archive.archive_id
 
 
@@ -257,7 +257,7 @@ def replays_are_stopped(bench: Bench) -> None:
         replay = bench.archive.startReplay(recording_id, 0, -1, CHANNEL, bench.stream_id + offset)
         assert subscription.poll_numbered(5, LENGTH)["first_wrong"] is None
         stop(replay)
-        until(lambda s=subscription: not s.isConnected(), "the replay to end")
+        bench.until(lambda s=subscription: not s.isConnected(), "the replay to end")
         subscription.close()
 
 
@@ -407,10 +407,7 @@ def recordings_are_replicated_and_replications_stopped(bench: Bench) -> None:
     for replication_id, count in ((plain, 20), (tagged, 20), (short, 10)):
         copy = bench.signal("REPLICATE", correlationId=replication_id)["recordingId"]
         bench.signal("REPLICATE_END", correlationId=replication_id)
-        until(
-            lambda c=copy, n=count: bench.archive.getStopPosition(c) == n * FRAME,
-            "the copy to be closed",
-        )
+        bench.signal("STOP", recordingId=copy)
         bench.holds(copy, count)
     nowhere = bench.archive.replicate(0, -1, 7777, "aeron:ipc", "")
     assert bench.archive.tryStopReplication(nowhere) is True
