@@ -1,4 +1,7 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef int64_t release_walked(uint8_t* base, int64_t released, int64_t offset) noexcept nogil
 
 
 cdef class CatalogIndex:

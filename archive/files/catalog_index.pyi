@@ -4,7 +4,8 @@ class CatalogIndex:
     """Where the VALID entries of a catalog are, and whose streams they hold: 24 bytes each.
 
     Ids ascend. Session and stream ids are those at the time of the walk or of the last
-    ``set_streams``; whoever does not write the catalog asks with ``fresh``.
+    ``set_streams``; whoever does not write the catalog asks with ``fresh``: a recording may be
+    extended with another session.
     """
 
     def __len__(self) -> int: ...

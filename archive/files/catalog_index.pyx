@@ -7,6 +7,7 @@ another process may write them meanwhile. Layout: spec archive-files 3.2.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
+from posix.mman cimport MADV_DONTNEED, madvise
 
 from aerolog.transport.concurrent.atomic cimport get_i32, load_acquire_i32, load_acquire_i64
 from aerolog.transport.memory.mapped_file cimport MappedFile
@@ -20,10 +21,22 @@ cdef enum:
     ENTRY_HEADER_LENGTH = 32
     STOP_POSITION_OFFSET = ENTRY_HEADER_LENGTH + 48
     SESSION_ID_OFFSET = ENTRY_HEADER_LENGTH + 72
-    STREAM_ID_OFFSET = ENTRY_HEADER_LENGTH + 76
     STRINGS_OFFSET = ENTRY_HEADER_LENGTH + 80
     NULL_POSITION = -1
     INITIAL_ROOM = 64
+    RELEASE_LENGTH = 16 * 1024 * 1024
+
+
+cdef int64_t release_walked(uint8_t* base, int64_t released, int64_t offset) noexcept nogil:
+    """Let go of the pages of a mapped file that a walk has passed, now and then.
+
+    They need not stay in this process's memory: the system has them in its cache, and gives them
+    back when they are read again.
+    """
+    if offset - released <= RELEASE_LENGTH:
+        return released
+    madvise(base + released, RELEASE_LENGTH, MADV_DONTNEED)
+    return released + RELEASE_LENGTH
 
 
 cdef int _grow(void** place, int64_t room, size_t size) except -1:
@@ -145,13 +158,14 @@ cdef class CatalogIndex:
         return [self._offsets[at] for at in range(self._count)]
 
     def active(self, MappedFile catalog not None):
-        cdef int64_t at
-        cdef const uint8_t* base = catalog.section(0, catalog.length)
-        return [
-            self._ids[at]
-            for at in range(self._count)
-            if load_acquire_i64(base + self._offsets[at] + STOP_POSITION_OFFSET) == NULL_POSITION
-        ]
+        cdef int64_t at, released = 0
+        cdef uint8_t* base = catalog.section(0, catalog.length)
+        found = []
+        for at in range(self._count):
+            if load_acquire_i64(base + self._offsets[at] + STOP_POSITION_OFFSET) == NULL_POSITION:
+                found.append(self._ids[at])
+            released = release_walked(base, released, self._offsets[at])
+        return found
 
     def find_last(
         self,
@@ -171,9 +185,8 @@ cdef class CatalogIndex:
             while at >= 0 and self._ids[at] >= min_recording_id:
                 offset = self._offsets[at]
                 session, stream = self._session_ids[at], self._stream_ids[at]
-                if fresh:
+                if fresh and stream == stream_id:
                     session = get_i32(base + offset + SESSION_ID_OFFSET)
-                    stream = get_i32(base + offset + STREAM_ID_OFFSET)
                 if (
                     session == session_id
                     and stream == stream_id

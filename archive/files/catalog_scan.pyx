@@ -5,9 +5,8 @@ running, so each length is read once and checked before it is used.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from posix.mman cimport MADV_DONTNEED, madvise
 
-from aerolog.archive.files.catalog_index cimport CatalogIndex
+from aerolog.archive.files.catalog_index cimport CatalogIndex, release_walked
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, load_acquire_i32
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
@@ -19,7 +18,6 @@ cdef enum:
     STREAM_ID_OFFSET = ENTRY_HEADER_LENGTH + 76
     DESCRIPTOR_LENGTH_MIN = 80
     STATE_VALID = 1
-    RELEASE_LENGTH = 16 * 1024 * 1024
 
 
 cdef class EntryScan:
@@ -91,10 +89,6 @@ cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t ali
         found.last_id = recording_id
         found.last_offset = offset
         offset += frame_length
-        if offset - released > RELEASE_LENGTH:
-            # What was walked over need not stay in this process's memory: the system has it in its
-            # cache, and gives it back when it is read again.
-            madvise(base + released, RELEASE_LENGTH, MADV_DONTNEED)
-            released += RELEASE_LENGTH
+        released = release_walked(base, released, offset)
     found.end_offset = offset
     return found
