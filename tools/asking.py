@@ -14,6 +14,8 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from aerolog.tools.plans import Plan
 
+_YES = {"y", "yes"}
+
 
 def check_can_ask(*, yes: bool, dry_run: bool) -> None:
     """Nobody can be asked without a terminal: said before anything is looked at.
@@ -62,6 +64,9 @@ def ask(plan: Plan, *, yes: bool) -> None:
         return
     for line in plan.lines():
         remark(line)
-    if not typer.confirm("Go on?", default=False, err=True):
+    # Not typer.confirm(): it writes a blank to standard output, where JSON may be expected.
+    sys.stderr.write("Go on? [y/N]: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in _YES:
         remark("nothing is changed")
         raise typer.Exit(EXIT_FAILED)
