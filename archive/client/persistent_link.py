@@ -100,6 +100,8 @@ class ArchiveLink:
                 yield work
         except BackPressuredError as error:
             raise StartOverError from error
+        except NotConnectedError as error:
+            raise ArchiveLostError from error
         except AerologError as error:
             if session.disconnected:
                 raise ArchiveLostError from error
