@@ -372,10 +372,11 @@ class Sites:
         return Site(make, server, control, aeron, archive)
 
     def get(self, make: str, number: int) -> Site:
-        """A site that lives as long as the run."""
+        """A site that lives as long as the run; of ours the second has a thread for each agent."""
         name = f"{make}-{number}"
         if name not in self.known:
-            self.known[name] = self.start(make, name)
+            threads = {"aeron.archive.threading.mode": "DEDICATED"}
+            self.known[name] = self.start(make, name, **threads if name == "ours-2" else {})
         return self.known[name]
 
     def close(self) -> None:

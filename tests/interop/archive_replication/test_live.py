@@ -90,7 +90,9 @@ def test_a_copy_joins_the_live_stream_and_lives_as_long(pair, live, tags) -> Non
 
 def test_a_copy_that_exists_joins_the_live_stream(pair, live) -> None:
     live.source.offer(100)
-    first = pair.replicate(live.source.recording_id, stop_position=50_000)
+    first = pair.replicate(
+        live.source.recording_id, stop_position=50_000, replication_session_id=4714
+    )
     first.wait_end()
     copy = copy_of(first)
     middle = pair.destination.archive.stop_position(copy)

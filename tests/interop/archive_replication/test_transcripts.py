@@ -489,6 +489,4 @@ def test_many_are_copied_at_once(pair) -> None:
     for recording, replication in zip(recordings, replications, strict=True):
         assert replication.wait_end() == complete(recording.stop)
         pair.check_copied(recording, new_recording_id(replication))
-    pair.wait(
-        lambda: not any(c.value for c in pair.destination.counters(111)), "recordings to end"
-    )
+    pair.wait(lambda: not any(c.value for c in pair.destination.counters(111)), "recordings to end")
