@@ -19,6 +19,7 @@ from aerolog.archive.service.recorder import Recorder
 from aerolog.archive.service.replayer import Replayer
 from aerolog.archive.service.reporting import Reporter
 from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
+from aerolog.archive.service.segment_files import SegmentFiles
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.service.watch import cycle_tracker
 from aerolog.transport.client.aeron import Aeron
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.config.sources import Properties
+
+# How long the maker of segments sleeps when nothing is missing; it has several ready meanwhile.
+SEGMENTS_SLEEP = "2ms"
 
 
 class Archive:
@@ -120,6 +124,7 @@ class Archive:
         self._catalog: CatalogFile | None = None
         self._in_order = not self._mark_file.after_crash
         self._runners: list[AgentInvoker] = []
+        self._segments: SegmentFiles | None = None
         self._own_authenticator: Authenticator | None = None
         try:
             if authenticator is None:
@@ -272,6 +277,8 @@ class Archive:
             before_close=self._end_agents,
             on_fatal=self._lost_driver,
         )
+        sync_folder = config.catalog_sync_level > 0 and config[p.FILE_SYNC_LEVEL] > 0
+        self._segments = self._segment_files(sync_folder)
         self._recorder = Recorder(
             recorder_table,
             context.doorbell,
@@ -281,8 +288,10 @@ class Archive:
             counter_ids=context.counters.write_ids(),
             folder=config.archive_dir,
             files=self._files,
+            segments=self._segments,
+            preallocate=config[p.SEGMENT_PREALLOCATE],
             reporter=context.reporter,
-            sync_folder=config.catalog_sync_level > 0 and config[p.FILE_SYNC_LEVEL] > 0,
+            sync_folder=sync_folder,
             describe=self._conductor.recordings.describe,
             events=events,
         )
@@ -297,6 +306,20 @@ class Archive:
             files=self._files,
             reporter=context.reporter,
             details=self._conductor.replays.details,
+        )
+
+    def _segment_files(self, sync_folder: bool) -> SegmentFiles | None:
+        """What makes segments natively; only the machine's own disk can be reached so."""
+        config = self.config
+        if type(self._files) is not RealFileSystem:
+            return None
+        return SegmentFiles(
+            config.archive_dir,
+            length=config[p.SEGMENT_LENGTH],
+            preallocate=config[p.SEGMENT_PREALLOCATE],
+            sync_folder=sync_folder,
+            space_to_leave=config[p.LOW_STORAGE_THRESHOLD],
+            ahead=config[p.THREADING_MODE] == "DEDICATED",
         )
 
     def _events(self, aeron: Aeron) -> ExclusivePublication | None:
@@ -323,11 +346,22 @@ class Archive:
         idle = config[p.IDLE_STRATEGY]
         if mode == "SHARED":
             return [self._runner(context, agents, idle)]
-        return [
+        runners: list[AgentInvoker] = [
             self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle),
             self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle),
             self._runner(context, [self._conductor], idle),
         ]
+        if self._segments is not None:
+            runners.append(
+                AgentRunner(
+                    [self._segments],
+                    idle_strategy("sleep-ns", SEGMENTS_SLEEP),
+                    name=self._segments.role_name,
+                    clock=self._clock,
+                    error_handler=context.reporter.error,
+                )
+            )
+        return runners
 
     def _runner(self, context: ArchiveContext, agents: list[Agent], idle: str) -> AgentRunner:
         name = agents[0].role_name
@@ -430,6 +464,8 @@ class Archive:
         # Recorder and replayer first, so that the conductor finds their sessions ended.
         for runner in self._runners:
             runner.close()
+        if self._segments is not None:
+            self._segments.close()
         if self._aeron is not None:
             self._aeron.close()
         if self._catalog is not None:

@@ -119,6 +119,11 @@ REPLICATION_TIMEOUT = _declare.duration(
 SEGMENT_LENGTH = _declare.size(
     "aeron.archive.segment.file.length", 128 * _M, "bytes of a segment file, a power of two"
 )
+SEGMENT_PREALLOCATE = _declare.boolean(
+    "aeron.archive.segment.file.preallocate",
+    False,
+    "each segment file has its place on disk as a whole from its start on",
+)
 FILE_IO_LENGTH = _declare.size(
     "aeron.archive.file.io.max.length", _M, "bytes of a read or write at most, a power of two"
 )

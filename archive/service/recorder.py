@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.protocol import Message
     from aerolog.archive.service.reporting import Reporter
+    from aerolog.archive.service.segment_files import SegmentFiles
     from aerolog.archive.service.session_table import Doorbell, SessionTable
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.clock import Clock
@@ -38,6 +39,8 @@ class Recorder(RecorderAgent):
     Args:
         folder: of the segments.
         files: the file system door.
+        segments: makes further segments natively; None leaves that to ``files``.
+        preallocate: each segment gets its place on disk as a whole when it is made.
         reporter: for errors.
         sync_folder: whether the folder is synced after a segment was created.
         describe: channel and source identity of a recording, for its started event.
@@ -55,6 +58,8 @@ class Recorder(RecorderAgent):
         counter_ids: tuple[int, int, int],
         folder: str,
         files: FileSystem,
+        segments: SegmentFiles | None,
+        preallocate: bool,
         reporter: Reporter,
         sync_folder: bool,
         describe: Callable[[int], tuple[str, str]],
@@ -74,6 +79,8 @@ class Recorder(RecorderAgent):
         self.events = events
         self._folder = folder
         self._files = files
+        self._segments = segments
+        self._preallocate = preallocate
         self._reporter = reporter
         self._sync_folder = sync_folder
         self._describe = describe
@@ -96,16 +103,17 @@ class Recorder(RecorderAgent):
             if writer.aborted:
                 writer.end()
             else:
-                writer.open_with(self._open(writer))
+                writer.open_with(self._open(writer), self._segments, self._preallocate)
                 self._started(writer)
         elif state == recording.SEGMENT_FULL:
             self._close_file(writer)
-            writer.roll_over(self._create(writer))
+            writer.roll_over(self._create(writer), self._preallocate)
         else:
             self._finish(index, writer)
 
     def _finish(self, index: int, writer: RecordingWriter) -> None:
         """Let go of a writer, whatever happens on the way."""
+        self._reporter.run(writer.give_back_room)
         self._reporter.run(partial(self._close_file, writer))
         self._reporter.run(partial(self._stopped, writer))
         self._release(index, writer)
@@ -141,6 +149,8 @@ class Recorder(RecorderAgent):
             if file.file_size() > keep:
                 file.set_length(keep)
             file.set_length(writer.segment_length)
+            if self._preallocate:
+                file.allocate_range(0, writer.segment_length)
             if self._sync_folder:
                 self._files.sync_dir(self._folder)
         except BaseException:

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.files.checksum cimport Checksum
+from aerolog.archive.service.segment_files cimport SegmentFiles
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
@@ -15,7 +16,7 @@ from aerolog.transport.memory.data_file cimport DataFile
 cdef enum writer_state:
     WRITER_INIT = 0            # control() opens the segment of the join position
     WRITER_OPEN = 1            # blocks are written
-    WRITER_SEGMENT_FULL = 2    # control() creates the next segment
+    WRITER_SEGMENT_FULL = 2    # control() creates the next segment, or tells why it cannot be
     WRITER_ENDED = 3           # control() closes the file
     WRITER_FAILED = 4          # the same, with an error
     WRITER_RELEASED = 5        # the recorder has let go; the conductor may look at everything
@@ -39,6 +40,9 @@ cdef class RecordingWriter:
     cdef readonly Image image
     cdef LogReader _reader
     cdef DataFile _file
+    cdef SegmentFiles _segments
+    cdef bint _has_room        # every byte of the file has its place on disk
+    cdef int64_t _ask_offset   # offset in a segment at which the next one is asked for
     cdef Checksum _checksum
     cdef CountersReader _counters
     cdef int64_t* _position
@@ -50,6 +54,11 @@ cdef class RecordingWriter:
     cdef int32_t state_of(self) noexcept nogil
     cdef int32_t step(
         self, Clock clock, uint8_t* scratch, write_totals_t* totals) noexcept nogil
+    cdef int64_t _write(
+        self, const uint8_t* source, int64_t length, Clock clock,
+        write_totals_t* totals) noexcept nogil
+    cdef int32_t _roll_over(self) noexcept nogil
+    cdef void _begin_segment(self) noexcept nogil
     cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil
 
 

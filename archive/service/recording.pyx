@@ -6,13 +6,19 @@ needs Python (opening and closing files, events at start and end) is a state in 
 waits for the agent's control().
 """
 
-from libc.errno cimport EIO
+from libc.errno cimport EIO, EOPNOTSUPP
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
+from posix.unistd cimport close as _close
+
+import os
+
+from aerolog.archive.files.segment import segment_file_name
 
 from aerolog.archive.files.checksum cimport Checksum
+from aerolog.archive.service.segment_files cimport SegmentFiles, release_room
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.concurrent.agent cimport Agent
@@ -40,6 +46,8 @@ RELEASED = WRITER_RELEASED
 cdef enum:
     FRAME_HEADER_LENGTH = 32
     SCRATCH_ALIGNMENT = 4096
+    # Part of a segment that is written when a recording says that it will need another one.
+    ASK_FRACTION = 8
     # RecordingProgress, spec archive-protocol 3, message 102
     PROGRESS_LENGTH = 32
     PROGRESS_BLOCK_LENGTH = 24
@@ -95,6 +103,7 @@ cdef class RecordingWriter:
         self._checksum = checksum
         self._counters = counters
         self._last_progress = image.join_position
+        self._ask_offset = segment_length // ASK_FRACTION
 
     cdef int32_t state_of(self) noexcept nogil:
         return load_acquire_i32(&self._state)
@@ -111,7 +120,7 @@ cdef class RecordingWriter:
         """Write the next block; the bytes of the stream that it took, 0 when there was none."""
         cdef block_t block
         cdef int32_t length
-        cdef int64_t behind, to_write, written, result, begin, took
+        cdef int64_t behind, to_write, result
         cdef const uint8_t* source
         if load_acquire_i32(&self._abort):
             store_release_i32(&self._state, WRITER_ENDED)
@@ -131,34 +140,69 @@ cdef class RecordingWriter:
             memcpy(scratch, source, length)
             self._checksum.stamp_block(scratch, length)
             source = scratch
-        begin = clock.nano_time()
-        written = 0
-        while written < to_write:
+        result = self._write(source, to_write, clock, totals)
+        self._reader.advance(behind)
+        if result < 0:
+            return self._fail(<int32_t> -result, to_write)
+        self.segment_offset += length
+        if self.segment_offset >= self.segment_length:
+            # The position is told when the next file is there, as the reference does.
+            if self._segments is None or not self._roll_over():
+                store_release_i32(&self._state, WRITER_SEGMENT_FULL)
+                return length
+        elif self.segment_offset >= self._ask_offset and self._segments is not None:
+            self._segments.want()
+            self._ask_offset = self.segment_length
+        # Pairs with the acquire load of whoever replays or waits for this position.
+        store_release_i64(self._position, self.segment_base + self.segment_offset)
+        return length
+
+    cdef int64_t _write(
+        self, const uint8_t* source, int64_t length, Clock clock, write_totals_t* totals
+    ) noexcept nogil:
+        """Write a block at the end of what is written, and sync it; 0 or -errno."""
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t written = 0
+        cdef int64_t result, took
+        while written < length:
             result = self._file.pwrite(
-                source + written, to_write - written, self.segment_offset + written)
+                source + written, length - written, self.segment_offset + written)
             if result <= 0:
-                self._reader.advance(behind)
-                return self._fail(<int32_t> -result if result < 0 else EIO, to_write)
+                return result if result < 0 else -EIO
             written += result
         if self._sync_level > 0:
             result = self._file.sync(self._sync_level)
             if result < 0:
-                self._reader.advance(behind)
-                return self._fail(<int32_t> -result, to_write)
+                return result
         took = clock.nano_time() - begin
-        totals.bytes += to_write
+        totals.bytes += length
         totals.time_ns += took
         if took > totals.max_time_ns:
             totals.max_time_ns = took
-        self._reader.advance(behind)
-        self.segment_offset += length
-        if self.segment_offset >= self.segment_length:
-            # The position is told when the next file is there, as the reference does.
-            store_release_i32(&self._state, WRITER_SEGMENT_FULL)
-        else:
-            # Pairs with the acquire load of whoever replays or waits for this position.
-            store_release_i64(self._position, self.segment_base + self.segment_offset)
-        return length
+        return 0
+
+    cdef int32_t _roll_over(self) noexcept nogil:
+        """Go on in the next segment; False when control() has to find out why that cannot be."""
+        cdef bint has_room = False
+        cdef int fd = self._segments.take(
+            self.recording_id,
+            self.segment_base + self.segment_length,
+            self.segment_length,
+            &has_room,
+        )
+        if fd < 0:
+            return False
+        # Writes have told their errors, and were synced where that is wanted.
+        _close(self._file._fd)
+        self._file._fd = fd
+        self._has_room = has_room
+        self._begin_segment()
+        return True
+
+    cdef void _begin_segment(self) noexcept nogil:
+        self.segment_base += self.segment_length
+        self.segment_offset = 0
+        self._ask_offset = self.segment_length // ASK_FRACTION
 
     @property
     def state(self) -> int:
@@ -184,16 +228,20 @@ cdef class RecordingWriter:
         """Ask for the end; from any thread. Nothing more is polled from the next cycle on."""
         store_release_i32(&self._abort, 1)
 
-    def open_with(self, DataFile file not None) -> None:
-        """Start writing, to the file of the join position."""
+    def open_with(
+        self, DataFile file not None, SegmentFiles segments=None, bint has_room=False
+    ) -> None:
+        """Start writing, to the file of the join position; later files may come from segments."""
         self._file = file
+        self._segments = segments
+        self._has_room = has_room
         store_release_i32(&self._state, WRITER_OPEN)
 
-    def roll_over(self, DataFile file not None) -> None:
+    def roll_over(self, DataFile file not None, bint has_room=False) -> None:
         """Go on in the next segment, and tell the position up to here."""
         self._file = file
-        self.segment_base += self.segment_length
-        self.segment_offset = 0
+        self._has_room = has_room
+        self._begin_segment()
         store_release_i64(self._position, self.segment_base)
         store_release_i32(&self._state, WRITER_OPEN)
 
@@ -208,8 +256,24 @@ cdef class RecordingWriter:
 
     def take_file(self):
         """The open file, which the caller closes; None when there is none."""
-        file, self._file = self._file, None
+        cdef DataFile file = self._file
+        self._file = None
         return file
+
+    def give_back_room(self) -> None:
+        """Give back the place on disk that was made for what is not written any more."""
+        cdef int result
+        if self._file is None or self._segments is None or self._segments.preallocate:
+            return
+        if self._has_room:
+            self._has_room = False
+            result = release_room(self._file._fd, self.segment_offset, self.segment_length)
+            if result < 0 and result != -EOPNOTSUPP:
+                raise OSError(
+                    -result,
+                    os.strerror(-result),
+                    segment_file_name(self.recording_id, self.segment_base),
+                )
 
     def mark_released(self) -> None:
         """The recorder's last word: the conductor may let go of this object."""

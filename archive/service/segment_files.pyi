@@ -1,0 +1,33 @@
+from types import TracebackType
+from typing import Self
+
+from aerolog.transport.concurrent.agent import Agent
+
+class SegmentFiles(Agent):
+    def __init__(
+        self,
+        folder: str,
+        *,
+        length: int,
+        preallocate: bool,
+        sync_folder: bool,
+        space_to_leave: int,
+        ahead: bool,
+    ) -> None: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def preallocate(self) -> bool: ...
+    @property
+    def ready(self) -> int: ...
+    def ask(self) -> None: ...
+    def turn(self, now_ns: int) -> int: ...
+    def create(self, recording_id: int, base: int, length: int) -> tuple[int, bool]: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
