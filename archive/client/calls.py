@@ -7,6 +7,7 @@ Positions are bytes in the stream; a position that there is none of is None (spe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
@@ -72,6 +73,7 @@ _DESCRIBED: Final = tuple(
     for name in RecordingDescriptor.__dataclass_fields__
     if name not in {"control_session_id", "correlation_id"}  # of the answer, not of the recording
 )
+_described: Final = attrgetter(*_DESCRIBED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +272,7 @@ def find_last_matching(
 
 def recording_of(message: Message) -> RecordingDescriptor:
     """A descriptor as the files of an archive give it, from one that came as a message."""
-    return RecordingDescriptor(**{name: getattr(message, name) for name in _DESCRIBED})
+    return RecordingDescriptor(**dict(zip(_DESCRIBED, _described(message), strict=True)))
 
 
 def _recordings(messages: list[Message]) -> list[RecordingDescriptor]:

@@ -122,6 +122,8 @@ class Layout:
         self.block_length = max((f.end for f in self.fixed), default=0)
         self._structs = [self._compile(count) for count in range(len(self.fixed) + 1)]
         self._ends = [field.end for field in self.fixed]
+        self._names = [field.name for field in self.fixed]
+        self._enums = [(f.name, f.enum) for f in self.fixed if f.enum is not None]
         self._counts = [self._count_in(version) for version in range(SCHEMA_VERSION + 1)]
 
     def _add(self, name: str, hint: Any) -> None:
@@ -205,33 +207,37 @@ class Layout:
                 f"{self.name}: block ends at {block_end}, the message at {len(buffer)}"
             )
         count = self._fixed_count(version, block_length)
-        present = self._structs[count].unpack_from(buffer, offset)
-        values: dict[str, Any] = {}
-        for index, field in enumerate(self.fixed):
-            value = present[index] if index < count else field.kind.null
-            values[field.name] = value if field.enum is None else field.enum(value)
+        values: dict[str, Any] = dict(
+            zip(self._names, self._structs[count].unpack_from(buffer, offset), strict=False)
+        )
+        for field in self.fixed[count:]:
+            values[field.name] = field.kind.null
+        for name, enum in self._enums:
+            values[name] = enum(values[name])
         position = block_end
         for var in self.var:
             if var.since > version:
                 values[var.name] = "" if var.is_text else b""
                 continue
-            data = self._var_data(buffer, position, var.name)
-            position += VAR_LENGTH.size + len(data)
-            values[var.name] = data.decode("ascii", "replace") if var.is_text else data
+            start = position + VAR_LENGTH.size
+            position = self._var_end(buffer, start, var.name)
+            data = buffer[start:position]
+            values[var.name] = str(data, "ascii", "replace") if var.is_text else bytes(data)
         return values
 
-    def _var_data(self, buffer: Buffer, position: int, name: str) -> bytes:
-        start = position + VAR_LENGTH.size
+    def _var_end(self, buffer: Buffer, start: int, name: str) -> int:
+        """Offset behind variable data that starts at an offset, its length being before it."""
         if start > len(buffer):
             raise MessageFormatError(
                 f"{self.name}.{name}: its length ends at {start}, the message at {len(buffer)}"
             )
-        (length,) = VAR_LENGTH.unpack_from(buffer, position)
-        if length > len(buffer) - start:
+        (length,) = VAR_LENGTH.unpack_from(buffer, start - VAR_LENGTH.size)
+        end: int = start + length
+        if end > len(buffer):
             raise MessageFormatError(
                 f"{self.name}.{name}: length {length}, but {len(buffer) - start} bytes are left"
             )
-        return bytes(buffer[start : start + length])
+        return end
 
 
 class Message:
