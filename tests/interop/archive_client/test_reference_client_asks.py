@@ -400,11 +400,15 @@ def a_recording_s_channel_is_changed(bench: Bench) -> None:
 @proves(ap.ReplicateRequest2, ap.StopReplicationRequest)
 def recordings_are_replicated_and_replications_stopped(bench: Bench) -> None:
     source = bench.stopped(20)
-    plain = bench.archive.replicate(source, -1, 10, "aeron:ipc", "")
-    tagged = bench.archive.taggedReplicate(source, -1, 5001, 5002, 10, "aeron:ipc", "")
     params = bench.client.peer.new(f"{PARAMS}ReplicationParams").stopPosition(10 * FRAME)
-    short = bench.archive.replicate(source, 10, "aeron:ipc", params)
-    for replication_id, count in ((plain, 20), (tagged, 20), (short, 10)):
+    archive = bench.archive
+    forms = (
+        (lambda: archive.replicate(source, -1, 10, "aeron:ipc", ""), 20),
+        (lambda: archive.taggedReplicate(source, -1, 5001, 5002, 10, "aeron:ipc", ""), 20),
+        (lambda: archive.replicate(source, 10, "aeron:ipc", params), 10),
+    )
+    for replicate, count in forms:
+        replication_id = replicate()
         copy = bench.signal("REPLICATE", correlationId=replication_id)["recordingId"]
         bench.signal("REPLICATE_END", correlationId=replication_id)
         bench.signal("STOP", recordingId=copy)
