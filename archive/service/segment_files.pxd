@@ -35,6 +35,7 @@ cdef class SegmentFiles(Agent):
     # Say that a segment will be needed soon.
     cdef void want(self) noexcept nogil
     cdef int _ready_file(self) noexcept nogil
+    cdef bint _may_take(self) noexcept nogil
     cdef int _make(self) noexcept nogil
     cdef int _give_back(self) noexcept nogil
 

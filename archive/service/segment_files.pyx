@@ -40,6 +40,8 @@ cdef enum:
     DEPTH_MIN = 2
     # What is kept ready together, as long as that is more than DEPTH_MIN files.
     READY_BYTES = 64 * 1024 * 1024
+    # Of the usable space no more than this part is taken for them.
+    SHARE_OF_USABLE = 32
 
 cdef int64_t _KEEP_NS = 2_000_000_000
 
@@ -58,7 +60,7 @@ cdef class SegmentFiles(Agent):
         length: bytes of the segments that are kept ready.
         preallocate: every segment has its place on disk from its start to its end.
         sync_folder: the folder is synced after a file got its name.
-        space_to_leave: files are kept ready only as long as so many bytes are usable besides.
+        space_to_leave: files are kept ready only as long as so many bytes stay usable.
         ahead: whether files are kept ready at all; then somebody must turn this agent.
     """
 
@@ -164,7 +166,7 @@ cdef class SegmentFiles(Agent):
             index += 1
         if index == self._depth:
             return 0
-        if aerolog_usable_space(self._folder) < self._space_to_leave + 2 * self.length:
+        if not self._may_take():
             return 0
         fd = aerolog_create_unnamed(self._folder)
         if fd < 0:
@@ -181,6 +183,16 @@ cdef class SegmentFiles(Agent):
         self._slots[index].fd = fd
         store_release_i32(&self._slots[index].state, SLOT_READY)
         return 1
+
+    cdef bint _may_take(self) noexcept nogil:
+        """Whether the disk is so empty that another file makes no difference to anybody."""
+        cdef int64_t usable = aerolog_usable_space(self._folder)
+        cdef int64_t taken = self.length
+        cdef int32_t index
+        for index in range(self._depth):
+            if load_acquire_i32(&self._slots[index].state) == SLOT_READY:
+                taken += self.length
+        return taken <= usable // SHARE_OF_USABLE and usable - self.length > self._space_to_leave
 
     cdef int _give_back(self) noexcept nogil:
         """Close what is ready; the number of files."""

@@ -141,6 +141,15 @@ def test_nothing_is_made_ahead_on_a_disk_that_is_nearly_full(maker, tmp_path) ->
     assert files.ready == 0
 
 
+def test_a_small_disk_is_left_to_what_is_recorded(maker, tmp_path) -> None:
+    status = os.statvfs(tmp_path)
+    length = 1 << (status.f_bavail * status.f_frsize // 16).bit_length()
+    files = maker(length=length)
+    files.ask()
+    assert files.turn(1) == 0
+    assert files.ready == 0
+
+
 def test_without_a_thread_nothing_is_made_ahead(maker) -> None:
     files = maker(ahead=False)
     files.ask()
