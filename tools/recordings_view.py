@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,10 @@ from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from aerolog.archive.client import AeronArchive, RecordingSubscription
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.files.recording import Recording
 
 _NS_PER_MS = 1_000_000
 _PAGE = 256
@@ -76,22 +77,40 @@ def row_of_folder(recording: Recording) -> dict[str, Any]:
     return row(recording.descriptor, recording.end_position, active=recording.is_live)
 
 
-def rows_of_folder(
-    folder: ArchiveFolder, on_damaged: Callable[[int, FileFormatError], object]
-) -> Iterator[dict[str, Any]]:
-    """All recordings of a folder, by id.
+def rows_of_folder(archive_dir: str, from_id: int, damages: list[str]) -> Iterator[dict[str, Any]]:
+    """The recordings of a folder that can be read, by id.
 
     Args:
-        folder: to list.
-        on_damaged: told of each recording that cannot be read; the others still come.
+        archive_dir: the folder.
+        from_id: the first id wanted.
+        damages: gets what cannot be read, in words.
+
+    Raises:
+        FileNotFoundError: there is no catalog.
+        FileFormatError: its header is damaged, or of another version.
     """
-    for recording_id in folder.catalog.ids():
-        try:
-            recording = folder.recording(recording_id)
-        except FileFormatError as error:
-            on_damaged(recording_id, error)
-        else:
-            yield row_of_folder(recording)
+    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.files.salvage import salvage
+
+    folder = None
+    with suppress(FileFormatError):
+        folder = ArchiveFolder(archive_dir)
+    # An entry without a length looks like the end: ids beyond it tell that it may be none.
+    if folder is None or folder.catalog.last_recording_id < folder.catalog.next_recording_id - 1:
+        found = salvage(archive_dir)
+        damages += [f"the catalog is damaged: {error}" for error in found.damages]
+        yield from (row_of_folder(r) for r in found.recordings if r.recording_id >= from_id)
+        return
+    with folder:
+        for recording_id in folder.catalog.ids():
+            if recording_id < from_id:
+                continue
+            try:
+                recording = folder.recording(recording_id)
+            except (FileFormatError, OSError) as error:
+                damages.append(f"recording {recording_id} is damaged: {error}")
+            else:
+                yield row_of_folder(recording)
 
 
 def known_recording(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:

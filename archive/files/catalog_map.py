@@ -90,6 +90,11 @@ class CatalogMap:
         return self._end
 
     @property
+    def last_recording_id(self) -> int:
+        """The id of the last entry in any state, -1 when there is none."""
+        return self._last_id
+
+    @property
     def next_recording_id(self) -> int:
         """The id that the header has for the next recording."""
         return self._mapped.load_i64(HEADER["next_recording_id"])

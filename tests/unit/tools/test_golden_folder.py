@@ -71,6 +71,53 @@ def test_a_damaged_recording_is_named_and_the_others_are_listed(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "damages"),
+    [
+        ("length", -5, 1),
+        ("length", 0, 1),
+        ("length", 7, 1),
+        ("length", 1 << 30, 1),
+        ("recording_id", 1 << 40, 1),
+        ("recording_id", 0, 1),
+    ],
+)
+def test_behind_an_entry_that_cannot_be_one_the_others_are_listed(
+    name: str, value: int, damages: int, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "archive"
+    shutil.copytree(FOLDER, folder)
+    first, damaged, *others = [one["recordingId"] for one in VALID]
+    with CatalogReader.open(folder) as catalog:
+        at = catalog.entry(damaged).offset
+    where = {"length": (at, 4), "recording_id": (at + FIELD["recording_id"], 8)}[name]
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.seek(where[0])
+        file.write(value.to_bytes(where[1], "little", signed=True))
+
+    code = main(["recordings", "list", "--json", "--archive-dir", str(folder)])
+
+    out, err = capfd.readouterr()
+    assert code == 1
+    assert [row["recording_id"] for row in json.loads(out)] == [first, *others]
+    assert err.count("aerolog: the catalog is damaged: ") == damages
+    assert f"at offset {at}" in err
+
+
+def test_a_catalog_whose_header_is_damaged_is_an_error(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "archive"
+    shutil.copytree(FOLDER, folder)
+    with (folder / "archive.catalog").open("r+b") as file:
+        file.write(b"\xff" * 16)
+
+    assert main(["recordings", "list", "--archive-dir", str(folder)]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+
+
 @each_recording
 def test_a_recording_is_described_as_its_descriptor_says(
     one: dict[str, Any], capfd: pytest.CaptureFixture[str]

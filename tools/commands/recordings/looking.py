@@ -53,11 +53,15 @@ def list_recordings(
     from aerolog.tools import recordings_view as view
     from aerolog.tools.exits import EXIT_FAILED
 
-    wanted = (channel, stream, from_id)
-    damaged: list[int] = []
-    source = (
-        _of_folder(archive_dir, *wanted, damaged) if archive_dir else _of_archive(archive, *wanted)
-    )
+    damages: list[str] = []
+    if archive_dir is None:
+        source = _of_archive(archive, channel, stream, from_id)
+    else:
+        source = (
+            row
+            for row in view.rows_of_folder(archive_dir, from_id, damages)
+            if channel in row["original_channel"] and stream in {None, row["stream_id"]}
+        )
     rows = list(islice(source, count))
     if as_json:
         console.print_json(rows)
@@ -68,31 +72,10 @@ def list_recordings(
             ([row[name] for name in view.LIST_COLUMNS] for row in people),
             right=view.RIGHT_COLUMNS,
         )
-    if damaged:
+    for damage in damages:
+        console.remark(f"aerolog: {damage}")
+    if damages:
         raise typer.Exit(EXIT_FAILED)
-
-
-def _of_folder(
-    archive_dir: str, channel: str, stream: int | None, from_id: int, damaged: list[int]
-) -> Iterator[dict[str, Any]]:
-    from aerolog.archive.files.recording import ArchiveFolder
-    from aerolog.tools.console import remark
-    from aerolog.tools.recordings_view import rows_of_folder
-    from aerolog.transport.errors import FileFormatError
-
-    def note(recording_id: int, error: FileFormatError) -> None:
-        if recording_id >= from_id:
-            damaged.append(recording_id)
-            remark(f"aerolog: recording {recording_id} is damaged: {error}")
-
-    with ArchiveFolder(archive_dir) as folder:
-        for row in rows_of_folder(folder, note):
-            if (
-                row["recording_id"] >= from_id
-                and channel in row["original_channel"]
-                and stream in {None, row["stream_id"]}
-            ):
-                yield row
 
 
 def _of_archive(
