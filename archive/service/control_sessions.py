@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from aerolog.transport.client.image import Image
 
 SWEEP_INTERVAL_NS: Final = 10_000_000
+# Sessions closed in a cycle at most: it takes commands to the driver, and many end together.
+CLOSE_LIMIT: Final = 50
 # Clients above the limit that are told so at a time; the others get no answer.
 REFUSED_MAX: Final = 16
 
@@ -183,24 +185,20 @@ class ControlSessions:
         else:
             return 0
         # Out of the set before its turn and back behind it: who stirs meanwhile is not forgotten.
-        work = 0
+        work, closed = 0, 0
         for session in due:
-            work += self._turn(session, now_ns, now_ms)
-        return work
-
-    def _turn(self, session: ControlSession, now_ns: int, now_ms: int) -> int:
-        work = 0
-        try:
-            work += session.do_work(now_ns, now_ms)
-        except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
-            self._context.reporter.error(error)
-        if session.is_done:
-            self._close(session)
-            return work + 1
-        if session.is_busy:
-            self._stirred.add(session)
-        self._waiting = self._waiting or session.is_waiting
-        return work
+            try:
+                work += session.do_work(now_ns, now_ms)
+            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
+                self._context.reporter.error(error)
+            if session.is_done and closed < CLOSE_LIMIT:
+                self._close(session)
+                closed += 1
+            elif session.is_busy or session.is_done:
+                self._stirred.add(session)
+            else:
+                self._waiting = self._waiting or session.is_waiting
+        return work + closed
 
     def next_turn_ns(self, now_ns: int) -> int | None:
         """When a session has to be turned though nothing happens; None for no time soon."""
