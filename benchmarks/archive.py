@@ -1,4 +1,4 @@
-"""Recording and replaying 1024-byte messages through an archiving driver in this process."""
+"""Recording and replaying one stream through an archiving driver in this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from benchmarks.building import native
-from benchmarks.java import PEER_NAME, bandwidths
+from benchmarks.java import PEER_NAME, archive_folder, bandwidths
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 CHANNEL = "aeron:ipc"
 STREAM_ID = 1033
 REPLAY_STREAM_ID = 2033
-LENGTH = 1024
-MESSAGES = 1_000_000
-FRAME_LENGTH = 1056
+# Bytes of frames in a round: so many that the first pages of a new log, which either side touches
+# once, do not decide.
+ROUND_BYTES = 2 * 1024 * 1024 * 1024
 FRAGMENT_LIMIT = 10
 ROUNDS = 5
 WARM_UP_ROUNDS = 1
@@ -38,10 +39,10 @@ MEGABYTE = 1024 * 1024
 
 @contextmanager
 def _archiving() -> Iterator[tuple[Aeron, AeronArchive]]:
-    """A client of an archiving driver with the default threads, recording to the disk."""
+    """A client of an archiving driver with the default threads."""
     with (
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-") as disk,
+        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
         ArchivingMediaDriver(
             f"{memory}/aeron",
             f"{disk}/archive",
@@ -61,7 +62,19 @@ def _until(what: str, condition: Any) -> None:
         time.sleep(0.0005)
 
 
-def _record(aeron: Aeron, archive: AeronArchive) -> tuple[float, int, int]:
+def _frame_length(length: int) -> int:
+    return (length + DATA_HEADER_LENGTH + FRAME_ALIGNMENT - 1) // FRAME_ALIGNMENT * FRAME_ALIGNMENT
+
+
+def _messages(length: int) -> int:
+    return ROUND_BYTES // _frame_length(length)
+
+
+def _rate(length: int, elapsed: float) -> float:
+    return _messages(length) * _frame_length(length) / MEGABYTE / elapsed
+
+
+def _record(aeron: Aeron, archive: AeronArchive, length: int) -> tuple[float, int, int]:
     """Seconds from the first offer until all is recorded, recording id and last position."""
     loops = native("loops")
     with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
@@ -73,9 +86,9 @@ def _record(aeron: Aeron, archive: AeronArchive) -> tuple[float, int, int]:
         counter = archive.recording_position_counter(recording_id)
         if counter is None:
             raise BenchmarkFailedError(f"recording {recording_id} has no position counter")
-        publisher = loops.Publisher(publication, LENGTH, idle_strategy("yield"))
+        publisher = loops.Publisher(publication, length, idle_strategy("yield"))
         start = time.perf_counter()
-        publisher.run(MESSAGES)
+        publisher.run(_messages(length))
         position = publication.position
         _until("recording", lambda: counter.value >= position)
         elapsed = time.perf_counter() - start
@@ -98,34 +111,35 @@ def _recording_of(archive: AeronArchive, session_id: int) -> int:
     return found[-1]
 
 
-def _replay(archive: AeronArchive, recording_id: int, position: int) -> float:
+def _replay(archive: AeronArchive, recording_id: int, position: int, length: int) -> float:
     """Seconds of a whole replay, request and connection included; checks count and order."""
     loops = native("loops")
+    messages = _messages(length)
     start = time.perf_counter()
     with archive.replay(
         recording_id, 0, position, channel=CHANNEL, stream_id=REPLAY_STREAM_ID
     ) as subscription:
         _until("the replay's start", lambda: subscription.images)
         subscriber = loops.Subscriber(
-            subscription.images[0], LENGTH, FRAGMENT_LIMIT, idle_strategy("backoff")
+            subscription.images[0], length, FRAGMENT_LIMIT, idle_strategy("backoff")
         )
         thread = threading.Thread(target=subscriber.run)
         thread.start()
         try:
-            _until("replay", lambda: subscriber.count >= MESSAGES or subscriber.failed)
+            _until("replay", lambda: subscriber.count >= messages or subscriber.failed)
             elapsed = time.perf_counter() - start
         finally:
             subscriber.stop()
             thread.join()
-    if subscriber.failed or subscriber.count != MESSAGES:
+    if subscriber.failed or subscriber.count != messages:
         raise BenchmarkFailedError(
-            f"replay of recording {recording_id}: {subscriber.count} of {MESSAGES} messages,"
+            f"replay of recording {recording_id}: {subscriber.count} of {messages} messages,"
             f" order {'broken' if subscriber.failed else 'kept'}"
         )
     return elapsed
 
 
-def _peer(name: str) -> tuple[float | None, str]:
+def _peer(name: str, length: int) -> tuple[float | None, str]:
     peer_name = PEER_NAME.format(name)
     port = _free_port()
     properties = {
@@ -133,8 +147,8 @@ def _peer(name: str) -> tuple[float | None, str]:
         "aeron.archive.control.response.channel": "aeron:udp?endpoint=localhost:0",
         "aeron.archive.replication.channel": "aeron:udp?endpoint=localhost:0",
         "aeron.sample.channel": CHANNEL,
-        "aeron.sample.messageLength": str(LENGTH),
-        "aeron.sample.messages": str(MESSAGES),
+        "aeron.sample.messageLength": str(length),
+        "aeron.sample.messages": str(_messages(length)),
     }
     figures: list[float] = []
     try:
@@ -156,7 +170,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def record() -> list[Result]:
+def record(length: int) -> list[Result]:
     """MB/s from the first offer until the archive has written everything.
 
     Each round has a new folder, as the peer truncates its recording after each: what is gone need
@@ -165,22 +179,21 @@ def record() -> list[Result]:
     rates = []
     for _ in range(ROUNDS):
         with _archiving() as (aeron, archive):
-            elapsed, recording_id, position = _record(aeron, archive)
-            rates.append(MESSAGES * FRAME_LENGTH / MEGABYTE / elapsed)
-            _replay(archive, recording_id, position)
-    peer, peer_name = _peer("EmbeddedRecordingThroughput")
+            elapsed, recording_id, position = _record(aeron, archive, length)
+            rates.append(_rate(length, elapsed))
+            _replay(archive, recording_id, position, length)
+    peer, peer_name = _peer("EmbeddedRecordingThroughput", length)
     ours = statistics.median(rates[WARM_UP_ROUNDS:])
-    return [Result("record-1024", "MB/s", ours, peer, peer_name)]
+    return [Result(f"record-{length}", "MB/s", ours, peer, peer_name)]
 
 
-def replay() -> list[Result]:
+def replay(length: int) -> list[Result]:
     """MB/s of a whole replay, with its request and connection, as the peer measures it."""
-    rates = []
     with _archiving() as (aeron, archive):
-        _, recording_id, position = _record(aeron, archive)
-        for _ in range(ROUNDS):
-            elapsed = _replay(archive, recording_id, position)
-            rates.append(MESSAGES * FRAME_LENGTH / MEGABYTE / elapsed)
-    peer, peer_name = _peer("EmbeddedReplayThroughput")
+        _, recording_id, position = _record(aeron, archive, length)
+        rates = [
+            _rate(length, _replay(archive, recording_id, position, length)) for _ in range(ROUNDS)
+        ]
+    peer, peer_name = _peer("EmbeddedReplayThroughput", length)
     ours = statistics.median(rates[WARM_UP_ROUNDS:])
-    return [Result("replay-1024", "MB/s", ours, peer, peer_name)]
+    return [Result(f"replay-{length}", "MB/s", ours, peer, peer_name)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import statistics
 import subprocess
@@ -45,6 +46,11 @@ def _memory_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
+def archive_folder() -> str | None:
+    """Where archives are measured: in memory, or where AEROLOG_BENCH_ARCHIVES says."""
+    return os.environ.get("AEROLOG_BENCH_ARCHIVES") or _memory_folder()
+
+
 def java_command(options: list[str], main_class: str) -> list[str]:
     """The command line of one of the reference's programs.
 
@@ -61,11 +67,11 @@ def _sample(
 ) -> Iterator[subprocess.Popen[str]]:
     """A running sample, which is killed at the end or after so many seconds.
 
-    Its driver lives in shared memory and its archive in the folder for temporary files, as ours.
+    Its driver lives in shared memory and its archive where ours does.
     """
     with (
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=_memory_folder()) as memory,
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-") as disk,
+        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
     ):
         places = {"aeron.dir": f"{memory}/aeron", "java.io.tmpdir": disk}
         defines = [f"-D{name}={value}" for name, value in {**places, **properties}.items()]

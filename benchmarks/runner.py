@@ -7,7 +7,16 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks import archive, ipc_processes, ipc_threads, udp, udp_streams
+from benchmarks import (
+    archive,
+    catalog_million,
+    ipc_processes,
+    ipc_threads,
+    record_streams,
+    replay_start,
+    udp,
+    udp_streams,
+)
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:
@@ -19,8 +28,13 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "ipc-32-offer": ipc_processes.ipc_offer,
     "ipc-32-batch": ipc_processes.ipc_batch,
     "ipc-rtt": ipc_threads.ipc_rtt,
-    "record-1024": archive.record,
-    "replay-1024": archive.replay,
+    "record-1024": partial(archive.record, 1024),
+    "record-64": partial(archive.record, 64),
+    "record-streams": record_streams.streams,
+    "replay-1024": partial(archive.replay, 1024),
+    "replay-64": partial(archive.replay, 64),
+    "replay-start": replay_start.start,
+    "catalog-1m": catalog_million.million,
     "udp-32": partial(udp.throughput, 32),
     "udp-1024": partial(udp.throughput, 1024),
     "udp-1024-no-offload": partial(udp.throughput_without_offload, 1024),
@@ -63,6 +77,6 @@ def _line(result: Result) -> str:
     peer = "-" if result.peer is None else f"{result.peer:,.{digits}f}"
     ratio = "-" if result.ratio is None else f"{result.ratio:.2f}"
     return (
-        f"{result.name:<16} {result.unit:<11} ours {result.ours:>14,.{digits}f}"
+        f"{result.name:<20} {result.unit:<11} ours {result.ours:>14,.{digits}f}"
         f"   peer {peer:>14}   ratio {ratio:>6}   {result.peer_name}"
     )
