@@ -24,6 +24,8 @@ T = TypeVar("T")
 OwnerT = TypeVar("OwnerT", bound="Turned")
 Steps = Generator[int, None, T]
 Parts = Generator[int | list[T], None, None]
+BUSY_TURNS: Final = 50  # of the loop without work, before it sleeps
+MOST_TURNS: Final = BUSY_TURNS + 10  # by when the sleeps have become the longest
 FIRST_SLEEP: Final = 50e-6
 LONGEST_SLEEP: Final = 1e-3
 
@@ -82,17 +84,21 @@ class WaitingForm(Turned):
 class AwaitedForm(Turned):
     """Carries steps out in an event loop; several may be under way at once."""
 
-    async def _pause(self, work_count: int, delay: float) -> float:
-        """Give the loop its turn; the sleep that should follow."""
+    async def _pause(self, work_count: int, idle_turns: int) -> int:
+        """Give the loop its turn, and the machine a rest when there was nothing to do for long.
+
+        Returns:
+            How many turns in a row there was nothing to do.
+        """
         self._turn()
         if work_count > 0:
-            await asyncio.sleep(0)
-            return FIRST_SLEEP
-        await asyncio.sleep(delay)
-        return min(2 * delay, LONGEST_SLEEP)
+            idle_turns = -1
+        excess = idle_turns - BUSY_TURNS
+        await asyncio.sleep(0 if excess < 0 else min(FIRST_SLEEP * 2**excess, LONGEST_SLEEP))
+        return min(idle_turns + 1, MOST_TURNS)
 
     async def _carry_out(self, steps: Steps[T]) -> T:
-        delay = FIRST_SLEEP
+        idle_turns = 0
         try:
             while True:
                 try:
@@ -100,20 +106,20 @@ class AwaitedForm(Turned):
                 except StopIteration as done:
                     result: T = done.value
                     return result
-                delay = await self._pause(work, delay)
+                idle_turns = await self._pause(work, idle_turns)
         finally:
             steps.close()
 
     async def _iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
-        delay = FIRST_SLEEP
+        idle_turns = 0
         try:
             while (part := next(parts, None)) is not None:
                 if isinstance(part, int):
-                    delay = await self._pause(part, delay)
+                    idle_turns = await self._pause(part, idle_turns)
                     continue
                 for one in part:
                     yield one
-                delay = await self._pause(len(part), delay)
+                idle_turns = await self._pause(len(part), idle_turns)
         finally:
             parts.close()
 

@@ -53,6 +53,7 @@ async def test_a_replay_comes_over_a_response_channel(java_archive, our_client, 
 async def test_requests_of_several_tasks_find_their_own_answers(any_archive, our_client, stream_id):
     aeron = our_client(any_archive.aeron_dir)
     async with await AsyncAeronArchive.connect(aeron) as archive:
+        archive_id = archive.archive_id
         recording_id = await record(archive, stream_id, 10)
         answers = await asyncio.gather(
             archive.start_position(recording_id),
@@ -66,7 +67,20 @@ async def test_requests_of_several_tasks_find_their_own_answers(any_archive, our
     assert [one.recording_id for one in answers[1]] == [recording_id]
     assert isinstance(answers[2], ArchiveError)
     assert answers[3].recording_id == recording_id
-    assert answers[4] == archive.archive_id if not archive.closed else True
+    assert answers[4] == archive_id
+
+
+async def test_more_requests_than_fit_into_a_log_are_all_answered(any_archive, our_client):
+    aeron = our_client(any_archive.aeron_dir)
+    async with await AsyncAeronArchive.connect(aeron) as archive:
+        archive_id = archive.archive_id
+        listings = (archive.list_recordings(0, 3) for _ in range(20))
+        answers = await asyncio.gather(
+            *(archive.query_archive_id() for _ in range(2000)), *listings
+        )
+        assert archive.stats.answers == 2020
+    assert set(answers[:2000]) == {archive_id}
+    assert all(listing == answers[2000] for listing in answers[2001:])
 
 
 async def test_a_cancelled_request_leaves_the_session_usable(any_archive, our_client):
