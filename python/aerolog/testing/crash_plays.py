@@ -7,292 +7,52 @@ was recorded; then it has to go on working.
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing.crash_disk import CrashDisk
-from aerolog.testing.crash_ledger import Allowed, Log, Truth, check_catalog, check_segments
+from aerolog.testing.crash_ledger import Log, Truth, check_catalog, check_segments
+from aerolog.testing.crash_stage import TERM, Progress, Stage
 from aerolog.testing.simulation import Simulation
 from aerolog.testing.streams import StreamCheckError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.testing.crash_disk import FaultPoint, State
     from aerolog.testing.crash_ledger import Outcome
-    from aerolog.testing.hosts import SimulatedHost
-    from aerolog.transport.client.publication import ExclusivePublication
 
-TERM: Final = 64 * 1024
-MTU: Final = 1408
-_CHANNEL: Final = f"aeron:ipc?term-length=64k|mtu={MTU}"
-_LENGTHS: Final = (1, 40, 200, 1000, 1376, 3000, 6000)
+_FOLDER: Final = "/host-1/archive"
 _WAIT_S: Final = 30.0
 _LATER_NS: Final = 3_600_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a scenario had come at an operation.
-
-    Attributes:
-        step: what was under way.
-        allowed: what a crash may leave, by recording id.
-        together: of recordings that one request changes, which outcomes go together.
-    """
-
-    step: str
-    allowed: Allowed
-    together: tuple[dict[int, Outcome], ...] = ()
+_POWER_LOSSES: Final = 2
 
 
 @dataclass(slots=True)
-class Stage:
-    """A host with an archive, and what its recordings hold.
+class SimulatedStage(Stage):
+    """A stage in a simulation.
 
     Attributes:
         simulation: in which it runs.
-        host: the host.
-        archive: a session with its archive.
-        random: of contents.
-        checksum: of frames, by name.
-        truths: by recording id.
-        pending: outcomes of the request under way, by recording id.
-        step_name: what is under way.
     """
 
-    simulation: Simulation
-    host: SimulatedHost
-    archive: AeronArchive
-    random: Random
-    checksum: str | None
-    truths: dict[int, Truth] = field(default_factory=dict)
-    pending: Allowed = field(default_factory=dict)
-    together: tuple[dict[int, Outcome], ...] = ()
-    step_name: str = "start"
-    next_id: int = 0
-
-    def progress(self) -> Progress:
-        """What a crash may leave at this moment."""
-        allowed: Allowed = {i: [truth.outcome()] for i, truth in self.truths.items()}
-        return Progress(self.step_name, {**allowed, **self.pending}, self.together)
-
-    @contextlib.contextmanager
-    def step(self, name: str, pending: Allowed | None = None) -> Iterator[None]:
-        """A request is under way, which may be done or not when the crash comes."""
-        self.step_name, self.pending = name, pending or {}
-        yield
-        self.step_name, self.pending, self.together = f"after {name}", {}, ()
+    simulation: Simulation = field(kw_only=True)
 
     def wait(self, condition: Callable[[], object]) -> None:
         """Turn the simulation until a condition holds."""
         self.simulation.run(condition, timeout=_WAIT_S)
 
-    # -- streams ---------------------------------------------------------------------------------
+    def turn(self) -> None:
+        """Give somebody a turn."""
+        self.simulation.step()
 
-    def open(self, stream_id: int, log: Log | None = None) -> tuple[ExclusivePublication, Log]:
-        """A publication, and the log that it continues or begins."""
-        client = self.archive.aeron
-        if log is None:
-            publication = client.add_exclusive_publication(_CHANNEL, stream_id)
-            log = Log(
-                mtu_length=publication.mtu,
-                initial_term_id=publication.initial_term_id,
-                session_id=publication.session_id,
-                stream_id=stream_id,
-                checksum=checksum_for(self.checksum),
-            )
-            return publication, log
-        publication = client.add_exclusive_publication(continuing(log), stream_id)
-        log.session_id = publication.session_id
-        return publication, log
-
-    def publish(self, publication: ExclusivePublication, log: Log, length: int) -> int:
-        """Send messages until the stream is so much longer; returns its position."""
-        goal = log.position + length
-        while log.position < goal:
-            message = self.random.randbytes(self.random.choice(_LENGTHS))
-            log.add(message)
-            while (result := publication.offer(message)) <= 0:
-                self.simulation.step()
-            for _ in range(self.random.randrange(3)):
-                self.simulation.step()
-            if result != log.position:
-                raise StreamCheckError(f"the publication is at {result}, its log {log.position}")
-        return log.position
-
-    # -- steps -----------------------------------------------------------------------------------
-
-    def record(self, stream_id: int, log: Log | None = None) -> tuple[int, ExclusivePublication]:
-        """Begin a recording, with nothing in it yet; of a log that goes on, if there is one."""
-        recording_id, archive = self.next_id, self.archive
-        self.next_id += 1
-        with self.step(f"record {recording_id}"):
-            archive.start_recording("aeron:ipc", stream_id)
-            publication, log = self.open(stream_id, log)
-            truth = Truth(log, log.start_position, channel="aeron:ipc")
-            self.pending = {recording_id: [None, truth.outcome()]}
-            self.wait(lambda: archive.recording_position_counter(recording_id))
-            self._activate(recording_id, truth)
-        return recording_id, publication
-
-    def _activate(self, recording_id: int, truth: Truth) -> None:
-        counter = self.archive.recording_position_counter(recording_id)
-        assert counter is not None
-        truth.stop, truth.floor = None, lambda: counter.value
-        self.truths[recording_id] = truth
-
-    def grow(self, recording_id: int, publication: ExclusivePublication, length: int) -> None:
-        """Send messages to a recording, and wait until it has them."""
-        truth = self.truths[recording_id]
-        with self.step(f"grow {recording_id}"):
-            end = self.publish(publication, truth.log, length)
-            self.wait(lambda: truth.floor() >= end)
-
-    def stop(self, recording_id: int, publication: ExclusivePublication) -> None:
-        """Stop a recording that has everything sent to it."""
-        truth, archive = self.truths[recording_id], self.archive
-        truth.floor = lambda: truth.log.position
-        with self.step(f"stop {recording_id}"):
-            assert archive.stop_recording_by_identity(recording_id)
-            self.wait(lambda: archive.stop_position(recording_id) is not None)
-            publication.close()
-        truth.stop = truth.log.position
-
-    def extend(self, recording_id: int, length: int) -> None:
-        """Go on with a stopped recording, and stop it again."""
-        truth, archive = self.truths[recording_id], self.archive
-        stream_id = truth.log.stream_id
-        before = truth.outcome()
-        with self.step(f"extend {recording_id}"):
-            channel = continuing(truth.log)
-            archive.extend_recording(recording_id, channel, stream_id)
-            publication, log = self.open(stream_id, truth.log)
-            self.pending = {recording_id: [before]}
-            self.wait(lambda: archive.recording_position_counter(recording_id))
-            self._activate(recording_id, Truth(log, truth.start, channel=truth.channel))
-        self.truths[recording_id].detached = truth.detached
-        self.grow(recording_id, publication, length)
-        self.stop(recording_id, publication)
-
-    # -- what is stored --------------------------------------------------------------------------
-
-    def change(
-        self, name: str, recording_id: int, request: Callable[[], object], *steps: Truth
-    ) -> None:
-        """A request that leads from one state of a recording to others, the last one at its end."""
-        outcomes: list[Outcome | None] = [self.truths[recording_id].outcome()]
-        outcomes += [truth.outcome() for truth in steps]
-        with self.step(f"{name} {recording_id}", {recording_id: outcomes}):
-            request()
-        self.truths[recording_id] = steps[-1]
-
-    def await_deletion(self, request: Callable[[], object]) -> None:
-        """Make a request that removes files, and wait until they are gone."""
-        self.archive.poll_signals()
-        request()
-        self.wait(
-            lambda: any(s.signal == RecordingSignal.DELETE for s in self.archive.poll_signals())
-        )
-
-    def truncate(self, recording_id: int, position: int) -> None:
-        """Cut a stopped recording."""
-        truth = self.truths[recording_id]
-        after = replace(truth, log=truth.log.cut(position), stop=position)
-        request = partial(self.archive.truncate_recording, recording_id, position)
-        self.change("truncate", recording_id, partial(self.await_deletion, request), after)
-
-    def detach(self, recording_id: int, start: int) -> None:
-        """Take segments from the front."""
-        after = replace(self.truths[recording_id], start=start, detached=True)
-        request = partial(self.archive.detach_segments, recording_id, start)
-        self.change("detach", recording_id, request, after)
-
-    def attach(self, recording_id: int, *starts: int) -> None:
-        """Put detached segments back, one after the other."""
-        truth = self.truths[recording_id]
-        steps = [replace(truth, start=start) for start in starts]
-        steps[-1].detached = False
-        request = partial(self.archive.attach_segments, recording_id)
-        self.change("attach", recording_id, request, *steps)
-
-    def delete_detached(self, recording_id: int) -> None:
-        """Remove detached segments."""
-        truth = self.truths[recording_id]
-        request = partial(self.archive.delete_detached_segments, recording_id)
-        after = replace(truth, detached=False)
-        with self.step(f"delete detached {recording_id}"):
-            self.await_deletion(request)
-        self.truths[recording_id] = after
-
-    def purge_segments(self, recording_id: int, start: int) -> None:
-        """Remove segments from the front."""
-        truth = self.truths[recording_id]
-        after = replace(truth, start=start, detached=True)
-        request = partial(self.archive.purge_segments, recording_id, start)
-        self.change("purge segments", recording_id, partial(self.await_deletion, request), after)
-        after.detached = False
-
-    def purge(self, recording_id: int) -> None:
-        """Remove a recording."""
-        outcomes = [self.truths[recording_id].outcome(), None]
-        with self.step(f"purge {recording_id}", {recording_id: outcomes}):
-            self.await_deletion(partial(self.archive.purge_recording, recording_id))
-        del self.truths[recording_id]
-
-    def update_channel(self, recording_id: int, channel: str) -> None:
-        """Give a recording another channel."""
-        after = replace(self.truths[recording_id], channel=channel)
-        request = partial(self.archive.update_channel, recording_id, channel)
-        self.change("update channel", recording_id, request, after)
-
-    def record_behind(self, recording_id: int) -> int:
-        """Record a stream that begins where a recording ends, as a recording of its own."""
-        log = self.truths[recording_id].log
-        new = Log(
-            mtu_length=log.mtu_length,
-            initial_term_id=log.initial_term_id,
-            stream_id=log.stream_id,
-            start_position=log.position,
-            checksum=log.checksum,
-        )
-        new_id, publication = self.record(log.stream_id, new)
-        self.grow(new_id, publication, TERM + 9_000)
-        self.stop(new_id, publication)
-        return new_id
-
-    def migrate(self, source_id: int, target_id: int) -> None:
-        """Move all of a recording to the end or the front of another."""
-        source, target = self.truths[source_id], self.truths[target_id]
-        appended = source.start == target.stop
-        first, second = (target, source) if appended else (source, target)
-        merged = replace(
-            target, log=first.log.joined(second.log), start=first.start, stop=second.stop
-        )
-        emptied = replace(source, log=source.log.cut(source.start), stop=source.start)
-        before = {source_id: source.outcome(), target_id: target.outcome()}
-        after = {source_id: emptied.outcome(), target_id: merged.outcome()}
-        self.together = (before, after)
-        pending: Allowed = {i: [before[i], after[i]] for i in (source_id, target_id)}
-        with self.step(f"migrate {source_id} to {target_id}", pending):
-            self.await_deletion(partial(self.archive.migrate_segments, source_id, target_id))
-        self.truths[source_id], self.truths[target_id] = emptied, merged
-
-
-def continuing(log: Log) -> str:
-    """Channel of a publication that begins where a log ends."""
-    term_id = (log.initial_term_id + log.position // TERM + 2**31) % 2**32 - 2**31
-    return (
-        f"{_CHANNEL}|init-term-id={log.initial_term_id}|term-id={term_id}"
-        f"|term-offset={log.position % TERM}"
-    )
+    def pause(self) -> None:
+        """Give some a turn."""
+        for _ in range(self.random.randrange(3)):
+            self.simulation.step()
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -436,10 +196,24 @@ def fault_points(
         disk.watch(lambda: stages[0].progress() if stages else Progress("start", {}))
         host.start_archive(**setting.options)
         archive = host.connect_archive()
-        stages.append(Stage(simulation, host, archive, Random(7), setting.checksum))  # noqa: S311
+        random = Random(7)  # noqa: S311 -- repeatable
+        stages.append(SimulatedStage(archive, random, setting.checksum, simulation=simulation))
         SCRIPTS[setting.script](stages[0])
         disk.stop_watching()
         archive.close()
+    return disk.points
+
+
+def restart_points(setting: Setting, progress: Progress, state: State) -> list[FaultPoint]:
+    """Start an archive on what a crash has left; the operations of the start."""
+    disk = CrashDisk.of(state)
+    with Simulation(seed=3) as simulation:
+        simulation.clock.advance_ns(_LATER_NS)
+        host = simulation.host(disk=disk)
+        host.start_driver()
+        disk.watch(lambda: progress)
+        host.start_archive(**setting.options)
+        disk.stop_watching()
     return disk.points
 
 
@@ -447,11 +221,14 @@ def states_of(setting: Setting, point: FaultPoint) -> list[tuple[str, State]]:
     """What a crash at an operation may leave, by the way of crashing."""
     found = [("kill", point.after_kill())]
     found += [(f"torn-{index}", state) for index, state in enumerate(point.torn)]
-    if setting.sync_level > 0:
-        for seed in range(2):
-            random = Random(f"{point.number} {seed}")  # noqa: S311 -- repeatable
-            found.append((f"power-{seed}", point.after_power_loss(random)))
-    return found
+    losses = _POWER_LOSSES if setting.sync_level > 0 else 0
+    return found + [(f"power-{seed}", power_loss(point, seed)) for seed in range(losses)]
+
+
+def power_loss(point: FaultPoint, seed: int) -> State:
+    """What one of the many ways in which power may be lost leaves."""
+    random = Random(f"{point.number} {seed}")  # noqa: S311 -- repeatable
+    return point.after_power_loss(random)
 
 
 class Aftermath:
@@ -511,7 +288,7 @@ class Aftermath:
             if go_on:
                 random = Random(8)  # noqa: S311 -- repeatable
                 checksum = self.setting.checksum
-                stage = Stage(simulation, host, archive, random, checksum, truths)
+                stage = SimulatedStage(archive, random, checksum, truths, simulation=simulation)
                 self._go_on(stage)
             archive.close()
 
@@ -523,11 +300,10 @@ class Aftermath:
         for ids in {tuple(sorted(outcomes)) for outcomes in self.progress.together}:
             if {i: matched[i] for i in ids} not in self.progress.together:
                 raise StreamCheckError(f"recordings {ids} do not go together: {found}")
-        folder = "/host-1/archive"
-        names = self.disk.list_dir(folder)
+        names = self.disk.list_dir(_FOLDER)
         check_segments(
             names,
-            lambda n: self.disk.read_bytes(f"{folder}/{n}"),
+            lambda n: self.disk.read_bytes(f"{_FOLDER}/{n}"),
             found,
             matched,
             nothing_behind=not self.power_lost,
@@ -535,9 +311,8 @@ class Aftermath:
         return matched
 
     def _go_on(self, stage: Stage) -> None:
-        for recording_id, truth in list(stage.truths.items()):
-            if truth.log.position in {*truth.log.ends, truth.log.start_position}:
-                stage.extend(recording_id, TERM + 2_000)
+        for recording_id in list(stage.truths):
+            stage.extend(recording_id, TERM + 2_000)
         stage.next_id = 1 + max(
             (*stage.truths, *(i for i, o in self.progress.allowed.items() if o)), default=-1
         )
