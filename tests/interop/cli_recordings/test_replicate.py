@@ -167,3 +167,38 @@ def test_what_goes_wrong_is_said(run: Run, pair: tuple[Site, Site], stream_id: i
     assert "unknown src recording id 987654" in unknown.err
     assert "unknown destination recording id 987654" in into.err
     assert unknown.out == into.out == ""
+
+
+def test_a_live_stream_is_joined_and_recorded_on(
+    run: Run, pair: tuple[Site, Site], stream_id: int
+) -> None:
+    source, destination = pair
+    live = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    channel = (
+        f"aeron:udp?control=127.0.0.1:{free_port()}|control-mode=manual|fc=min|ssc=true"
+        f"|term-length=64k"
+    )
+    with source.recordist.archive.add_recorded_exclusive_publication(
+        channel, stream_id
+    ) as publication:
+        source.recordist.send(publication, 0, 100)
+        source_id = source.recordist.find(stream_id, [])
+        publication.add_destination(live)
+
+        lines = run(
+            destination.server, "recordings", "replicate", source_id, source.control,
+            "--live", live, "--json",
+        ).json_lines()  # fmt: skip
+
+        assert [line["event"] for line in lines] == [
+            "started", "replicate", "extend", "merge", "replicate_end", "ended",
+        ]  # fmt: skip
+        assert lines[-1]["merged"]
+        copy = lines[-1]["recording_id"]
+        end = source.recordist.send(publication, 100, 100)
+        archive = destination.recordist.archive
+        destination.recordist.wait_for(
+            lambda: archive.recording_position(copy) == end, "what came live"
+        )
+    destination.recordist.wait_for(lambda: archive.stop_position(copy) == end, "the end")
+    assert destination.recordist.numbers(copy) == list(range(200))
