@@ -111,7 +111,8 @@ def test_an_interrupted_wait_cleans_up_and_frees_the_lock():
 async def test_a_cancelled_operation_cleans_up():
     work = Awaited()
     task = asyncio.create_task(work.forever())
-    await asyncio.sleep(0.01)
+    while not work.notes:  # it has not begun
+        await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
