@@ -1,7 +1,9 @@
 /* CRC-32 (IEEE 802.3) and CRC-32C (Castagnoli): reflected, start and final xor all ones.
  *
  * By the processor's instructions where it has them, found at run time; otherwise eight bytes at a
- * time from tables. Call aerolog_crc_init once before anything else. Spec archive-files 10.
+ * time from tables. x86 multiplies without carries: what was read is carried forward over the next
+ * bytes by multiplying it with the remainder of a power of x. Call aerolog_crc_init once before
+ * anything else. Spec archive-files 10.
  */
 #ifndef AEROLOG_CRC_H
 #define AEROLOG_CRC_H
@@ -11,6 +13,7 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#include <wmmintrin.h>
 #elif defined(__aarch64__) && defined(__linux__)
 #include <arm_acle.h>
 #include <sys/auxv.h>
@@ -48,10 +51,10 @@ static void aerolog_crc_fill(uint32_t table[8][256], uint32_t polynomial)
     }
 }
 
+/* The register after more bytes, without start and final xor. */
 static inline uint32_t aerolog_crc_sliced(
-    uint32_t table[8][256], const uint8_t *data, int64_t length)
+    uint32_t table[8][256], uint32_t crc, const uint8_t *data, int64_t length)
 {
-    uint32_t crc = 0xFFFFFFFFu;
     while (length >= 8)
     {
         uint32_t low, high;
@@ -68,25 +71,108 @@ static inline uint32_t aerolog_crc_sliced(
     {
         crc = (crc >> 8) ^ table[0][(crc ^ *data++) & 0xFF];
     }
-    return ~crc;
+    return crc;
 }
 
 static uint32_t aerolog_crc32_by_table(const uint8_t *data, int64_t length)
 {
-    return aerolog_crc_sliced(aerolog_crc32_table, data, length);
+    return ~aerolog_crc_sliced(aerolog_crc32_table, 0xFFFFFFFFu, data, length);
 }
 
 static uint32_t aerolog_crc32c_by_table(const uint8_t *data, int64_t length)
 {
-    return aerolog_crc_sliced(aerolog_crc32c_table, data, length);
+    return ~aerolog_crc_sliced(aerolog_crc32c_table, 0xFFFFFFFFu, data, length);
 }
 
 #if defined(__x86_64__)
 
-__attribute__((target("sse4.2")))
-static uint32_t aerolog_crc32c_native(const uint8_t *data, int64_t length)
+/* Remainders by which 128 bits are carried 64 and 16 bytes forward: of the lower and upper half. */
+typedef struct
 {
-    uint64_t crc = 0xFFFFFFFFu;
+    uint64_t by_64[2];
+    uint64_t by_16[2];
+} aerolog_crc_fold_t;
+
+static aerolog_crc_fold_t aerolog_crc32_fold;
+static aerolog_crc_fold_t aerolog_crc32c_fold;
+
+/* x to the power of n modulo the polynomial, reflected, shifted to where a product needs it. */
+static uint64_t aerolog_crc_power(uint32_t polynomial, int n)
+{
+    uint32_t value = 0x80000000u;
+    while (n-- > 0)
+    {
+        value = (value >> 1) ^ ((value & 1) ? polynomial : 0);
+    }
+    return (uint64_t)value << 1;
+}
+
+static void aerolog_crc_fill_fold(aerolog_crc_fold_t *fold, uint32_t polynomial)
+{
+    fold->by_64[0] = aerolog_crc_power(polynomial, 512 + 32);
+    fold->by_64[1] = aerolog_crc_power(polynomial, 512 - 32);
+    fold->by_16[0] = aerolog_crc_power(polynomial, 128 + 32);
+    fold->by_16[1] = aerolog_crc_power(polynomial, 128 - 32);
+}
+
+__attribute__((target("pclmul,sse4.2")))
+static inline __m128i aerolog_crc_carry(__m128i before, __m128i powers, __m128i next)
+{
+    const __m128i low = _mm_clmulepi64_si128(before, powers, 0x00);
+    const __m128i high = _mm_clmulepi64_si128(before, powers, 0x11);
+    return _mm_xor_si128(_mm_xor_si128(low, high), next);
+}
+
+/* Carries everything but the last bytes into 16 bytes that leave the same remainder, behind a
+ * register of zeros. At least 64 bytes; returns how many are left. */
+__attribute__((target("pclmul,sse4.2")))
+static int64_t aerolog_crc_folded(
+    const aerolog_crc_fold_t *fold, const uint8_t *data, int64_t length, uint8_t folded[16])
+{
+    const __m128i by_64 = _mm_loadu_si128((const __m128i *)fold->by_64);
+    const __m128i by_16 = _mm_loadu_si128((const __m128i *)fold->by_16);
+    __m128i x[4];
+    for (int i = 0; i < 4; i++)
+    {
+        x[i] = _mm_loadu_si128((const __m128i *)(data + 16 * i));
+    }
+    x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128(-1));
+    for (data += 64, length -= 64; length >= 64; data += 64, length -= 64)
+    {
+        for (int i = 0; i < 4; i++)
+        {
+            x[i] = aerolog_crc_carry(
+                x[i], by_64, _mm_loadu_si128((const __m128i *)(data + 16 * i)));
+        }
+    }
+    for (int i = 1; i < 4; i++)
+    {
+        x[0] = aerolog_crc_carry(x[0], by_16, x[i]);
+    }
+    for (; length >= 16; data += 16, length -= 16)
+    {
+        x[0] = aerolog_crc_carry(x[0], by_16, _mm_loadu_si128((const __m128i *)data));
+    }
+    _mm_storeu_si128((__m128i *)folded, x[0]);
+    return length;
+}
+
+static uint32_t aerolog_crc32_native(const uint8_t *data, int64_t length)
+{
+    uint8_t folded[16];
+    if (length < 64)
+    {
+        return aerolog_crc32_by_table(data, length);
+    }
+    const int64_t left = aerolog_crc_folded(&aerolog_crc32_fold, data, length, folded);
+    const uint32_t crc = aerolog_crc_sliced(aerolog_crc32_table, 0, folded, 16);
+    return ~aerolog_crc_sliced(aerolog_crc32_table, crc, data + length - left, left);
+}
+
+__attribute__((target("sse4.2")))
+static uint32_t aerolog_crc32c_words(uint32_t start, const uint8_t *data, int64_t length)
+{
+    uint64_t crc = start;
     for (; length >= 8; data += 8, length -= 8)
     {
         uint64_t word;
@@ -98,14 +184,43 @@ static uint32_t aerolog_crc32c_native(const uint8_t *data, int64_t length)
     {
         rest = _mm_crc32_u8(rest, *data++);
     }
-    return ~rest;
+    return rest;
 }
 
-static inline aerolog_crc_function aerolog_crc32_select(void) { return aerolog_crc32_by_table; }
+static uint32_t aerolog_crc32c_by_words(const uint8_t *data, int64_t length)
+{
+    return ~aerolog_crc32c_words(0xFFFFFFFFu, data, length);
+}
+
+static uint32_t aerolog_crc32c_native(const uint8_t *data, int64_t length)
+{
+    uint8_t folded[16];
+    if (length < 256)
+    {
+        return aerolog_crc32c_by_words(data, length);
+    }
+    const int64_t left = aerolog_crc_folded(&aerolog_crc32c_fold, data, length, folded);
+    const uint32_t crc = aerolog_crc32c_words(0, folded, 16);
+    return ~aerolog_crc32c_words(crc, data + length - left, left);
+}
+
+static inline int aerolog_crc_can_fold(void)
+{
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+static inline aerolog_crc_function aerolog_crc32_select(void)
+{
+    return aerolog_crc_can_fold() ? aerolog_crc32_native : aerolog_crc32_by_table;
+}
 
 static inline aerolog_crc_function aerolog_crc32c_select(void)
 {
-    return __builtin_cpu_supports("sse4.2") ? aerolog_crc32c_native : aerolog_crc32c_by_table;
+    if (aerolog_crc_can_fold())
+    {
+        return aerolog_crc32c_native;
+    }
+    return __builtin_cpu_supports("sse4.2") ? aerolog_crc32c_by_words : aerolog_crc32c_by_table;
 }
 
 #elif defined(__aarch64__) && defined(__linux__)
@@ -165,6 +280,10 @@ static inline void aerolog_crc_init(void)
 {
     aerolog_crc_fill(aerolog_crc32_table, AEROLOG_CRC32_POLYNOMIAL);
     aerolog_crc_fill(aerolog_crc32c_table, AEROLOG_CRC32C_POLYNOMIAL);
+#if defined(__x86_64__)
+    aerolog_crc_fill_fold(&aerolog_crc32_fold, AEROLOG_CRC32_POLYNOMIAL);
+    aerolog_crc_fill_fold(&aerolog_crc32c_fold, AEROLOG_CRC32C_POLYNOMIAL);
+#endif
 }
 
 #endif

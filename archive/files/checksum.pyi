@@ -11,7 +11,7 @@ class Checksum:
 
     Attributes:
         name: ``CRC-32`` or ``CRC-32C``.
-        implementation: ``sse4.2``, ``arm-crc`` or ``table``, as found at run time.
+        implementation: ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found at run time.
     """
 
     @property

@@ -7,6 +7,8 @@ signed value in the session id field of DATA frames. Nothing in a file says that
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+import platform
+
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, put_i32
 
 from aerolog.transport.errors import ConfigurationError
@@ -114,8 +116,10 @@ cdef Checksum _new(str name, int kind, crc_function_t function, bint table):
 
 
 cdef str _native_name():
-    # x86 has an instruction for CRC-32C alone, ARM for both.
-    return "sse4.2" if _crc32 == aerolog_crc32_by_table else "arm-crc"
+    # x86 without carry-less multiplication has an instruction for CRC-32C alone.
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return "arm-crc"
+    return "sse4.2" if _crc32 == aerolog_crc32_by_table else "pclmul"
 
 
 def checksum_for(name):

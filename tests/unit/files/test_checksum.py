@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import zlib
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -44,7 +46,7 @@ def test_check_values(name: str, value: int) -> None:
 
 
 def test_machine_and_table_agree_at_every_length_and_alignment() -> None:
-    data = Random(1).randbytes(300)
+    data = Random(1).randbytes(700)
     for name in ALIASES:
         fast, table = checksum_for(name), portable_checksum(name)
         assert fast is not None
@@ -53,6 +55,21 @@ def test_machine_and_table_agree_at_every_length_and_alignment() -> None:
             for stop in range(start, len(data)):
                 part = data[start:stop]
                 assert fast.compute(part) == table.compute(part)
+
+
+def test_the_machines_instructions_are_used_where_it_has_them() -> None:
+    cpu = Path("/proc/cpuinfo").read_text()
+    found = {name: getattr(checksum_for(name), "implementation", None) for name in ALIASES}
+    if platform.machine() == "x86_64":
+        words = set(cpu.split())
+        if {"pclmulqdq", "sse4_2"} <= words:
+            assert found == {"CRC-32": "pclmul", "CRC-32C": "pclmul"}
+        else:
+            assert found["CRC-32"] == "table"
+            assert found["CRC-32C"] == ("sse4.2" if "sse4_2" in words else "table")
+    else:
+        expected = "arm-crc" if "crc32" in cpu.split() else "table"
+        assert set(found.values()) == {expected}
 
 
 def test_crc32_is_that_of_zlib() -> None:
