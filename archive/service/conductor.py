@@ -26,7 +26,7 @@ from aerolog.archive.service.requests import (
 )
 from aerolog.archive.service.security.rules import REQUESTS
 from aerolog.archive.service.storage import Storage
-from aerolog.archive.service.watch import WatchAgent
+from aerolog.archive.service.watch import WatchAgent, sharpen_timer
 from aerolog.transport.client.message import Action
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
 from aerolog.transport.uri import ChannelUri
@@ -48,6 +48,7 @@ FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = 1_000_000_000
 BUSY_INTERVAL_NS: Final = 1_000_000
 IDLE_INTERVAL_NS: Final = 50_000_000
+BLOCKED_INTERVAL_NS: Final = 100_000
 SESSION_ID_MAX: Final = 2**31 - 2
 
 _SESSION_REQUESTS: Final = frozenset(REQUESTS.values())
@@ -147,6 +148,11 @@ class ArchiveConductor(WatchAgent):
         session = self.recordings.sessions.get(recording_id)
         return NO_COUNTER if session is None else session.counter.counter_id
 
+    def on_start(self) -> None:
+        """On the conductor's thread, if it has one: in INVOKER mode it is somebody else's."""
+        if self._context.config[p.THREADING_MODE] != "INVOKER":
+            sharpen_timer()
+
     # -- the duty cycle ---------------------------------------------------------------------------
 
     def control(self) -> int:
@@ -195,6 +201,10 @@ class ArchiveConductor(WatchAgent):
             or self.replications.is_busy
         )
         next_ns = now_ns + (BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS)
+        if self.deletions.is_busy or any(not listing.is_blocked for listing in self._listings):
+            next_ns = now_ns
+        elif self._listings:
+            next_ns = now_ns + BLOCKED_INTERVAL_NS
         turn_ns = self._sessions.next_turn_ns(now_ns + BUSY_INTERVAL_NS)
         if turn_ns is not None:
             next_ns = min(next_ns, turn_ns)
