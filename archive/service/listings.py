@@ -63,6 +63,11 @@ class Listing:
         self.is_done = False
         control.active_listing = True
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether there is a message that did not go out yet."""
+        return self._unsent is not None
+
     def do_work(self) -> int:
         """Send as much as goes out in one turn."""
         work = 0
