@@ -196,6 +196,25 @@ class Teller:
         self.tell(f"recording {recording_id}")
         return found
 
+    def list(self, request: type[ap.Message], count: int, **values: Any) -> None:
+        """Write down the descriptors that a listing gives, and what ends it."""
+        correlation_id = self.post(request, record_count=count, **values)
+        self.wait(
+            lambda: (
+                self.find(ap.ControlResponse, correlation_id)
+                or len(self.find(ap.RecordingDescriptor, correlation_id)) == count
+            ),
+            f"the end of listing {correlation_id}",
+        )
+        shown = " ".join(f"{k}={v}" for k, v in values.items())
+        self.tell(f"{request.__name__} {count} {shown}")
+
+    def ask_nothing(self, request: type[ap.Message], **values: Any) -> None:
+        """Send a request that has no answer."""
+        correlation_id = self.post(request, **values)
+        self.tell(f"{request.__name__} without an answer")
+        assert not any(getattr(m, "correlation_id", None) == correlation_id for m in self.poll())
+
     # -- recordings -------------------------------------------------------------------------------
 
     def start(
