@@ -341,7 +341,8 @@ class ReplayMerge(MessageSource):
             self._image = self.subscription.image(session_id)
             if self._image is None:
                 yield self._look_for_errors()
-        self._note_progress()
+            else:
+                self._note_progress()
         while self._image.position < self._next_target:
             if self._image.closed:
                 raise ReplayMergeError(

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.lifetimes import make_shm_dir
 from peer.servers import Server, ServerSpec, start
-from peer.streams import checked_message, free_port, wait_until
+from peer.streams import Receipt, checked_message, free_port, wait_until
 
-from aerolog.archive.client import AeronArchive, SourceLocation
+from aerolog.archive.client import (
+    FROM_START,
+    AeronArchive,
+    PersistentSubscription,
+    SourceLocation,
+)
 from aerolog.transport.client import Aeron
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +36,11 @@ PROPERTIES = {
     "aeron.spies.simulate.connection": "true",
     "aeron.archive.segment.file.length": "256k",
 }
+LOCALLY = dict.fromkeys(
+    ("live_channel", "replay_channel", "request_channel", "response_channel"), "aeron:ipc"
+)
+HISTORY = 3000
+PATIENCE_S = 60.0
 LOSS = "rate=0.05|seed=5"
 
 
@@ -112,7 +123,7 @@ class Line:
         )
         if channel is None and self.recording_id < 0:
             self.archive.start_recording(
-                self.recorded_channel, self.stream_id, SourceLocation.LOCAL
+                self.recorded_channel, self.stream_id, SourceLocation.LOCAL, auto_stop=True
             )
         self.feeder = Feeder(self.publication, first)
         if self.recording_id < 0:
@@ -135,6 +146,33 @@ class Line:
         """Send it nowhere any more; the recording goes on."""
         self._destination.remove()
 
+    def restart(self) -> None:
+        """End the publication; another one goes on where the recording has stopped."""
+        self.feeder.finish()
+        self.feeder.end()
+        position = self.publication.position
+        self.publication.close()
+        wait_until(
+            lambda: self.archive.stop_position(self.recording_id) == position,
+            "the recording to stop",
+        )
+        self.extend()
+
+    def extend(self) -> None:
+        """Go on with a new publication where the recording has stopped."""
+        recording = self.archive.list_recording(self.recording_id)
+        channel = ChannelUri.parse(self.channel).with_position(
+            recording.stop_position, recording.initial_term_id, recording.term_buffer_length
+        )
+        self.archive.extend_recording(
+            self.recording_id,
+            self.recorded_channel,
+            self.stream_id,
+            SourceLocation.LOCAL,
+            auto_stop=True,
+        )
+        self.publish(str(channel), first=self.feeder.sent)
+
     def wait_recorded(self) -> int:
         """Until everything sent is recorded; the position."""
         self.feeder.finish()
@@ -150,6 +188,66 @@ class Line:
         if self.publication is not None:
             self.feeder.end()
         self.archive.close()
+        self.aeron.close()
+
+
+class Told:
+    """A text that is made when it is needed."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    def __str__(self) -> str:
+        return self._make()
+
+
+class Follower:
+    """A persistent subscription elsewhere, and a check of all that it delivers."""
+
+    def __init__(self, line: Line, start_position: int = FROM_START, **changes: Any) -> None:
+        local = changes.pop("local", False)
+        self.aeron = Aeron(line.server.aeron_dir if local else line.elsewhere.aeron_dir)
+        arguments = {
+            "recording_id": line.recording_id,
+            "start_position": start_position,
+            "live_channel": line.live_channel,
+            "live_stream_id": line.stream_id,
+            "replay_channel": f"aeron:udp?endpoint={HOST}:0",
+            "request_channel": line.control,
+            "response_channel": line.responses,
+            "message_timeout": 10.0,
+            **(LOCALLY if local else {}),
+            **changes,
+        }
+        self.stream = PersistentSubscription(self.aeron, **arguments)
+        self.receipt = Receipt(self.stream, 0 if start_position == FROM_START else None)
+        self.events: list[Any] = []
+        self.states: list[str] = []
+
+    def turn(self) -> None:
+        self.receipt.poll()
+        self.events += self.stream.take_events()
+        if self.stream.state.name not in self.states[-1:]:
+            self.states.append(self.stream.state.name)
+
+    def until(self, condition: Callable[[], Any], what: str) -> None:
+        def holds() -> bool:
+            self.turn()
+            return bool(condition())
+
+        wait_until(holds, Told(lambda: f"{what}: {self.stream!r} {self.events}"), PATIENCE_S)
+
+    def until_live(self) -> None:
+        self.until(lambda: self.stream.is_live, "live")
+
+    def until_received(self, last: int) -> None:
+        self.until(lambda: (self.receipt.next_number or 0) > last, f"message {last}")
+
+    def kinds(self) -> list[type]:
+        return [type(event) for event in self.events]
+
+    def close(self) -> None:
+        self.stream.close()
         self.aeron.close()
 
 
@@ -206,7 +304,35 @@ def make_line(join_servers: Callable, stream_id: int) -> Iterator[Callable[[str]
         line.close()
 
 
+@pytest.fixture(params=["java-archive", "our-archive"])
+def plain_line(request: pytest.FixtureRequest, make_line: Callable[[str], Line]) -> Line:
+    """Each test body runs on an archive of either make."""
+    return make_line(request.param)
+
+
 @pytest.fixture(params=list(LINES))
 def line(request: pytest.FixtureRequest, make_line: Callable[[str], Line]) -> Line:
     """Each test body runs on every line."""
     return make_line(request.param)
+
+
+@pytest.fixture
+def follow() -> Iterator[Callable[..., Follower]]:
+    made: list[Follower] = []
+
+    def make(line: Line, *args: Any, **changes: Any) -> Follower:
+        made.append(Follower(line, *args, **changes))
+        return made[-1]
+
+    yield make
+    for follower in made:
+        follower.close()
+
+
+@pytest.fixture
+def recorded_line(line: Line) -> Line:
+    """With a recorded history and a publisher that is silent as yet."""
+    line.publish()
+    line.feeder.feed(HISTORY)
+    line.wait_recorded()
+    return line

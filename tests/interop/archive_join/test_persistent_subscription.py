@@ -2,100 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
-from peer.streams import Receipt, wait_until
 
 from aerolog.archive.client import (
     FROM_LIVE,
-    FROM_START,
     LiveJoined,
     LiveLeft,
-    PersistentSubscription,
     ReplayStarted,
 )
-from aerolog.transport.client import Aeron
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from conftest import Line
 
 pytestmark = pytest.mark.interop
-HOST = "127.0.0.1"
 HISTORY = 3000
-PATIENCE_S = 60.0
-
-
-class Follower:
-    """A persistent subscription elsewhere, and a check of all that it delivers."""
-
-    def __init__(self, line: Line, start_position: int = FROM_START, **changes: Any) -> None:
-        self.aeron = Aeron(line.elsewhere.aeron_dir)
-        arguments = {
-            "recording_id": line.recording_id,
-            "start_position": start_position,
-            "live_channel": line.live_channel,
-            "live_stream_id": line.stream_id,
-            "replay_channel": f"aeron:udp?endpoint={HOST}:0",
-            "request_channel": line.control,
-            "response_channel": line.responses,
-            "message_timeout": 10.0,
-            **changes,
-        }
-        self.stream = PersistentSubscription(self.aeron, **arguments)
-        self.receipt = Receipt(self.stream, 0 if start_position == FROM_START else None)
-        self.events: list[Any] = []
-        self.states: list[str] = []
-
-    def turn(self) -> None:
-        self.receipt.poll()
-        self.events += self.stream.take_events()
-        if self.stream.state.name not in self.states[-1:]:
-            self.states.append(self.stream.state.name)
-
-    def until(self, condition: Callable[[], Any], what: str) -> None:
-        def holds() -> bool:
-            self.turn()
-            return bool(condition())
-
-        wait_until(holds, lambda: f"{what}: {self.stream!r} {self.events}", PATIENCE_S)
-
-    def until_live(self) -> None:
-        self.until(lambda: self.stream.is_live, "live")
-
-    def until_received(self, last: int) -> None:
-        self.until(lambda: (self.receipt.next_number or 0) > last, f"message {last}")
-
-    def kinds(self) -> list[type]:
-        return [type(event) for event in self.events]
-
-    def close(self) -> None:
-        self.stream.close()
-        self.aeron.close()
-
-
-@pytest.fixture
-def follow() -> Iterator[Callable[..., Follower]]:
-    made: list[Follower] = []
-
-    def make(line: Line, *args: Any, **changes: Any) -> Follower:
-        made.append(Follower(line, *args, **changes))
-        return made[-1]
-
-    yield make
-    for follower in made:
-        follower.close()
-
-
-@pytest.fixture
-def recorded_line(line: Line) -> Line:
-    """With a recorded history and a publisher that is silent as yet."""
-    line.publish()
-    line.feeder.feed(HISTORY)
-    line.wait_recorded()
-    return line
 
 
 def test_recorded_then_live_messages_come_once_and_in_order(recorded_line, follow) -> None:

@@ -38,7 +38,7 @@ class Run:
             facts.update(self.facts())
             return bool(condition(facts))
 
-        wait_until(holds, lambda: f"{what}: {facts}", PATIENCE_S)
+        wait_until(holds, (what, facts), PATIENCE_S)
         return facts
 
     def until_received(self, last: int) -> dict[str, Any]:
