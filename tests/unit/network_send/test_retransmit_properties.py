@@ -4,19 +4,18 @@ from collections import deque
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lone_handler import LoneHandler
 
 from aerolog.transport.driver.network.flow_control import MaxFlowControl
 from aerolog.transport.driver.network.retransmit import (
-    RESEND_BUDGET,
-    RESEND_BUDGET_PERIOD_NS,
     RETRANSMIT_INVALID,
     RETRANSMIT_LATER,
     RETRANSMIT_NO_SLOT,
     RETRANSMIT_NOTHING,
     RETRANSMIT_NOW,
     RETRANSMIT_OVER_BUDGET,
-    RetransmitHandler,
 )
+from aerolog.transport.driver.network.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
 
 TERM = 64 * 1024
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -24,7 +23,7 @@ offsets = st.one_of(st.integers(0, TERM // 32 - 1).map(lambda frame: frame * 32)
 lengths = st.one_of(st.integers(1, 8192), st.just(TERM), INT32)
 naks = st.tuples(st.integers(-9, 9), offsets, lengths, st.integers(0, 4_000_000))
 handlers = st.builds(
-    RetransmitHandler,
+    LoneHandler,
     st.just(TERM),
     is_group=st.booleans(),
     max_resend=st.integers(1, 8),
@@ -44,7 +43,7 @@ def test_answers_are_bounded(handler, multiple, naks):
         now += passed
         due = handler.due(now)
         assert len(due) <= handler.max_resend
-        answer, resend = handler.nak(flow, term_id, offset, length, now)
+        answer, resend = handler.ask(flow, term_id, offset, length, now)
         assert (resend is not None) == (answer == RETRANSMIT_NOW)
         assert 0 <= handler.active <= handler.max_resend
         for again_id, again_offset, again_length in [*due, *([resend] if resend else [])]:
@@ -54,9 +53,9 @@ def test_answers_are_bounded(handler, multiple, naks):
         if answer in {RETRANSMIT_NOW, RETRANSMIT_LATER}:
             granted.append((now, flow.retransmit_length(offset, length)))
         # Two periods of the budget may touch in any window of its length.
-        while granted and granted[0][0] <= now - RESEND_BUDGET_PERIOD_NS:
+        while granted and granted[0][0] <= now - SHARED_PERIOD_NS:
             granted.popleft()
-        assert sum(size for _, size in granted) <= 2 * max(longest, RESEND_BUDGET)
+        assert sum(size for _, size in granted) <= 2 * max(longest, RESEND_FLOOR)
 
 
 class Model:
@@ -108,7 +107,7 @@ def test_below_the_budget_the_specification_is_followed(handler, naks):
         assert sorted(handler.due(now)) == sorted(model.due(now))
         before = list(model.slots)
         expected = model.nak(term_id, offset, length, now)
-        answer, _ = handler.nak(flow, term_id, offset, length, now)
+        answer, _ = handler.ask(flow, term_id, offset, length, now)
         if answer == RETRANSMIT_OVER_BUDGET:
             assert expected in {RETRANSMIT_NOW, RETRANSMIT_LATER}
             model.slots = before

@@ -53,6 +53,7 @@ cdef class OutboundStream(SentStream):
     cdef int32_t _ttl
     cdef bint _has_been_heard           # an ordinary status message ever
     cdef bint _is_setup_elicited
+    cdef int64_t _in_flight             # sent and not consumed, of what the endpoint counts
     cdef bint _tracks_limit
     cdef bint _was_short
     cdef bint _is_group
@@ -92,6 +93,9 @@ cdef class OutboundStream(SentStream):
     cdef void on_response_setup(
         self, SendContext context, const response_setup_t* setup
     ) noexcept nogil
+    # Nothing of it is under way any more.
+    cdef void leave(self) noexcept nogil
+    cdef void _forget(self, int64_t length) noexcept nogil
     cdef void update_connected(self) noexcept nogil
     cdef int64_t _next_due(self, int64_t now_ns, bint has_sent) noexcept nogil
     cdef int _compose(self, SendContext context) noexcept nogil
@@ -105,5 +109,6 @@ cdef class OutboundStream(SentStream):
     cdef void _note_limit_event(self, SendContext context) noexcept nogil
     cdef void _move_to(self, int64_t position) noexcept nogil
     cdef void _set_limit(self, int64_t limit) noexcept nogil
+    cdef void _note_consumed(self, int64_t limit_before) noexcept nogil
     cdef void _note_receivers(self) noexcept nogil
     cdef int64_t* _counter(self, int32_t counter_id) except NULL

@@ -228,6 +228,7 @@ cdef class OutboundStream(SentStream):
         cdef outgoing_t[BATCH_MESSAGES] messages
         cdef int32_t[BATCH_MESSAGES] paddings
         cdef int64_t window = self._limit - self._position
+        cdef int64_t shared_room
         cdef int32_t offset = offset_by_position(self._log, self._position)
         cdef uint8_t* term = self._log.terms[index_by_position(self._log, self._position)]
         cdef cut_t cut
@@ -237,6 +238,12 @@ cdef class OutboundStream(SentStream):
             return -1
         if load_acquire_i32(term + offset) <= 0:
             return 0
+        shared_room = self.endpoint.shared.room(context.now_ns)
+        if shared_room < window:
+            # Room for a whole datagram or none: a frame that does not fit is not flow control's.
+            if shared_room < self._log.mtu:
+                return 0
+            window = shared_room
         context.aim(self.endpoint, &self._response_address, LEAST_ROOM)
         cut = cut_term(
             term,
@@ -260,6 +267,9 @@ cdef class OutboundStream(SentStream):
                 messages[i].segment,
                 paddings[i],
             )
+        # At once, for the next stream of this batch.
+        self._in_flight += cut.bytes
+        self.endpoint.shared.sent(cut.bytes)
         if cut.is_blocked:
             self._note_limit_event(context)
             return -1
@@ -283,6 +293,7 @@ cdef class OutboundStream(SentStream):
             return length
         if taken < length:
             self._was_short = True
+            self._forget(length + padding - taken)
             if taken == 0:
                 return 0
         else:
@@ -301,6 +312,22 @@ cdef class OutboundStream(SentStream):
         if limit != self._limit:
             store_release_i64(&self._limit, limit)
             store_release_i64(self._snd_lmt, limit)
+
+    cdef void _note_consumed(self, int64_t limit_before) noexcept nogil:
+        cdef int64_t consumed = min(self._limit - limit_before, self._in_flight)
+        if self._limit > limit_before:
+            self._in_flight -= consumed
+            self.endpoint.shared.consumed(
+                consumed, self._limit - self._position + self._in_flight
+            )
+
+    cdef void leave(self) noexcept nogil:
+        self._forget(self._in_flight)
+
+    cdef void _forget(self, int64_t length) noexcept nogil:
+        length = min(length, self._in_flight)
+        self.endpoint.shared.forget(length)
+        self._in_flight -= length
 
     cdef void _send_setup(self, SendContext context) noexcept nogil:
         cdef setup_t setup
@@ -362,6 +389,8 @@ cdef class OutboundStream(SentStream):
         cdef bint is_live = has_receivers and self._flow_control.has_required_receivers()
         if self._has_receivers != has_receivers:
             store_release_i32(&self._has_receivers, has_receivers)
+            if not has_receivers:
+                self.leave()
         if self._is_live != is_live:
             store_release_i32(&self._is_live, is_live)
 
@@ -411,6 +440,7 @@ cdef class OutboundStream(SentStream):
                 context.now_ns,
             )
         )
+        self._note_consumed(limit)
         if self._limit != limit or not had_receivers:
             context.has_news = True
         self._note_receivers()
@@ -434,7 +464,13 @@ cdef class OutboundStream(SentStream):
         cdef int answer
         get_and_add_i64(self._snd_naks, 1)
         answer = self._retransmit.on_nak(
-            self._flow_control, nak.term_id, nak.term_offset, nak.length, context.now_ns, &resend
+            self._flow_control,
+            self.endpoint.shared,
+            nak.term_id,
+            nak.term_offset,
+            nak.length,
+            context.now_ns,
+            &resend,
         )
         if answer == RETRANSMIT_NOW:
             self._resend(context, &resend)

@@ -73,15 +73,21 @@ cdef class ReceiveContext:
         return self._bytes + self._used
 
     cdef void _wrote(self, int32_t length) noexcept nogil:
-        cdef outgoing_t* message = &self._messages[self._count]
-        message.data = self._bytes + self._used
-        message.length = length
-        message.segment = 0
-        self._count += 1
+        """One more frame; those of one length in a row are one run that the kernel cuts."""
+        cdef outgoing_t* message
+        if self._count > 0 and self._messages[self._count - 1].segment == length:
+            self._messages[self._count - 1].length += length
+        else:
+            message = &self._messages[self._count]
+            message.data = self._bytes + self._used
+            message.length = length
+            message.segment = length
+            self._count += 1
         self._used += length
 
     cdef void flush(self) noexcept nogil:
-        cdef int sent
+        cdef int64_t unsent = 0
+        cdef int sent, index
         cdef int wanted = self._count
         if wanted == 0:
             return
@@ -91,7 +97,9 @@ cdef class ReceiveContext:
             self._messages, wanted, &self._destination
         )
         if sent < wanted:
-            add_to(self.counters.short_sends, wanted - max(sent, 0))
+            for index in range(max(sent, 0), wanted):
+                unsent += self._messages[index].length // self._messages[index].segment
+            add_to(self.counters.short_sends, unsent)
             if sent < 0 and not is_transient(sent):
                 self.refused_transport = self._transport
                 self.refused_destination = self._destination

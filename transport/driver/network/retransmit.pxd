@@ -6,6 +6,7 @@ One sender thread owns a handler. It allocates when it is made and never after.
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.driver.network.flow_control cimport FlowControl
+from aerolog.transport.driver.network.shared_window cimport SharedWindow
 
 cpdef enum:
     # Answers to a NAK
@@ -18,8 +19,6 @@ cpdef enum:
 
 cpdef enum:
     MAX_RESEND_LIMIT = 256
-    RESEND_BUDGET = 2 * 1024 * 1024         # bytes granted in
-    RESEND_BUDGET_PERIOD_NS = 10_000_000
 
 ctypedef struct resend_t:
     int32_t term_id
@@ -42,12 +41,11 @@ cdef class RetransmitHandler:
     cdef readonly int64_t linger_ns
     cdef int32_t active_count       # 0: nothing to look after
     cdef action_t* _actions
-    cdef int64_t _granted           # bytes in the current budget period
-    cdef int64_t _period_end_ns
     # The resend is filled for RETRANSMIT_NOW only.
     cdef int on_nak(
         self,
         FlowControl flow_control,
+        SharedWindow shared,
         int32_t term_id,
         int32_t term_offset,
         int32_t length,
@@ -59,7 +57,6 @@ cdef class RetransmitHandler:
     cdef action_t* _slot_for(
         self, int32_t term_id, int32_t term_offset, bint* is_seen_to
     ) noexcept nogil
-    cdef bint _grant(self, int64_t budget, int32_t length, int64_t now_ns) noexcept nogil
 
 
 cdef inline bint can_resend(

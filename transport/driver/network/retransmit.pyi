@@ -1,4 +1,5 @@
 from aerolog.transport.driver.network.flow_control import FlowControl
+from aerolog.transport.driver.network.shared_window import SharedWindow
 
 RETRANSMIT_NOW: int
 RETRANSMIT_LATER: int
@@ -7,8 +8,6 @@ RETRANSMIT_INVALID: int
 RETRANSMIT_NO_SLOT: int
 RETRANSMIT_OVER_BUDGET: int
 MAX_RESEND_LIMIT: int
-RESEND_BUDGET: int
-RESEND_BUDGET_PERIOD_NS: int
 
 class RetransmitHandler:
     term_length: int
@@ -30,6 +29,7 @@ class RetransmitHandler:
     def nak(
         self,
         flow_control: FlowControl,
+        shared: SharedWindow,
         term_id: int,
         term_offset: int,
         length: int,

@@ -1,16 +1,16 @@
 """Bookkeeping of retransmissions (spec wire-protocol 7).
 
 What a NAK may cause is bounded three ways: by the flow control's longest retransmission, by the
-linger time in which a repeated request is passed over, and by a budget. The budget is this
-driver's own: in each 10 ms no more is granted than 2 MiB, or one longest retransmission if that is
-more, because requests for ever other offsets, which overwrite each other on unicast, would make
-small datagrams cause such an answer each. An honest receiver is below it, and asks again if not.
+linger time in which a repeated request is passed over, and by what all streams of the endpoint
+may send again in a short time, because requests for ever other offsets, which overwrite each
+other on unicast, would make small datagrams cause such an answer each.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from aerolog.transport.driver.network.flow_control cimport FlowControl
+from aerolog.transport.driver.network.shared_window cimport SharedWindow
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -63,7 +63,6 @@ cdef class RetransmitHandler:
         self.max_resend = max_resend if is_group else 1
         self.delay_ns = _checked("retransmit delay in ns", delay_ns, 0, _MAX_TIME_NS)
         self.linger_ns = _checked("retransmit linger in ns", linger_ns, 0, _MAX_TIME_NS)
-        self._period_end_ns = -INT64_MAX
         self._actions = <action_t*> calloc(self.max_resend, sizeof(action_t))
         if self._actions == NULL:
             raise MemoryError
@@ -74,6 +73,7 @@ cdef class RetransmitHandler:
     cdef int on_nak(
         self,
         FlowControl flow_control,
+        SharedWindow shared,
         int32_t term_id,
         int32_t term_offset,
         int32_t length,
@@ -99,7 +99,7 @@ cdef class RetransmitHandler:
         if action == NULL:
             return RETRANSMIT_NO_SLOT
         longest = flow_control.max_retransmit_length(0, self.term_length)
-        if not self._grant(max(longest, granted, <int32_t> RESEND_BUDGET), granted, now_ns):
+        if not shared.grant(granted, longest, now_ns):
             return RETRANSMIT_OVER_BUDGET
         if action.state == INACTIVE:
             self.active_count += 1
@@ -138,15 +138,6 @@ cdef class RetransmitHandler:
             return self._actions
         return unused
 
-    cdef bint _grant(self, int64_t budget, int32_t length, int64_t now_ns) noexcept nogil:
-        if now_ns >= self._period_end_ns:
-            self._period_end_ns = now_ns + RESEND_BUDGET_PERIOD_NS
-            self._granted = 0
-        if self._granted + length > budget:
-            return False
-        self._granted += length
-        return True
-
     cdef bint next_due(self, int64_t now_ns, resend_t* resend) noexcept nogil:
         cdef action_t* action
         cdef int32_t left = self.active_count
@@ -179,6 +170,7 @@ cdef class RetransmitHandler:
     def nak(
         self,
         FlowControl flow_control not None,
+        SharedWindow shared not None,
         term_id: int,
         term_offset: int,
         length: int,
@@ -191,7 +183,9 @@ cdef class RetransmitHandler:
             length to send again.
         """
         cdef resend_t resend
-        answer = self.on_nak(flow_control, term_id, term_offset, length, now_ns, &resend)
+        answer = self.on_nak(
+            flow_control, shared, term_id, term_offset, length, now_ns, &resend
+        )
         if answer != RETRANSMIT_NOW:
             return answer, None
         return answer, (resend.term_id, resend.term_offset, resend.length)

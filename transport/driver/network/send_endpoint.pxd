@@ -3,12 +3,14 @@
 from libc.stdint cimport int64_t
 
 from aerolog.transport.driver.network.send_destinations cimport SendDestinations, sending_t
+from aerolog.transport.driver.network.shared_window cimport SharedWindow
 from aerolog.transport.network.port cimport DatagramPort, address_t, outgoing_t
 
 
 cdef class SendEndpoint:
     cdef readonly DatagramPort port
     cdef readonly SendDestinations destinations
+    cdef readonly SharedWindow shared   # by all publications here
     cdef readonly bint is_multicast
     cdef readonly bint is_response
     cdef readonly bint is_group         # multicast or multi-destination

@@ -9,6 +9,7 @@ from libc.stdint cimport INT64_MAX, int64_t
 from libc.string cimport memset
 
 from aerolog.transport.driver.network.send_destinations cimport SendDestinations, sending_t
+from aerolog.transport.driver.network.shared_window cimport SharedWindow
 from aerolog.transport.network.port cimport (
     DatagramPort,
     address_pair,
@@ -64,6 +65,7 @@ cdef class SendEndpoint:
         # Ports around ports hold datagrams back that their descriptor knows nothing of.
         self.descriptor = port.descriptor() if isinstance(port, SocketPort) else -1
         self.destinations = destinations
+        self.shared = SharedWindow()
         self.is_multicast = is_multicast
         self.is_response = is_response
         self.is_group = is_multicast or destinations is not None

@@ -248,6 +248,7 @@ cdef class Sender(SenderEndpoints):
         if place == NULL:
             return
         self._table.remove(stream)
+        stream.leave()
         self._turn_count -= 1
         place[0] = self._turns[self._turn_count]
         (<OutboundStream> place.stream).turn = place
