@@ -9,10 +9,10 @@ with (
     Aeron(server.aeron_dir) as aeron,
     AeronArchive(aeron) as archive,
 ):
-    with archive.add_recorded_publication("aeron:ipc?term-length=64k", 10) as publication:
+    with archive.add_recorded_publication("aeron:ipc?term-length=64k", 1001) as publication:
         for number in range(1000):
             end = publication.send(f"message {number}".encode())
-        recording = next(archive.recordings(stream_id=10))
+        recording = next(archive.recordings(stream_id=1001))
         position = archive.recording_position_counter(recording.recording_id)
         if position is not None:  # it is while the publication is open
             position.wait(end, timeout=5)

@@ -48,6 +48,11 @@ class HouseCommand(TyperCommand):
         page.rows(_CONNECTION_HEADING, (_option(p, variable=False) for p in reaching))
         formatter.write(page.written())
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What errors of usage show, the same as the help."""
+        del ctx
+        return list(usage(self.params))
+
 
 class HouseGroup(TyperGroup):
     """A group of commands with help of our own."""

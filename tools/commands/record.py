@@ -56,9 +56,14 @@ def record(
     """
     from aerolog.archive.client import SourceLocation
     from aerolog.tools.connecting import connect_archive, connect_driver
-    from aerolog.tools.console import progress
+    from aerolog.tools.console import progress, remark
     from aerolog.tools.recorder import Recorder
 
+    if is_control_stream(archive, channel, stream):
+        remark(
+            f"{channel} stream {stream} is where the archive takes its requests: "
+            "what is recorded are those, too"
+        )
     until = None if duration is None else time.monotonic() + duration
     report = _print_json if as_json else _print_text
     with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
@@ -81,6 +86,18 @@ def record(
                 )
         finally:
             recorder.stop()
+
+
+def is_control_stream(archive: ArchiveOptions, channel: str, stream: int) -> bool:
+    """Whether somebody is about to record what all clients say to the archive, by mistake."""
+    from aerolog.transport.uri import ChannelUri
+
+    if stream != archive.control_stream:
+        return False
+    recorded, control = ChannelUri.parse(channel), ChannelUri.parse(archive.control_channel)
+    if recorded.is_ipc and control.is_ipc:
+        return "session-id" not in recorded
+    return recorded.get("endpoint") == control.get("endpoint") is not None
 
 
 def _print_json(event: str, recorded: "Recorded") -> None:
