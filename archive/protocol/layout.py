@@ -107,6 +107,7 @@ class Layout:
         block_length: of the newest schema version.
         fixed: fields of the block, in order.
         var: fields behind it, in order.
+        enums: names and enumerations of the fields that have one.
         added_in: schema version that introduced the message.
     """
 
@@ -123,7 +124,7 @@ class Layout:
         self._structs = [self._compile(count) for count in range(len(self.fixed) + 1)]
         self._ends = [field.end for field in self.fixed]
         self._names = [field.name for field in self.fixed]
-        self._enums = [(f.name, f.enum) for f in self.fixed if f.enum is not None]
+        self.enums = [(f.name, f.enum) for f in self.fixed if f.enum is not None]
         self._counts = [self._count_in(version) for version in range(SCHEMA_VERSION + 1)]
 
     def _add(self, name: str, hint: Any) -> None:
@@ -167,7 +168,7 @@ class Layout:
             MessageFormatError: a value does not fit its field.
         """
         count = self._fixed_count(version, self.block_length)
-        values = [getattr(message, field.name) for field in self.fixed[:count]]
+        values = [getattr(message, name) for name in self._names[:count]]
         try:
             parts = [self._structs[count].pack(*values)]
         except struct.error as error:
@@ -212,7 +213,7 @@ class Layout:
         )
         for field in self.fixed[count:]:
             values[field.name] = field.kind.null
-        for name, enum in self._enums:
+        for name, enum in self.enums:
             values[name] = enum(values[name])
         position = block_end
         for var in self.var:
@@ -265,13 +266,10 @@ class Message:
             MessageFormatError: a value that its enumeration does not list, in the words of the
                 reference's decoder.
         """
-        for field in self.LAYOUT.fixed:
-            if field.enum is not None:
-                value = getattr(self, field.name)
-                if not value.is_listed:
-                    raise MessageFormatError(
-                        f"Unknown value: {int(value)} ({self.LAYOUT.name}.{field.name})"
-                    )
+        for name, _ in self.LAYOUT.enums:
+            value = getattr(self, name)
+            if not value.is_listed:
+                raise MessageFormatError(f"Unknown value: {int(value)} ({self.LAYOUT.name}.{name})")
         return self
 
     @classmethod
@@ -290,14 +288,12 @@ class Message:
                 f"expected {layout.name}, templateId={layout.template_id}, "
                 f"actual={header.template_id}"
             )
-        return cls.from_body(buffer, header)
+        return cls.from_body(buffer, header.block_length, header.version)
 
     @classmethod
-    def from_body(cls, buffer: Buffer, header: MessageHeader) -> Self:
+    def from_body(cls, buffer: Buffer, block_length: int, version: int) -> Self:
         """As decode, with a header that has been read and checked already."""
-        return cls(
-            **cls.LAYOUT.decode_body(buffer, HEADER_LENGTH, header.block_length, header.version)
-        )
+        return cls(**cls.LAYOUT.decode_body(buffer, HEADER_LENGTH, block_length, version))
 
 
 M = TypeVar("M", bound=Message)

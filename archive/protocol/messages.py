@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol.enums import SCHEMA_ID
 from aerolog.archive.protocol.events import RecordingProgress, RecordingStarted, RecordingStopped
-from aerolog.archive.protocol.layout import Message, MessageHeader
+from aerolog.archive.protocol.layout import HEADER, HEADER_LENGTH, Message, MessageHeader
 from aerolog.archive.protocol.query_requests import (
     FindLastMatchingRecordingRequest,
     ListRecordingRequest,
@@ -136,8 +136,10 @@ def decode(buffer: Buffer) -> Message | None:
     Raises:
         MessageFormatError: another schema, or bytes that do not hold together.
     """
-    header = MessageHeader.read(buffer)
-    if header.schema_id != SCHEMA_ID:
-        raise MessageFormatError(f"expected schemaId={SCHEMA_ID}, actual={header.schema_id}")
-    message_class = MESSAGES.get(header.template_id)
-    return None if message_class is None else message_class.from_body(buffer, header)
+    if len(buffer) < HEADER_LENGTH:
+        MessageHeader.read(buffer)  # says what is wrong
+    block_length, template_id, schema_id, version = HEADER.unpack_from(buffer)
+    if schema_id != SCHEMA_ID:
+        raise MessageFormatError(f"expected schemaId={SCHEMA_ID}, actual={schema_id}")
+    message_class = MESSAGES.get(template_id)
+    return None if message_class is None else message_class.from_body(buffer, block_length, version)
