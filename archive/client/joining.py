@@ -91,7 +91,7 @@ class Switch:
             nothing: the answer when it is the live image that has to get on.
         """
         reached = self.replay.position
-        self._skip_to(reached)
+        skip_to(self.live, reached)
         meeting = self.live.position
         if meeting <= reached:
             return nothing
@@ -103,15 +103,16 @@ class Switch:
         reached = self.replay.position
         return self.live.position == reached == self.replay.message_position
 
-    def _skip_to(self, reached: int) -> None:
-        """Pass over live fragments before a position, and over ends of messages that began there.
 
-        A live image may begin inside of a message; whoever delivers that is the replay.
-        """
+def skip_to(live: Image, reached: int) -> None:
+    """Pass over live fragments before a position, and over ends of messages that began there.
 
-        def skip(_: memoryview, header: Header) -> Action | None:
-            start = header.position - ((header.frame_length + _FRAME_MASK) & ~_FRAME_MASK)
-            begins = header.flags & _FLAG_BEGIN
-            return None if start < reached or not begins else Action.ABORT
+    A live image may begin inside of a message; whoever delivers that is the replay.
+    """
 
-        self.live.poll_controlled(skip, _SKIP_LIMIT, assemble=False)
+    def skip(_: memoryview, header: Header) -> Action | None:
+        start = header.position - ((header.frame_length + _FRAME_MASK) & ~_FRAME_MASK)
+        begins = header.flags & _FLAG_BEGIN
+        return None if start < reached or not begins else Action.ABORT
+
+    live.poll_controlled(skip, _SKIP_LIMIT, assemble=False)

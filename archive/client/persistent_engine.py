@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import calls
-from aerolog.archive.client.joining import LiveChoice, Switch, choose_live
+from aerolog.archive.client.joining import LiveChoice, Switch, choose_live, skip_to
 from aerolog.archive.client.persistent_counters import (
     JOIN_DIFFERENCE,
     LIVE_JOINED_COUNT,
@@ -428,13 +428,17 @@ class JoinEngine:
         self._live_subscription = yield from adding
         warn_ns: int | None = self._clock.now_ns() + self._timeout_ns
         while True:
-            choice = self._choose_from(choose_live(self._live_subscription.images, recording))
-            if choice.image is not None:
-                if self._position in {None, choice.image.position}:
-                    self._join(choice.image)
-                    return True
-                return self._on_gap(choice.image, recording)
-            if warn_ns is not None and self._clock.now_ns() > warn_ns:
+            choice = choose_live(self._live_subscription.images, recording)
+            choice = self._choose_from(choice, recording)
+            live, wanted = choice.image, self._position
+            if live is not None and wanted is not None and live.position < wanted:
+                skip_to(live, wanted)
+            elif live is not None and wanted in {None, live.position}:
+                self._join(live)
+                return True
+            elif live is not None:
+                return self._on_gap(live, recording)
+            if live is None and warn_ns is not None and self._clock.now_ns() > warn_ns:
                 warn_ns = None
                 trouble = self._no_live(choice)
                 if choice.mismatch is not None:
@@ -442,10 +446,15 @@ class JoinEngine:
                 self._report(trouble)
             yield self._link.tend()
 
-    def _choose_from(self, choice: LiveChoice) -> LiveChoice:
-        """Of streams that look alike, one that is behind where this one was is not its sequel."""
+    def _choose_from(self, choice: LiveChoice, recording: RecordingDescriptor) -> LiveChoice:
+        """Of streams that look alike, one that begins where this one has been is not its sequel.
+
+        Within one driver it may be: there an image begins where the slowest subscriber is.
+        """
         image, wanted = choice.image, self._position
-        if image is None or wanted is None or image.position >= wanted:
+        if image is None or wanted is None or image.join_position >= wanted:
+            return choice
+        if self._options.is_live_local and image.session_id == recording.session_id:
             return choice
         return LiveChoice(
             mismatch=f"the live stream is at {image.position}, the recording goes to {wanted}"

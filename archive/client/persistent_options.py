@@ -166,6 +166,12 @@ class PersistentSubscriptionOptions:
         )
 
     @property
+    def is_live_local(self) -> bool:
+        """Whether the live stream comes from the same driver."""
+        channel = ChannelUri.parse(self.live_channel)
+        return channel.is_ipc or channel.is_spy
+
+    @property
     def kind(self) -> ReplayChannelKind:
         """How the replay's channel and session come together."""
         if self.replay_channel.has_control_mode_response:

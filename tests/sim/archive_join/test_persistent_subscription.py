@@ -2,8 +2,9 @@
 
 import pytest
 
-from aerolog.archive.client import LiveJoined, LiveLeft, ReplayStarted
+from aerolog.archive.client import JoinTrouble, LiveJoined, LiveLeft, ReplayStarted
 
+STREAM_ID = 7
 LOSSES = (0.0, 0.0, 0.05, 0.15)
 
 
@@ -37,6 +38,64 @@ def test_harm_of_every_kind(make_world, medium, seed):
 @pytest.mark.timeout(300)
 def test_much_harm_of_every_kind(make_world, medium, seed):
     play(make_world, medium, seed)
+
+
+def test_a_slow_subscriber_beside_does_not_matter(make_world):
+    """Within a driver the live image begins where the slowest subscriber is."""
+    world = make_world(3, "ipc", count=60)
+    slow = world.home.connect().add_subscription(world.live_channel, STREAM_ID)
+    world.run(lambda: slow.is_connected and world.sent == world.count)
+    world.session.stop_recording_by_identity(world.recording_id)
+    stop = world.publication.position
+    world.run(lambda: world.session.stop_position(world.recording_id) == stop)
+    stream = world.follow()
+    world.read_with(stream.poll_messages)
+    world.run(lambda: stream.is_live)
+    assert slow.images[0].position < stop
+    world.count += 20
+    world.finish()
+    assert world.received == 80
+    stream.close()
+
+
+@pytest.mark.parametrize(
+    ("medium", "states"),
+    [
+        ("udp", [0, 1, 2, 5, 6, 7, 3, 4, 12, 13, 16]),
+        ("ipc", [0, 1, 2, 3, 4, 5, 6, 12, 13, 16]),
+    ],
+)
+def test_the_states_are_those_of_the_reference(make_world, medium, states):
+    """As counter 114 of the reference shows them; then the publisher ends."""
+    world = make_world(4, medium, count=50)
+    world.run(lambda: world.sent == world.count)
+    stream = world.follow()
+    seen = note_states(stream)
+    world.read_with(stream.poll_messages)
+    world.run(lambda: stream.is_live)
+    assert seen == states
+    world.publication.close()
+    world.run(lambda: stream.state == 15)
+    assert seen[-4:] == [1, 2, 14, 15]
+    stream.take_events()
+    world.simulation.run(timeout=5)  # longer than the message timeout
+    (trouble,) = stream.take_events()
+    assert isinstance(trouble, JoinTrouble)
+    assert not trouble.is_fatal
+    stream.close()
+
+
+def note_states(stream):
+    """The states that a subscription goes through from now on, without repetitions."""
+    seen = []
+    go = stream._engine.go
+
+    def note(state):
+        seen.append(int(state))
+        go(state)
+
+    stream._engine.go = note
+    return seen
 
 
 def play(make_world, medium, seed):
