@@ -33,3 +33,8 @@ def test_a_wrong_program_is_found_out(tmp_path):
     done = mypy(wrong)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "incompatible type" in done.stdout
+
+
+def test_the_quickstart_is_strict():
+    done = mypy(HERE.parents[1] / "examples" / "quickstart.py")
+    assert done.returncode == 0, done.stdout + done.stderr
