@@ -252,7 +252,7 @@ def replay_token(recording_id: int) -> Call[int]:
 
 def ask_position(what: str, recording_id: int) -> Call[int | None]:
     """One of the position queries, by its name."""
-    return _call(what, _ASK[what], _position, recording_id=recording_id)
+    return _call(f"get {what}", _ASK[what], _position, recording_id=recording_id)
 
 
 def find_last_matching(
@@ -322,7 +322,7 @@ def list_recordings_for_uri(
 ) -> Call[list[RecordingDescriptor]]:
     """As list_recordings, of one stream and of channels that contain a text."""
     return _listing(
-        "list recordings for uri",
+        "list recordings",
         ListRecordingsForUriRequest,
         _recordings,
         count,
