@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_map import ENTRY, FIELD, HEADER, CatalogMap, CatalogReader
 from aerolog.archive.files.catalog_redo import drop_change, note_change, noted_change
+from aerolog.archive.files.catalog_scan import ids_in_state
 from aerolog.archive.files.descriptor import (
     RecordingDescriptor,
     RecordingState,
@@ -46,8 +47,6 @@ from aerolog.transport.errors import ConfigurationError, FileFormatError, Storag
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from aerolog.archive.files.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -320,14 +319,9 @@ class CatalogFile(CatalogMap):
             if self._mapped.load_i32(at + ENTRY["checksum"]) != 0:
                 self._store_checksum(at)
 
-    def ids_in_state(self, state: RecordingState) -> Iterator[int]:
+    def ids_in_state(self, state: RecordingState) -> list[int]:
         """Ids of all entries in a state; walks the whole file."""
-        at, end = CATALOG_HEADER_LENGTH, self._end
-        while at < end:
-            if self._mapped.load_i32(at + ENTRY["state"]) == state:
-                yield self._mapped.load_i64(at + FIELD["recording_id"])
-            step = ENTRY_HEADER_LENGTH + self._mapped.load_i32(at + ENTRY["length"])
-            at += (step + self.alignment - 1) & ~(self.alignment - 1)
+        return ids_in_state(self._mapped, CATALOG_HEADER_LENGTH, self._end, self.alignment, state)
 
     def sync(self, level: int = 2) -> None:
         """Bring all changes to the disk, whatever the configured level."""

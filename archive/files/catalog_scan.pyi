@@ -23,3 +23,6 @@ class EntryScan:
     problem: str
 
 def scan_entries(catalog: MappedFile, start: int, alignment: int) -> EntryScan: ...
+def ids_in_state(
+    catalog: MappedFile, start: int, end: int, alignment: int, state: int
+) -> list[int]: ...

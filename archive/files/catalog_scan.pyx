@@ -92,3 +92,23 @@ cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t ali
         released = release_walked(base, released, offset)
     found.end_offset = offset
     return found
+
+
+def ids_in_state(
+    MappedFile catalog not None, int64_t start, int64_t end, int64_t alignment, int32_t state
+):
+    """Ids of the entries between two offsets that have a state; a walk has gone over them."""
+    cdef uint8_t* base = catalog.section(0, catalog.length)
+    cdef int64_t offset = start, released = 0
+    cdef int32_t length
+    found = []
+    end = min(end, catalog.length - ENTRY_HEADER_LENGTH - DESCRIPTOR_LENGTH_MIN)
+    while offset < end:
+        length = load_acquire_i32(base + offset)
+        if length <= 0:
+            break
+        if load_acquire_i32(base + offset + STATE_OFFSET) == state:
+            found.append(get_i64(base + offset + RECORDING_ID_OFFSET))
+        offset += (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+        released = release_walked(base, released, offset)
+    return found

@@ -24,8 +24,10 @@ def pair(
     running: list[Server] = []
     folders: list = []
     start = server_starter(running, folders, tmp_path_factory.mktemp("pair"))
-    yield {name: start(name, "archiving-driver") for name in IMPLEMENTATIONS}
-    stop_all(running, folders)
+    try:
+        yield {name: start(name, "archiving-driver") for name in IMPLEMENTATIONS}
+    finally:
+        stop_all(running, folders)
 
 
 def minutes(server: Server, scenario: Callable[[Teller], None]) -> list[str]:
