@@ -8,6 +8,7 @@ from aerolog.archive.client import (
     AsyncAeronArchive,
     RecordingDescriptor,
     RecordingPosition,
+    RecordingSignal,
     RecordingSignalEvent,
 )
 from aerolog.transport.client import (
@@ -51,6 +52,11 @@ def archive(client: AeronArchive) -> None:
     assert_type(client.replay(1, follow=False), Subscription)
     assert_type(client.read(1), Iterator[Message])
     assert_type(client.signals(timeout=1.0), Iterator[RecordingSignalEvent])
+    assert_type(client.replicate(1, ChannelUri.ipc(), 10, stop_position=64), int)
+    assert_type(client.list_recording(1), RecordingDescriptor | None)
+    assert_type(client.truncate_recording(1, 64), int)
+    assert_type(client.stats.round_trip_min_ns, int)
+    client.reconnect()
     assert_type(client.recording_position_counter(1), RecordingPosition | None)
 
 
@@ -59,5 +65,9 @@ async def archive_async(client: AsyncAeronArchive) -> None:
     assert_type(await client.start_recording("aeron:ipc", 7), int)
     assert_type(client.recordings(), AsyncIterator[RecordingDescriptor])
     assert_type(await client.stop_position(1), int | None)
+    assert_type(await client.replay(1, follow=False), Subscription)
+    assert_type(client.signals(kinds=RecordingSignal.STOP), AsyncIterator[RecordingSignalEvent])
+    assert_type(client.poll_signals(recording_id=1), list[RecordingSignalEvent])
+    await client.reconnect()
     async for message in client.read(1):
         assert_type(message, Message)
