@@ -10,14 +10,15 @@ import pytest
 
 from aerolog.archive.client import SourceLocation
 
-from .conftest import CHANNEL, free_port
+from .conftest import CHANNEL, Recordist, free_port
 
 if TYPE_CHECKING:
-    from .conftest import Recordist, Run
+    from .conftest import Run
 
 pytestmark = pytest.mark.interop
 
 SUBSCRIBER_POSITION_TYPE_ID = 4
+REPLAY_SESSIONS_TYPE_ID = 112
 SESSION_AND_STREAM = struct.Struct("<ii")
 
 
@@ -151,3 +152,50 @@ def test_a_position_outside_a_live_recording_is_an_error(
     assert ran.code == 1
     assert "osition" in ran.err
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("make", ["ours", "reference"])
+def test_a_stream_that_is_live_elsewhere_comes_from_its_recording(
+    run: Run, start_server: Any, our_driver: Any, stream_id: int, make: str
+) -> None:
+    control = f"aeron:udp?endpoint=127.0.0.1:{free_port()}"
+    server = start_server(
+        make,
+        "archiving-driver",
+        properties={
+            "aeron.archive.control.channel": control,
+            "aeron.archive.control.channel.enabled": "true",
+        },
+    )
+    recordist = Recordist(server)
+    with recordist.archive.add_recorded_exclusive_publication(CHANNEL, stream_id) as publication:
+        recordist.send(publication, 0, 200)
+        recording_id = recordist.find(stream_id, [])
+
+        def go_on() -> None:
+            # The archive alone listens: somebody elsewhere replays, and is not heard of here.
+            recordist.wait_for(lambda: replays(recordist) == 1, "a replay")
+            recordist.send(publication, 200, 1000)
+            publication.close()
+
+        going_on = threading.Thread(target=go_on)
+        going_on.start()
+
+        ran = run(
+            our_driver, "tail", recording_id, "--control-channel", control,
+            "--response-channel", "aeron:udp?endpoint=127.0.0.1:0", "--archive-timeout", "3s",
+        )  # fmt: skip
+
+        going_on.join()
+    recordist.close()
+    assert numbers(ran.text()) == list(range(1200))
+
+
+def replays(recordist: Recordist) -> int:
+    """How many replays the archive has."""
+    (count,) = [
+        int(counter.value)
+        for counter in recordist.aeron.counters.infos()
+        if counter.type_id == REPLAY_SESSIONS_TYPE_ID
+    ]
+    return count
