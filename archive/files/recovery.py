@@ -167,9 +167,10 @@ def make_whole(files: FileSystem, path: str, length: int, keep: int | None = Non
     if size == length and keep is None:
         return False
     with files.open_data_file(path, writable=True) as file:
-        if keep is not None and size > keep:
-            file.set_length(keep)
-        file.set_length(length)
+        if keep is not None:
+            file.clear_behind(keep)
+        if size != length:
+            file.set_length(length)
     return True
 
 

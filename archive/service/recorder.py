@@ -145,9 +145,9 @@ class Recorder(RecorderAgent):
 
     def _made_whole(self, file: DataFile, writer: RecordingWriter, *, keep: int = 0) -> DataFile:
         try:
-            # Never to 0 without need: ext4 writes out such a file as a whole when it is closed.
+            # Never cut: who has the file mapped could not bear it.
             if file.file_size() > keep:
-                file.set_length(keep)
+                file.clear_behind(keep)
             file.set_length(writer.segment_length)
             if self._preallocate:
                 file.allocate_range(0, writer.segment_length)

@@ -155,7 +155,7 @@ def cut_segment(
     path = path_of(folder, descriptor.recording_id, base)
     _check_plain(files, path)
     with files.open_data_file(path, writable=True) as file:
-        file.set_length(position - base)
+        file.clear_behind(position - base)
         file.set_length(descriptor.segment_file_length)
         if sync_level > 0:
             file.flush(sync_level)

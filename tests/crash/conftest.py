@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WAIT_S = 15.0
+DRIVER_PROPERTIES = {"aeron.client.liveness.timeout"}
 
 
 def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:
@@ -113,7 +114,8 @@ def crashing(aeron_dir: Path, tmp_path: Path, request: pytest.FixtureRequest) ->
     """Driver and archive in processes of their own; the archive's properties by parameter."""
     properties = dict(getattr(request, "param", {}))
     archive_dir = Path(properties.pop("archive_dir", tmp_path / "archive"))
-    driver = start_ours(ServerSpec("driver", aeron_dir))
+    of_driver = {name: properties.pop(name) for name in DRIVER_PROPERTIES & set(properties)}
+    driver = start_ours(ServerSpec("driver", aeron_dir, properties=of_driver))
     archive = None
     try:
         archive = start_ours(ServerSpec("archive", aeron_dir, archive_dir, properties))

@@ -10,6 +10,7 @@ from libc.errno cimport (
     EINVAL,
     EIO,
     ENOSPC,
+    ENOSYS,
     ENXIO,
     EOPNOTSUPP,
     errno,
@@ -28,6 +29,21 @@ from aerolog.transport.memory.mapped_file import storage_space_error, usable_spa
 
 cdef extern from "aerolog_files.h" nogil:
     int aerolog_allocate(int fd, int64_t offset, int64_t length) noexcept
+
+cdef extern from *:
+    """
+    /* Makes a range of a file a hole; its length stays. Returns 0 or -errno. */
+    static int aerolog_punch_hole(int fd, int64_t offset, int64_t length)
+    {
+    #if defined(__linux__)
+        return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length) == 0
+            ? 0 : -errno;
+    #else
+        return -EOPNOTSUPP;
+    #endif
+    }
+    """
+    int aerolog_punch_hole(int fd, int64_t offset, int64_t length) noexcept nogil
 
 SYNC_NONE = 0
 SYNC_DATA = 1
@@ -211,6 +227,23 @@ cdef class DataFile:
     def set_length(self, length: int) -> None:
         """Cut the file or extend it with zeros."""
         self._check(self.truncate(length), "truncate", length)
+
+    def clear_behind(self, offset: int) -> None:
+        """Make everything from an offset on zeros; the length stays.
+
+        Cutting the file and making it long again would do, but for those who have it mapped: a
+        look at what is gone in between ends their process. It is done where there are no holes.
+        """
+        cdef int64_t length = self.file_size() - <int64_t> offset
+        cdef int result
+        if length <= 0:
+            return
+        result = aerolog_punch_hole(self._fd, offset, length)
+        if result in (-EOPNOTSUPP, -ENOSYS):
+            self.set_length(offset)
+            self.set_length(offset + length)
+        else:
+            self._check(result, "clear", length)
 
     def allocate_range(self, offset: int, length: int) -> None:
         """Give a range its place on disk, growing the file if needed."""

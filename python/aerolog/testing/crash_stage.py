@@ -52,6 +52,8 @@ class Stage:
         truths: by recording id.
         pending: outcomes of the request under way, by recording id.
         step_name: what is under way.
+        next_id: of the next recording.
+        opened: publications, also those that were closed.
     """
 
     archive: AeronArchive
@@ -62,6 +64,7 @@ class Stage:
     together: tuple[dict[int, Outcome], ...] = ()
     step_name: str = "start"
     next_id: int = 0
+    opened: list[ExclusivePublication] = field(default_factory=list)
 
     def progress(self) -> Progress:
         """What a crash may leave at this moment."""
@@ -93,6 +96,7 @@ class Stage:
         client = self.archive.aeron
         if log is None:
             publication = client.add_exclusive_publication(_CHANNEL, stream_id)
+            self.opened.append(publication)
             log = Log(
                 mtu_length=publication.mtu,
                 initial_term_id=publication.initial_term_id,
@@ -102,6 +106,7 @@ class Stage:
             )
             return publication, log
         publication = client.add_exclusive_publication(continuing(log), stream_id)
+        self.opened.append(publication)
         log.session_id = publication.session_id
         return publication, log
 

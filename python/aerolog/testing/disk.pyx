@@ -89,6 +89,10 @@ cdef class FakeDataFile(DataFile):
         with gil:
             return self._file.truncate(length)
 
+    def clear_behind(self, offset: int) -> None:
+        """As of every file; the fake file gives up the pages."""
+        self._check(self._file.clear_behind(offset), "clear", 0)
+
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
         if self._fd < 0 or not self.writable:
             return -EBADF

@@ -99,6 +99,18 @@ class FakeFile:
         self.pages.difference_update(range(-(-length // PAGE), -(-size // PAGE)))
         return 0
 
+    def clear_behind(self, offset: int) -> int:
+        """Make what is behind an offset a hole; 0 or -errno."""
+        if self.disk.dead:
+            return -errno.EIO
+        self.disk.before("clear", self.path, offset)
+        size = self.size
+        self.undo.append(_Undo(offset, os.pread(self.fd, max(0, size - offset), offset), size))
+        os.ftruncate(self.fd, min(offset, size))
+        os.ftruncate(self.fd, size)
+        self.pages.difference_update(range(-(-offset // PAGE), -(-size // PAGE)))
+        return 0
+
     def allocate(self, offset: int, length: int, grow: bool = False) -> int:
         """Take the pages of a range; 0 or -errno, and then none is taken."""
         if offset < 0 or length <= 0 or (not grow and offset + length > self.size):
