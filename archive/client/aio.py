@@ -1,7 +1,7 @@
 """The asyncio archive client: the operations of `AeronArchive`, awaited.
 
-Nothing here blocks the event loop. Several requests may be under way at once; listings go one by
-one, as the archive wants them.
+Nothing here blocks the event loop but the making of a transport client, where none is given.
+Several requests may be under way at once; listings go one by one, as the archive wants them.
 """
 
 from __future__ import annotations

@@ -146,11 +146,12 @@ async def test_a_client_that_was_given_is_not_replaced(form, start_server, monke
     await settle(archive.client.close())
 
 
+@pytest.mark.parametrize("response_channel", ["aeron:ipc", "aeron:ipc?control-mode=response"])
 async def test_a_connected_client_that_reconnects_has_another_session(
-    form, any_archive, our_client
+    form, any_archive, our_client, response_channel
 ):
     aeron = our_client(any_archive.aeron_dir)
-    archive = await connect(form, aeron)
+    archive = await connect(form, aeron, response_channel=response_channel)
     first = archive.client.control_session_id
     await archive.reconnect()
     assert archive.client.control_session_id != first
