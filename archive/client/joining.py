@@ -90,12 +90,15 @@ class Switch:
             take: given an image and the position to stop at, takes messages of it.
             nothing: the answer when it is the live image that has to get on.
         """
-        reached = self.replay.position
-        skip_to(self.live, reached)
+        self.catch_up()
         meeting = self.live.position
-        if meeting <= reached:
+        if meeting <= self.replay.position:
             return nothing
         return take(self.replay, meeting)
+
+    def catch_up(self) -> None:
+        """Pass over what the live image has of the replay's past."""
+        skip_to(self.live, self.replay.position)
 
     @property
     def is_done(self) -> bool:

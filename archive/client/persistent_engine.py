@@ -389,7 +389,7 @@ class JoinEngine:
 
     def _attempt_switch(self, replay: Image, live: Image) -> Generator[int, None, bool]:
         """Whether the polls have brought both images together before one of them closed."""
-        self.switch = Switch(replay, live)
+        self.switch = switch = Switch(replay, live)
         self._counters.set(JOIN_DIFFERENCE, live.position - replay.position)
         self.go(State.ATTEMPT_SWITCH)
         while not (self.source is live or self.join_when_met()):
@@ -397,6 +397,7 @@ class JoinEngine:
                 self.switch = None
                 self.go(State.REPLAY)
                 return False
+            switch.catch_up()
             yield self._link.tend_if_there()
         return True
 

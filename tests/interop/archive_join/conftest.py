@@ -304,6 +304,26 @@ def make_line(join_servers: Callable, stream_id: int) -> Iterator[Callable[[str]
         line.close()
 
 
+@pytest.fixture
+def join_properties() -> dict[str, str]:
+    """What the servers of lines are told."""
+    return dict(PROPERTIES)
+
+
+@pytest.fixture
+def make_line_on(join_servers: Callable, stream_id: int) -> Iterator[Callable[..., Line]]:
+    """``make_line_on(driver, control)`` makes a line whose archive is the test's own."""
+    made: list[Line] = []
+
+    def make(server: Server, control: str) -> Line:
+        made.append(Line(server, join_servers("ours", "driver", "")[0], control, stream_id))
+        return made[-1]
+
+    yield make
+    for line in made:
+        line.close()
+
+
 @pytest.fixture(params=["java-archive", "our-archive"])
 def plain_line(request: pytest.FixtureRequest, make_line: Callable[[str], Line]) -> Line:
     """Each test body runs on an archive of either make."""

@@ -42,7 +42,7 @@ def test_much_harm_of_every_kind(make_world, medium, seed):
 
 def test_a_slow_subscriber_beside_does_not_matter(make_world):
     """Within a driver the live image begins where the slowest subscriber is."""
-    world = make_world(3, "ipc", count=60)
+    world = make_world(3, "ipc", count=20)
     slow = world.home.connect().add_subscription(world.live_channel, STREAM_ID)
     world.run(lambda: slow.is_connected and world.sent == world.count)
     world.session.stop_recording_by_identity(world.recording_id)
@@ -52,9 +52,9 @@ def test_a_slow_subscriber_beside_does_not_matter(make_world):
     world.read_with(stream.poll_messages)
     world.run(lambda: stream.is_live)
     assert slow.images[0].position < stop
-    world.count += 20
+    world.count += 10
     world.finish()
-    assert world.received == 80
+    assert world.received == 30
     stream.close()
 
 
