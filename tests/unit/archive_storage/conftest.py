@@ -18,6 +18,11 @@ FRAME = 1024
 PER_SEGMENT = SEGMENT // FRAME
 
 
+def plain_message(position: int) -> bytes:
+    """A message that fills a frame and says where it is."""
+    return position.to_bytes(8, "little") * ((FRAME - 32) // 8)
+
+
 class NotingDisk(FakeFileSystem):
     """Notes operations in the archive's folder, and refuses some.
 
@@ -56,9 +61,14 @@ class StorageRig(Rig):
         self.connect()
 
     def recorded(
-        self, count: int, *, stream_id: int = 1, position: int = 0, stop: bool = True
+        self,
+        count: int,
+        *,
+        stream_id: int = 1,
+        position: int = 0,
+        message_at: Callable[[int], bytes] = plain_message,
     ) -> int:
-        """A recording of so many frames of 1 KiB; its id."""
+        """A stopped recording of so many frames of 1 KiB; its id."""
         term = position // SEGMENT
         channel = f"{CHANNEL}|init-term-id=5|term-id={5 + term}|term-offset={position % SEGMENT}"
         subscription_id = self.start(stream_id)
@@ -67,15 +77,14 @@ class StorageRig(Rig):
         self.wait(lambda: recordings.sessions, "the recording")
         (recording_id,) = recordings.sessions
         for index in range(count):
-            message = index.to_bytes(4, "little") * ((FRAME - 32) // 4)
+            message = message_at(position + index * FRAME)
             self.wait(lambda m=message: publication.offer(m) > 0, "room for a message")
         self.wait(
             lambda: recordings.position(recording_id) == publication.position, "all of it recorded"
         )
-        if stop:
-            self.ask(ap.StopRecordingSubscriptionRequest, subscription_id=subscription_id)
-            self.wait(lambda: not recordings.sessions, "the end of the recording")
-            publication.close()
+        self.ask(ap.StopRecordingSubscriptionRequest, subscription_id=subscription_id)
+        self.wait(lambda: not recordings.sessions, "the end of the recording")
+        publication.close()
         self.disk.noted.clear()
         return recording_id
 
