@@ -236,11 +236,7 @@ class ArchiveConnection:
 
     def _complete(self, stream: ControlStream, answer: ControlResponse) -> Steps:
         session_id = answer.control_session_id
-        if answer.code != ControlResponseCode.OK:
-            self._close_session(stream, session_id)
-            raise ArchiveError(
-                answer.relevant_id & 0xFFFFFFFF, answer.error_message, answer.correlation_id
-            )
+        self._check_ok(stream, answer)
         archive_id = UNKNOWN_ARCHIVE_ID
         if answer.version >= ARCHIVE_ID_PROTOCOL_VERSION:
             archive_id = yield from self._ask_archive_id(stream, session_id)
@@ -263,10 +259,19 @@ class ArchiveConnection:
             yield
         self.step = ConnectStep.AWAIT_ARCHIVE_ID_RESPONSE
         answer = yield from self._await_answer(stream, correlation_id)
-        if isinstance(answer, Challenge) or answer.code != ControlResponseCode.OK:
+        if isinstance(answer, Challenge):
             self._close_session(stream, session_id)
             raise AerologError(f"the archive did not tell its id: {answer}")
+        self._check_ok(stream, answer)
         return answer.relevant_id
+
+    def _check_ok(self, stream: ControlStream, answer: ControlResponse) -> None:
+        """End the session and raise what the archive said, unless it said OK."""
+        if answer.code != ControlResponseCode.OK:
+            self._close_session(stream, answer.control_session_id)
+            raise ArchiveError(
+                answer.relevant_id & 0xFFFFFFFF, answer.error_message, answer.correlation_id
+            )
 
     @staticmethod
     def _close_session(stream: ControlStream, session_id: int) -> None:

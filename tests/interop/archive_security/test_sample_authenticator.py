@@ -28,6 +28,10 @@ def as_hex(options: dict[str, bytes]) -> dict[str, str]:
     return {name: value.hex() for name, value in options.items()}
 
 
+def answering(options: dict[str, bytes]):
+    return lambda _challenge: options["answer"]
+
+
 def test_the_references_client_at_the_sample_authenticator(
     sample, java_client, java_refusal
 ) -> None:
@@ -47,7 +51,7 @@ def test_our_client_at_the_sample_authenticator(sample, our_archive_client) -> N
         archive = our_archive_client(
             sample.aeron_dir,
             credentials=options["credentials"],
-            on_challenge=lambda _, answer=options.get("answer"): answer,
+            on_challenge=answering(options),
         )
         assert archive.list_recordings() == []
     for name, options in REFUSED.items():
@@ -55,6 +59,6 @@ def test_our_client_at_the_sample_authenticator(sample, our_archive_client) -> N
             our_archive_client(
                 sample.aeron_dir,
                 credentials=options.get("credentials", b""),
-                on_challenge=lambda _, answer=options.get("answer"): answer,
+                on_challenge=answering(options),
             )
         assert refused.value.code == ArchiveErrorCode.AUTHENTICATION_REJECTED, name
