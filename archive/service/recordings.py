@@ -276,18 +276,21 @@ class Recordings:
     # -- images -----------------------------------------------------------------------------------
 
     def do_work(self) -> int:
-        """Take images that have come, and end recordings that the recorder has ended."""
+        """End recordings that the recorder has ended, and take images that have come.
+
+        What begins in one turn never ends in the same one: others see every recording.
+        """
         work = 0
+        ended = [s for s in self.sessions.values() if s.writer.state == recording.RELEASED]
+        for session in sorted(ended, key=lambda s: s.recording_id, reverse=True):
+            self._context.reporter.run(partial(self._ended, session))
+            work += 1
         while self._tasks:
             task = self._tasks.popleft()
             self._context.reporter.run(task)
             work += 1
         while self._waiting and self._table.add(self._waiting[0]):
             self._waiting.popleft()
-        ended = [s for s in self.sessions.values() if s.writer.state == recording.RELEASED]
-        for session in sorted(ended, key=lambda s: s.recording_id, reverse=True):
-            self._context.reporter.run(partial(self._ended, session))
-            work += 1
         return work
 
     def _on_image(self, source: RecordingSubscription, image: Image) -> None:

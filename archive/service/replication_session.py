@@ -279,14 +279,19 @@ class ReplicationSession:
     def _await_image(
         self, subscription: Subscription, session_id: int
     ) -> Generator[None, None, Image]:
-        """The replay's image (AWAIT_IMAGE)."""
+        """The replay's image, once it is being recorded (AWAIT_IMAGE)."""
         return (
             yield from self._until(
-                lambda: subscription.image(session_id),
+                lambda: self._recorded_image(session_id),
                 f"failed get replay image for sessionId={session_id}"
                 f" on channel={subscription.channel}",
             )
         )
+
+    def _recorded_image(self, session_id: int) -> Image | None:
+        assert self._recorded is not None
+        images = [session.writer.image for session in self._recorded.sessions]
+        return next((image for image in images if image.session_id == session_id), None)
 
     def _follow(
         self, source: SourceArchive, descriptor: RecordingDescriptor, image: Image

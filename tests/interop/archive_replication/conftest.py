@@ -27,6 +27,8 @@ HOST = "127.0.0.1"
 IPC = "aeron:ipc?term-length=64k"
 TERM_LENGTH = 64 * 1024
 HEADER_LENGTH = 32
+ARCHIVE_ERRORS = 101  # type of the counter
+SYSTEM_ERRORS = 15  # id of the driver's, which an archive beside it shares
 PAIRS = [
     ("reference", "reference"),
     ("reference", "ours"),
@@ -157,6 +159,15 @@ class Site:
         found = self.archive.list_recording(recording_id)
         end = found.stop_position if stop is None else stop
         return frames_on_disk(self.server.archive_dir, recording_id, found.start_position, end)
+
+    def error_count(self) -> int:
+        """Errors that the archive has counted, in a counter of its own or in the driver's."""
+        infos = CountersReader(self.server.aeron_dir).infos()
+        return sum(
+            c.value
+            for c in infos
+            if c.type_id == ARCHIVE_ERRORS or (c.type_id == 0 and c.counter_id == SYSTEM_ERRORS)
+        )
 
     def check_intact(self, recording: Recorded) -> None:
         """A recording is as it was: stopped, with all its frames."""

@@ -161,3 +161,20 @@ def test_a_source_that_stops_while_its_copy_joins(pair, live) -> None:
         "ERROR 0 ERROR - replication image closed unexpectedly",
     }
     pair.check_copied(recording, copy)
+
+
+@pytest.mark.parametrize("make", ["reference", "ours"], ids=lambda make: f"from-{make}")
+def test_a_live_destination_that_cannot_be_added_ends_the_copy(make, sites, pair_of) -> None:
+    """The reference only logs it, and asks for positions for ever."""
+    pair = pair_of(sites.get(make, 1), sites.get("ours", 2))
+    live = LiveSource(pair)
+    position = live.source.offer(20)
+    replication = pair.replicate(live.source.recording_id, live_destination="garbage")
+    lines = replication.wait_end()
+    assert lines[:3] == BEGUN
+    assert lines[3].startswith("ERROR 0 ERROR - "), lines
+    assert lines[4:] == [
+        ENDED,
+        f"STOP recording=destination subscription=subscription position={position}",
+    ]
+    live.source.stop()

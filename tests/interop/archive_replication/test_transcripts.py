@@ -275,19 +275,23 @@ def test_the_source_sees_who_copies(pair) -> None:
     )
 
 
+# Name, errors that the archive counts, what is asked for, what is told.
 REFUSED = [
     (
         "unknown-source",
+        0,
         {"src_recording_id": 1 << 40},
         ["ERROR 5 unknown src recording id 1099511627776", ENDED_WITHOUT],
     ),
     (
         "negative-source",
+        0,
         {"src_recording_id": -1},
         ["ERROR 5 unknown src recording id -1", ENDED_WITHOUT],
     ),
     (
         "file-io-max-length",
+        0,
         {"file_io_max_length": 1000},
         [
             (
@@ -299,21 +303,25 @@ REFUSED = [
     ),
     (
         "control-channel",
+        1,
         {"src_control_channel": "garbage"},
         ["ERROR 0 Aeron URIs must start with 'aeron:', found: garbage", ENDED_WITHOUT],
     ),
     (
         "response-channel",
+        1,
         {"src_response_channel": "garbage"},
         ["ERROR 0 Aeron URIs must start with 'aeron:', found: garbage", ENDED_WITHOUT],
     ),
     (
         "live-destination-of-a-stopped-source",
+        0,
         {"live_destination": "aeron:udp?endpoint=127.0.0.1:23333"},
         [BEGUN[0], "ERROR 0 cannot live merge without active source recording", ENDED],
     ),
     (
         "negative-stop-position",
+        1,
         {"stop_position": -5},
         [
             *BEGUN[:2],
@@ -326,6 +334,7 @@ REFUSED = [
     ),
     (
         "no-endpoint-to-replay-to",
+        1,
         {"replication_channel": "aeron:ipc"},
         [
             *BEGUN[:2],
@@ -340,10 +349,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("fields", "lines"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+    ("counted", "fields", "lines"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
-def test_what_cannot_be_copied(pair, fields, lines) -> None:
+def test_what_cannot_be_copied(pair, counted, fields, lines) -> None:
     recording = pair.source.record(pair.stream_id, 3)
+    before = pair.destination.error_count()
     replication = pair.replicate(recording, **fields)
     names = {
         "<stop>": recording.stop,
@@ -354,6 +364,7 @@ def test_what_cannot_be_copied(pair, fields, lines) -> None:
     for name, value in names.items():
         expected = [line.replace(name, str(value)) for line in expected]
     assert replication.wait_end(stop=False) == expected
+    assert pair.destination.error_count() == before + counted
 
 
 @pytest.mark.parametrize(
