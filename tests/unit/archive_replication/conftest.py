@@ -92,6 +92,15 @@ class FakeSource:
         """Requests of a kind so far."""
         return [request for request in self.seen if isinstance(request, kind)]
 
+    def replay(self, request: ap.ReplayRequest, **terms: int) -> ExclusivePublication:
+        """Publish where a replay was asked for, from its position on unless told otherwise."""
+        values = {"init-term-id": 7, "term-id": 7, "term-offset": request.position} | terms
+        parameters = "|".join(f"{key}={value}" for key, value in values.items())
+        return self.rig.aeron.add_exclusive_publication(
+            f"{request.replay_channel}|term-length=64k|mtu=1408|linger=0|{parameters}",
+            request.replay_stream_id,
+        )
+
     def turn(self) -> None:
         """Take requests, answer them."""
         for found in self.requests.poll_messages(100):
