@@ -277,8 +277,10 @@ class CatalogReader(CatalogMap):
 
     def _offset(self, recording_id: int) -> int:
         at = super()._offset(recording_id)
-        if self._mapped.load_i64(at + FIELD["recording_id"]) != recording_id:
-            # An entry before it got longer and has moved this one.
+        end = at + ENTRY_HEADER_LENGTH + self._mapped.load_i32(at + ENTRY["length"])
+        has_moved = self._mapped.load_i64(at + FIELD["recording_id"]) != recording_id
+        if has_moved or end > self._mapped.length:
+            # An entry before it, or it itself, got longer.
             self.reload()
             at = super()._offset(recording_id)
         return at

@@ -155,3 +155,31 @@ def test_migrate_segments_looks_at_all_files_first(alike, lower_is: str) -> None
     assert any("missing src segment file <folder>/" in line for line in lines)
     assert any("preexisting dst segment file <folder>/" in line for line in lines)
     assert any("relevant_id=3 code=0" in line for line in lines)
+
+
+def test_migrate_segments_of_an_empty_recording_to_itself(alike) -> None:
+    def scenario(t) -> None:
+        recording = t.recorded(108, SEGMENT + FRAME)
+        other = t.recorded(108, 2 * SEGMENT)
+        for each in (recording, other):
+            t.ask(ap.TruncateRecordingRequest, until=DELETE, recording_id=each, position=0)
+        migrate(t, recording, recording, until=DELETE)
+        migrate(t, recording, other, until=DELETE)
+        t.path(f"{recording}-0.rec").write_bytes(bytes(SEGMENT))
+        migrate(t, recording, recording, until=DELETE)
+        t.describe(recording)
+        t.describe(other)
+        t.folder()
+
+    alike(scenario)
+
+
+def test_migrate_segments_under_a_replay(alike) -> None:
+    def scenario(t) -> None:
+        source, target = pair_of(t, 109, 2 * SEGMENT)
+        with t.replaying(source, 0, 1109):
+            migrate(t, source, target, until=DELETE)
+        t.describe(source)
+        t.folder()
+
+    assert any("relevant_id=2 code=0" in line for line in alike(scenario))

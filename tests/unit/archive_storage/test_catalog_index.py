@@ -149,3 +149,20 @@ def test_a_walk_gives_its_pages_back_and_finds_them_again(tmp_path: Path) -> Non
         assert catalog.refresh(1) == []
         assert all(catalog.descriptor(i).session_id == i for i in range(0, 12_000, 997))
         assert catalog.find_last(0, 3, 7, b"x" * 3000) == 3
+
+
+def test_an_entry_that_outgrows_the_file_makes_it_longer(tmp_path: Path) -> None:
+    long = "aeron:ipc?alias=" + "x" * 4000
+    with CatalogFile.open(tmp_path, capacity=1024) as catalog:
+        for index in range(3):
+            catalog.add_recording(descriptor(index, 7, "aeron:ipc"))
+        with CatalogReader.open(tmp_path) as reader:
+            changed = catalog.descriptor(1).with_changes(original_channel=long)
+            catalog.replace_recording(changed)
+            assert catalog.capacity > 4000
+            for view in (catalog, reader):
+                assert [view.descriptor(i).session_id for i in range(3)] == [0, 1, 2]
+                assert view.descriptor(1).original_channel == long
+        assert catalog.add_recording(descriptor(3, 7, "aeron:ipc")) == 3
+    with CatalogFile.open(tmp_path) as catalog:
+        assert [d.session_id for d in catalog.descriptors()] == [0, 1, 2, 3]
