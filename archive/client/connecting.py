@@ -103,12 +103,12 @@ class ArchiveConnection:
             self.close()
             raise
         if self._options.clock.now_ns() - self._deadline_ns > 0:
-            self.close()
-            raise AeronTimeoutError(
+            error = AeronTimeoutError(
                 f"Archive connect timeout: step={self.step.name} "
-                f"requestChannel={self._options.request_channel} "
-                f"responseChannel={self._options.response_channel}"
+                f"publication={self._publication} subscription={self._subscription}"
             )
+            self.close()
+            raise error
         return None
 
     def close(self) -> None:

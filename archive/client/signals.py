@@ -95,9 +95,13 @@ class SignalQueue:
     """Signals that came and were not taken yet, oldest first, and the handlers of new ones.
 
     It outlives a session, so that reconnecting loses no signal and no handler.
+
+    Attributes:
+        received: how many have ever come.
     """
 
     def __init__(self) -> None:
+        self.received = 0
         self._waiting: deque[RecordingSignalEvent] = deque(maxlen=SIGNAL_LIMIT)
         self._handlers: tuple[SignalHandler, ...] = ()
 
@@ -117,6 +121,7 @@ class SignalQueue:
 
     def put(self, event: RecordingSignalEvent) -> None:
         """A signal has come."""
+        self.received += 1
         self._waiting.append(event)
 
     def take(self, wanted: SignalFilter = EVERY_SIGNAL) -> RecordingSignalEvent | None:

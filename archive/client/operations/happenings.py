@@ -62,13 +62,16 @@ class HappeningOperations(ArchiveClientBase):
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
         deadline = self._deadline_ns(timeout)
+        looked_at = -1
         while True:
             session = self._usable()
-            signal = session.signals.take(wanted)
-            if signal is not None:
-                yield [signal]
-                deadline = self._deadline_ns(timeout)
-                continue
+            if looked_at != session.signals.received:
+                signal = session.signals.take(wanted)
+                if signal is not None:
+                    yield [signal]
+                    deadline = self._deadline_ns(timeout)
+                    continue
+                looked_at = session.signals.received
             work = session.pump()
             if not work:
                 if session.disconnected or self._is_late(deadline):

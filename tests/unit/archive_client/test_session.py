@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 
-from aerolog.archive.client import calls
+from aerolog.archive.client import SignalFilter, calls
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.session import IN_FLIGHT_LIMIT, ControlSession
 from aerolog.archive.protocol import (
@@ -419,3 +419,31 @@ def test_a_forgotten_request_s_answer_is_ignored(session, stream):
     stream.incoming.append(ok(100, 7))
     session.pump()
     assert not pending.done
+
+
+def test_a_signal_handler_may_close_the_session(stream, clock):
+    session = make_session(stream, clock, on_signal=lambda _: session.close())
+    pending = session.begin(calls.archive_id(), 100)
+    stream.incoming += [signal(), signal(), ok(100, 7)]
+    session.pump()
+    assert session.closed
+    with pytest.raises(ResourceClosedError):
+        pending.result()
+    assert stream.reported == []
+
+
+def test_a_new_session_goes_on_with_what_the_last_one_collected(stream, clock):
+    first = make_session(stream, clock)
+    seen = []
+    first.signals.add_handler(seen.append, SignalFilter())
+    stream.incoming += [signal(), error(-1, 0, "stray")]
+    first.pump()
+    first.close()
+    second = make_session(FakeStream(), clock)
+    second.inherit(first)
+    second.stream.incoming.append(signal(RecordingSignal.STOP))
+    second.pump()
+    assert [one.signal for one in seen] == [RecordingSignal.START, RecordingSignal.STOP]
+    assert [one.signal for one in second.signals.take_all()] == [one.signal for one in seen]
+    assert second.take_error().message == "stray"
+    assert second.stats.signals == 2

@@ -109,10 +109,10 @@ def test_an_interrupted_wait_cleans_up_and_frees_the_lock():
 
 
 async def test_a_cancelled_operation_cleans_up():
-    work = Awaited()
+    work, begun = Awaited(), asyncio.Event()
+    work._turn = begun.set
     task = asyncio.create_task(work.forever())
-    while not work.notes:  # it has not begun
-        await asyncio.sleep(0)
+    await asyncio.wait_for(begun.wait(), 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
