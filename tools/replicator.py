@@ -89,6 +89,7 @@ class Replicator:
         self._watch = Watch(archive.aeron, archive)
         self._on_signal = on_signal
         self._asked = 0.0
+        self._stop_deadline = 0.0
 
     def run(
         self, on_position: Callable[[int, int | None], object], source: SourcePosition | None
@@ -105,7 +106,7 @@ class Replicator:
             AerologError: the driver or the archive is gone.
         """
         idle = Idle()
-        while not (self.state.ended and (self.state.stopped or self.state.merged)):
+        while not self._is_over():
             work = self._take_signals()
             self._watch()
             self._ask_position()
@@ -127,7 +128,7 @@ class Replicator:
         archive.try_stop_replication(self.state.replication_id)
         idle = Idle()
         deadline = time.monotonic() + archive.options.message_timeout
-        while not (self.state.ended and (self.state.stopped or self.state.merged)):
+        while not self._is_over():
             work = self._take_signals()
             if time.monotonic() > deadline:
                 raise AeronTimeoutError(
@@ -137,6 +138,22 @@ class Replicator:
             idle(work)
         self._ask_final()
         return self.state
+
+    def _is_over(self) -> bool:
+        """Whether nothing more is to come.
+
+        Raises:
+            AeronTimeoutError: the replication is over, and its recording goes on all the same.
+        """
+        state = self.state
+        if not state.ended or state.stopped or state.merged:
+            return state.ended
+        if time.monotonic() > self._stop_deadline:
+            raise AeronTimeoutError(
+                f"replication {state.replication_id} is over, and recording {state.recording_id} "
+                "has not stopped"
+            )
+        return False
 
     def _take_signals(self) -> int:
         signals = self._archive.poll_signals()
@@ -163,6 +180,7 @@ class Replicator:
             state.position = signal.position
         elif signal.signal == RecordingSignal.REPLICATE_END:
             state.ended = True
+            self._stop_deadline = time.monotonic() + self._archive.options.message_timeout
 
     def _ask_position(self) -> None:
         state = self.state

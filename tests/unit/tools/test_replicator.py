@@ -116,6 +116,13 @@ def test_a_replication_that_does_not_end_is_named() -> None:
         following.stop()
 
 
+def test_a_recording_that_goes_on_after_its_replication_is_named() -> None:
+    following, _, _ = replicator([REPLICATE, EXTEND], [END])
+
+    with pytest.raises(AeronTimeoutError, match="is over, and recording 3 has not stopped"):
+        following.run(Progress(), None)
+
+
 def test_a_stop_position_is_where_it_will_end() -> None:
     class Asked:
         def poll(self) -> int:

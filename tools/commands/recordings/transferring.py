@@ -224,6 +224,7 @@ def _follow(
     from aerolog.tools.console import remark, transfer_progress
     from aerolog.tools.replicator import Replicator
     from aerolog.tools.source_position import SourceEnd
+    from aerolog.transport.errors import ArchiveError
 
     replicator = Replicator(client, replication_id, on_signal=_print_signal(as_json))
     archive = source.archive(client)
@@ -231,8 +232,10 @@ def _follow(
         try:
             return replicator.run(bar.update, SourceEnd(archive, source.what.stop_position))
         except BaseException as ending:
-            # Whatever ends the command early, an interrupt above all, ends the replication, too.
-            if not client.is_disconnected and not client.aeron.closed:
+            # Whatever ends the command early, an interrupt above all, ends the replication, too,
+            # unless it is over and the archive says why.
+            failed = isinstance(ending, ArchiveError) and ending.correlation_id == replication_id
+            if not failed and not client.is_disconnected and not client.aeron.closed:
                 stopped = replicator.stop()
                 if not isinstance(ending, Exception):
                     remark(_text(stopped))
