@@ -40,6 +40,8 @@ LOSS = 0.01
 LOSS_SEED = 4711
 MEGABYTE = 1_000_000
 NO_OFFLOAD = {"aeron.network.offload": "false"}
+HEADER_LENGTH = 32
+BARE_WINDOW = 1 << 19
 
 
 def throughput(length: int) -> list[Result]:
@@ -54,7 +56,13 @@ def throughput_without_offload(length: int) -> list[Result]:
     def measure(kind: str, mode: str) -> float:
         return _rate(kind, mode, length, properties=NO_OFFLOAD if kind == OURS else {})
 
-    return [_compared(f"udp-{length}-no-offload", "messages/s", measure)]
+    name = f"udp-{length}-no-offload"
+    compared = _compared(name, "messages/s", measure)
+    calls = "sendmmsg and recvmmsg alone, no driver"
+    return [
+        compared,
+        Result(f"{name}-bare", "messages/s", compared.ours, _bare_rate(length), calls),
+    ]
 
 
 def goodput_with_loss() -> list[Result]:
@@ -155,13 +163,7 @@ def measured_rate(what: str, publisher: Any, subscriber: Any) -> float:
         thread.start()
     try:
         time.sleep(WARM_UP_S)
-        rates = []
-        count, then = subscriber.count, time.perf_counter()
-        for _ in range(INTERVALS):
-            time.sleep(INTERVAL_S)
-            last, count = count, subscriber.count
-            before, then = then, time.perf_counter()
-            rates.append((count - last) / (then - before))
+        rate = _median_rate(lambda: subscriber.count)
     finally:
         publisher.stop()
         threads[1].join()  # it may be in the middle of one more message
@@ -176,6 +178,42 @@ def measured_rate(what: str, publisher: Any, subscriber: Any) -> float:
             f"{what}: {publisher.count} sent, {subscriber.count} received,"
             f" order {'broken' if subscriber.failed else 'kept'}"
         )
+    return rate
+
+
+def _bare_rate(length: int) -> float:
+    """Median datagrams a second, of a frame with a message each, between two threads."""
+    bare = native("bare")
+    with (
+        open_receive_port((HOST, 0), so_sndbuf=1 << 21, so_rcvbuf=1 << 21) as receiving,
+        open_send_port(
+            receiving.local_address, (HOST, 0), so_sndbuf=1 << 21, so_rcvbuf=1 << 21
+        ) as sending,
+    ):
+        drain = bare.Drain(receiving)
+        flood = bare.Flood(sending, drain, length=length + HEADER_LENGTH, window=BARE_WINDOW)
+        threads = [threading.Thread(target=loop.run) for loop in (drain, flood)]
+        for thread in threads:
+            thread.start()
+        try:
+            time.sleep(WARM_UP_S)
+            return _median_rate(lambda: drain.count)
+        finally:
+            flood.stop()
+            drain.stop()
+            for thread in threads:
+                thread.join()
+
+
+def _median_rate(count: Callable[[], int]) -> float:
+    """The median growth a second of a count over some intervals."""
+    rates = []
+    last, then = count(), time.perf_counter()
+    for _ in range(INTERVALS):
+        time.sleep(INTERVAL_S)
+        before, since = last, then
+        last, then = count(), time.perf_counter()
+        rates.append((last - before) / (then - since))
     return float(statistics.median(rates))
 
 
