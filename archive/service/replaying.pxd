@@ -64,6 +64,7 @@ cdef class ReplayReader:
     cdef int32_t _limit_id
     cdef int64_t _limit_registration_id
     cdef int32_t _read_length
+    cdef int64_t _new_pages_end
     cdef int32_t _state
     cdef int32_t _abort
     cdef int64_t _retry_ns
@@ -74,7 +75,13 @@ cdef class ReplayReader:
         read_totals_t* totals) noexcept nogil
     cdef bint _extend_limit(self) noexcept nogil
     cdef int64_t _read(
-        self, uint8_t* target, int64_t length, int64_t ahead, Clock clock,
+        self, uint8_t* target, int64_t length, Clock clock,
+        read_totals_t* totals) noexcept nogil
+    cdef int64_t _read_apart(
+        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock,
+        read_totals_t* totals) noexcept nogil
+    cdef int64_t _note_read(
+        self, int64_t available, int64_t length, int64_t took,
         read_totals_t* totals) noexcept nogil
     cdef int32_t _replay_in_place(
         self, int64_t length, Clock clock, read_totals_t* totals) noexcept nogil

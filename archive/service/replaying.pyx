@@ -7,10 +7,12 @@ hostile until checked: no length is believed beyond the bytes read. What needs P
 which the reader waits for the agent's control().
 """
 
+from libc.errno cimport EINTR, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 from posix.stdlib cimport posix_memalign
+from posix.uio cimport iovec, preadv
 
 from aerolog.archive.files.checksum cimport Checksum
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
@@ -36,6 +38,7 @@ from aerolog.transport.logbuffer.appender cimport (
     NOT_CONNECTED,
 )
 from aerolog.transport.logbuffer.descriptor cimport (
+    PARTITION_COUNT,
     align_frame,
     log_buffer_t,
     log_is_connected,
@@ -44,6 +47,9 @@ from aerolog.transport.logbuffer.descriptor cimport (
 )
 from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
+
+cdef extern from "aerolog_populate.h" nogil:
+    void aerolog_populate(void* address, int64_t length) noexcept
 
 INIT = READER_INIT
 CONNECTING = READER_CONNECTING
@@ -77,7 +83,7 @@ cdef enum:
     TYPE_DATA = 1
     BUFFER_ALIGNMENT = 4096
     # What stays in the cache until its headers are changed is worth more than a longer read.
-    READ_LENGTH_MAX = 128 * 1024
+    READ_LENGTH_MAX = 256 * 1024
 
 
 cdef class ReplayReader:
@@ -131,6 +137,8 @@ cdef class ReplayReader:
         self.term_offset = <int32_t> (start_position & (term_length - 1))
         self.deadline_ns = deadline_ns
         self._read_length = min(read_length, READ_LENGTH_MAX)
+        # Up to there every page of the log is written to for the first time.
+        self._new_pages_end = start_position + PARTITION_COUNT * <int64_t> term_length
         self._checksum = checksum
         self._counters = counters
         self._limit_id = limit_counter_id
@@ -196,7 +204,7 @@ cdef class ReplayReader:
         if self._appender.term_offset < self.term_length:
             return self._replay_in_place(length, clock, totals)
         # The log has to turn to its next term first, which comes with an ordinary append.
-        available = self._read(buffer, length, 0, clock, totals)
+        available = self._read(buffer, length, clock, totals)
         if available < 0:
             return 1
         batch = self._collect(buffer, buffer, available, &padding)
@@ -209,15 +217,39 @@ cdef class ReplayReader:
         return self._sent(batch, padding)
 
     cdef int64_t _read(
-        self, uint8_t* target, int64_t length, int64_t ahead, Clock clock, read_totals_t* totals
+        self, uint8_t* target, int64_t length, Clock clock, read_totals_t* totals
     ) noexcept nogil:
-        """Bytes of the segment from `ahead` behind the replay position; -1 after a failure."""
+        """Bytes of the segment from the replay position on; -1 after a failure."""
         cdef int64_t begin = clock.nano_time()
         cdef int64_t available = self._file.pread(
-            target, length, self.replay_position - self.segment_base + ahead)
-        cdef int64_t took = clock.nano_time() - begin
+            target, length, self.replay_position - self.segment_base)
+        return self._note_read(available, length, clock.nano_time() - begin, totals)
+
+    cdef int64_t _read_apart(
+        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """The same, with the first header put elsewhere than in front of what follows it."""
+        cdef iovec[2] parts
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t offset = self.replay_position - self.segment_base
+        cdef int64_t available = -1
+        parts[0].iov_base = header
+        parts[0].iov_len = min(length, <int64_t> HEADER_LENGTH)
+        parts[1].iov_base = frame + HEADER_LENGTH
+        parts[1].iov_len = length - parts[0].iov_len
+        while available < 0:
+            available = preadv(self._file._fd, parts, 2, offset)
+            if available < 0 and errno != EINTR:
+                available = -errno
+                break
+        return self._note_read(available, length, clock.nano_time() - begin, totals)
+
+    cdef int64_t _note_read(
+        self, int64_t available, int64_t length, int64_t took, read_totals_t* totals
+    ) noexcept nogil:
+        """Count a read, or fail with its error; what it gave, or -1."""
         if available < 0:
-            self._fault(FAULT_READ, self.replay_position + ahead, -available)
+            self._fault(FAULT_READ, self.replay_position, -available)
             return -1
         totals.bytes += length
         totals.time_ns += took
@@ -241,16 +273,12 @@ cdef class ReplayReader:
         if self._appender.is_closed():
             return self._end(READER_ENDED)
         frame = log.terms[self._appender.active_index] + self._appender.term_offset
-        available = self._read(header, HEADER_LENGTH, 0, clock, totals)
+        if self.replay_position < self._new_pages_end:
+            aerolog_populate(frame, length)
+        available = self._read_apart(header, frame, length, clock, totals)
         if available < 0:
+            memset(frame + HEADER_LENGTH, 0, max(<int64_t> 0, length - HEADER_LENGTH))
             return 1
-        if available == HEADER_LENGTH and length > HEADER_LENGTH:
-            behind = self._read(
-                frame + HEADER_LENGTH, length - HEADER_LENGTH, HEADER_LENGTH, clock, totals)
-            if behind < 0:
-                memset(frame + HEADER_LENGTH, 0, length - HEADER_LENGTH)
-                return 1
-            available += behind
         batch = self._collect(header, frame, available, &padding)
         if batch > 0 and (
             get_i32(header + TERM_OFFSET_OFFSET) != self._appender.term_offset
