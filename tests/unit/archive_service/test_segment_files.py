@@ -29,6 +29,20 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     return seen
 
 
+@pytest.fixture
+def cleared(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
+    """Offsets from which on each file has been cleared, in order."""
+    seen: dict[str, list[int]] = defaultdict(list)
+    clear_behind = FakeFile.clear_behind
+
+    def noted(file: FakeFile, offset: int) -> int:
+        seen[file.path.rpartition("/")[2]].append(offset)
+        return clear_behind(file, offset)
+
+    monkeypatch.setattr(FakeFile, "clear_behind", noted)
+    return seen
+
+
 def fill(rig, publication, count: int) -> None:
     for _ in range(count):
         rig.wait(lambda: publication.offer(bytes(MESSAGE)) > 0, "room for a message")
@@ -69,7 +83,7 @@ def extended(rig, stop: int) -> None:
     fill(rig, publication, 1)
 
 
-def test_an_extended_one_loses_what_stands_behind_the_stop(rig, lengths) -> None:
+def test_an_extended_one_loses_what_stands_behind_the_stop(rig, lengths, cleared) -> None:
     rig.start(1)
     publication = rig.publish(1)
     fill(rig, publication, 3)
@@ -78,5 +92,7 @@ def test_an_extended_one_loses_what_stands_behind_the_stop(rig, lengths) -> None
     rig.wait(lambda: 0 not in rig.archive._conductor.recordings.sessions, "the stop")
     rig.ask(ap.StopRecordingRequest, stream_id=1, channel=CHANNEL)
     lengths.clear()
+    cleared.clear()
     extended(rig, stop)
-    assert dict(lengths) == {"0-0.rec": [stop, SEGMENT]}
+    assert dict(cleared) == {"0-0.rec": [stop]}
+    assert all(length == SEGMENT for length in lengths["0-0.rec"])
