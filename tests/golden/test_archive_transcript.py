@@ -69,6 +69,23 @@ def test_message_round_trips_byte_exactly(entry: dict[str, Any]) -> None:
     assert encoded + bytes(entry["trailing_zero_bytes"]) == raw
 
 
+def test_the_whole_file_comes_back_but_for_its_two_invalid_messages() -> None:
+    refused = []
+    for entry in MESSAGES_CAPTURED:
+        raw = bytes.fromhex(entry["hex"])
+        try:
+            message = decode(raw)
+        except MessageFormatError:
+            message = None
+        if message is None:
+            refused.append(entry["seq"])
+            continue
+        version = MessageHeader.read(raw).version
+        assert message.encode(version) + bytes(entry["trailing_zero_bytes"]) == raw
+    assert len(MESSAGES_CAPTURED) == 696
+    assert refused == [UNKNOWN_TEMPLATE_SEQ, FOREIGN_SCHEMA_SEQ]
+
+
 def test_unknown_template_is_none() -> None:
     assert decode(captured(UNKNOWN_TEMPLATE_SEQ)) is None
 

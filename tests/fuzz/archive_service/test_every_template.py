@@ -7,6 +7,7 @@ working.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import struct
@@ -44,6 +45,7 @@ LENGTH_MAX = 8192  # of a message in the smallest log
 def check_alive(rig: Rig, session_id: int) -> None:
     """Another session is served, and nothing has gone wrong that nobody thought of."""
     rig.session_id = session_id
+    rig.correlation_ids = itertools.count(2**60)  # none that a changed byte has made
     assert rig.ask(ap.ArchiveIdRequest) == 7
     unexpected = [text for text in rig.errors() if not text.startswith("aerolog.")]
     assert unexpected == []
@@ -183,6 +185,7 @@ def test_nobody_gets_by_the_authenticator(make_rig, seed: int) -> None:
     source = random.Random(f"authentication-{seed}")
     rig = make_rig(authenticator_supplier=SAMPLE)
     accepted = {rig.connect(encoded_credentials=b"admin:admin")}
+    other = OtherClient(rig)
     sessions: dict[int, bytes] = {}  # what each has said
     asked: dict[int, int] = {}
     connects: dict[int, bytes] = {}
@@ -192,7 +195,7 @@ def test_nobody_gets_by_the_authenticator(make_rig, seed: int) -> None:
         step = source.randrange(4)
         if step == 0:
             connects[correlation_id] = source.choice(WORDS)
-            rig.send(
+            other.send(
                 ap.AuthConnectRequest(
                     correlation_id=correlation_id,
                     response_stream_id=20,
@@ -204,7 +207,7 @@ def test_nobody_gets_by_the_authenticator(make_rig, seed: int) -> None:
             answer = source.choice(WORDS)
             if sessions.get(session_id) == b"admin:adminC" and answer == b"admin:CSadmin":
                 accepted.add(session_id)
-            rig.send(
+            other.send(
                 ap.ChallengeResponse(
                     control_session_id=session_id,
                     correlation_id=correlation_id,
@@ -215,7 +218,7 @@ def test_nobody_gets_by_the_authenticator(make_rig, seed: int) -> None:
             request = source.choice([ap.ArchiveIdRequest, ap.ReplayTokenRequest])
             asked[correlation_id] = session_id
             fields = {"recording_id": 0} if request is ap.ReplayTokenRequest else {}
-            rig.send(
+            other.send(
                 request(control_session_id=session_id, correlation_id=correlation_id, **fields)
             )
         rig.turn(source.choice([1, 1, 10, 250]))
