@@ -75,6 +75,7 @@ class WaitingForm(Turned):
                 if isinstance(part, int):
                     self._wait(part)
                 else:
+                    self._wait(len(part))  # with work done: no wait
                     yield from part
         finally:
             with self._lock:

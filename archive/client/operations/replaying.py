@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.options import ImageHandler
     from aerolog.transport.client.subscription import Subscription
 
-READ_LIMIT: Final = 64
+READ_LIMIT: Final = 256
 
 
 class ReplayOperations(ArchiveClientBase):
@@ -233,6 +233,7 @@ class ReplayOperations(ArchiveClientBase):
             while True:
                 over = bool(images) and _is_over(images[0])  # before the poll: nothing is left
                 messages = subscription.poll_messages(READ_LIMIT)
+                self._usable().pump()  # an archive ends sessions that do not read its pings
                 if messages:
                     yield messages
                     if messages[-1].position >= end:

@@ -122,7 +122,7 @@ async def test_a_cancelled_operation_cleans_up():
 async def test_a_series_gives_its_parts_one_by_one():
     waiting, awaited = Waiting(), Awaited()
     assert list(waiting.numbers(4)) == [0, 1, 2, 3]
-    assert waiting.notes == ["turn", 0, "turn", 0, "ended"]
+    assert waiting.notes == ["turn", 0, "turn", 2] * 2 + ["ended"]
     assert [one async for one in awaited.numbers(4)] == [0, 1, 2, 3]
     assert awaited.notes[-1] == "ended"
 
