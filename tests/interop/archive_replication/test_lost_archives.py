@@ -11,19 +11,6 @@ from aerolog.archive.files.mark_file import MarkFile
 
 pytestmark = pytest.mark.interop
 
-MAKES = ["reference", "ours"]
-
-
-@pytest.fixture(params=MAKES, ids=lambda make: f"from-{make}")
-def doomed(request, own_sites):
-    """A source that the test may kill."""
-    return own_sites.start(request.param, "doomed")
-
-
-@pytest.fixture(params=MAKES, ids=lambda make: f"to-{make}")
-def pair(request, doomed, sites, pair_of):
-    return pair_of(doomed, sites.get(request.param, 2))
-
 
 def kill(site) -> None:
     """Let an archive die with its driver, and our clients there with it."""
@@ -68,7 +55,8 @@ def check_goes_on(pair, recording, copy, middle) -> None:
     pair.check_copied(recording, copy)
 
 
-def test_a_copy_outlives_its_source(pair, frames) -> None:
+def test_a_copy_outlives_its_source(doomed_source, frames) -> None:
+    pair = doomed_source
     source = pair.source.source(pair.stream_id)
     position = source.offer(200)
     replication = pair.replicate(source.recording_id)
@@ -86,7 +74,8 @@ def test_a_copy_outlives_its_source(pair, frames) -> None:
     assert pair.destination.frames(copy) == left
 
 
-def test_a_long_copy_is_cut_off_and_goes_on(pair, own_sites, pair_of) -> None:
+def test_a_long_copy_is_cut_off_and_goes_on(doomed_source, own_sites, pair_of) -> None:
+    pair = doomed_source
     recording, replication, copy = begin_long_copy(pair)
     kill(pair.source)
     lines = replication.wait_end()
@@ -97,7 +86,7 @@ def test_a_long_copy_is_cut_off_and_goes_on(pair, own_sites, pair_of) -> None:
     check_goes_on(again, recording, copy, middle)
 
 
-@pytest.mark.parametrize("make", MAKES, ids=lambda make: f"from-{make}")
+@pytest.mark.parametrize("make", ["reference", "ours"], ids=lambda make: f"from-{make}")
 def test_a_destination_that_is_killed_goes_on(make, sites, own_sites, pair_of) -> None:
     pair = pair_of(sites.get(make, 1), own_sites.start("ours", "doomed"))
     recording, _, copy = begin_long_copy(pair)
