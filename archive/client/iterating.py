@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from aerolog.transport.client.waiting import waiter
@@ -18,24 +19,24 @@ FIRST_SLEEP: Final = 50e-6
 LONGEST_SLEEP: Final = 1e-3
 
 
-class MessageSource:
+class MessageSource(ABC):
     """What is polled for messages, and has an end."""
 
+    @abstractmethod
     def poll_messages(self, limit: int = 64) -> list[Message]:
         """Take at most ``limit`` messages, copied, without waiting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """Take no more."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _transport(self) -> Aeron:
         """The client whose clock counts, and which is turned when it has no thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _is_over(self) -> bool:
         """Whether nothing comes any more."""
-        raise NotImplementedError
 
     def messages(
         self,

@@ -26,10 +26,11 @@ def test_a_quiet_world(make_world, medium):
 
 
 @pytest.mark.parametrize("medium", ["udp", "ipc", "spy"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.timeout(300)
 def test_harm_of_every_kind(make_world, medium, seed):
-    play(make_world, medium, seed)
+    events = play(make_world, medium, seed)
+    assert events.count(LiveJoined) == events.count(LiveLeft) + 1
 
 
 @pytest.mark.slow
@@ -37,7 +38,8 @@ def test_harm_of_every_kind(make_world, medium, seed):
 @pytest.mark.parametrize("seed", range(100, 300))
 @pytest.mark.timeout(300)
 def test_much_harm_of_every_kind(make_world, medium, seed):
-    play(make_world, medium, seed)
+    events = play(make_world, medium, seed)
+    assert events.count(LiveJoined) == events.count(LiveLeft) + 1
 
 
 def test_a_slow_subscriber_beside_does_not_matter(make_world):
@@ -99,7 +101,7 @@ def note_states(stream):
 
 
 def play(make_world, medium, seed):
-    """Harm, then peace: everything must have arrived."""
+    """Harm, then peace until everything has arrived; the kinds of events."""
     world = make_world(seed, medium, loss=LOSSES[seed % len(LOSSES)], count=4000)
     stream = world.follow()
     world.read_with(stream.poll_messages)
@@ -107,5 +109,5 @@ def play(make_world, medium, seed):
     world.finish()
     world.run(lambda: stream.is_live)
     events = kinds(stream)
-    assert events.count(LiveJoined) == events.count(LiveLeft) + 1
     stream.close()
+    return events
