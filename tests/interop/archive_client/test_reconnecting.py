@@ -181,3 +181,20 @@ async def test_a_client_closed_while_it_reconnects_stays_closed(any_archive, our
         await asyncio.wait_for(reconnecting, WAIT_S)
     assert client.state is ArchiveClientState.CLOSED
     assert streams(aeron) == (0, 0)
+
+
+async def test_a_client_that_takes_nothing_in_loses_its_session_and_gets_another(
+    form, start_server, our_client
+):
+    pinging = {
+        "aeron.archive.session.liveness.check.interval": "1ms",
+        "aeron.archive.connect.timeout": "1s",
+    }
+    server = start_server("reference", "archiving-driver", properties=pinging)
+    archive = await connect(form, our_client(server.aeron_dir))
+    await until(lambda: archive.client.is_disconnected, "the archive to end the session")
+    await archive.reconnect()
+    assert [one async for one in archive.signals(3.0)] == []  # takes pings in all the time
+    assert archive.client.state is ArchiveClientState.CONNECTED
+    assert await archive.query_archive_id() == archive.client.archive_id
+    await settle(archive.client.close())
