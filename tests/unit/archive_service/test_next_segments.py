@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -172,6 +173,23 @@ def test_a_closed_maker_can_be_closed_again(maker) -> None:
     files.close()
     with pytest.raises(OSError, match=r"7-0\.rec"):
         files.create(7, 0, SEGMENT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority alone")
+def test_the_thread_that_makes_segments_lets_others_go_first(maker) -> None:
+    files = maker()
+    seen = []
+
+    def run() -> None:
+        files.on_start()
+        seen.append(os.getpriority(os.PRIO_PROCESS, 0))
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [min(before + 5, 19)]
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 # ---- in an archive ------------------------------------------------------------------------------
