@@ -157,11 +157,6 @@ class ReplayOverResponse:
         """The replay session id, when the archive has agreed."""
         return self._pending.result()
 
-    @property
-    def replay_session_id(self) -> int:
-        """Of the replay, once the archive has agreed."""
-        return self._pending.result()
-
     def __enter__(self) -> Self:
         return self
 

@@ -210,7 +210,7 @@ class SourceArchive:
                 yield
         except ArchiveError as error:
             raise ReplicationFailedError(refusal_text(error)) from error
-        self._replay_session_id = asking.replay_session_id
+        self._replay_session_id = asking.result()
         return self._replay_session_id
 
     def replay_ended(self) -> None:
