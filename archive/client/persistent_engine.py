@@ -55,6 +55,7 @@ Reason = JoinErrorReason
 _MS: Final = 1_000_000
 _FIRST_PAUSE_NS: Final = 10 * _MS
 _LONGEST_PAUSE_NS: Final = 500 * _MS
+_POLLS_PER_LOOK: Final = 16  # at the archive, while live
 _FRUITLESS_ERRORS: Final = 3  # of replays that the archive ends before they get anywhere
 
 
@@ -475,8 +476,11 @@ class JoinEngine:
         live = self.source
         assert live is not None
         self._close_replay()
+        polls = 0
         while not live.closed:
-            yield self._link.tend_if_there()  # it is not needed before the live stream drops
+            polls += 1
+            # The archive is not needed before the live stream drops.
+            yield 0 if polls % _POLLS_PER_LOOK else self._link.tend_if_there()
         self._position = live.message_position
         self._counters.increment(LIVE_LEFT_COUNT)
         self.go(State.SEND_LIST_RECORDING_REQUEST)

@@ -119,6 +119,8 @@ class PersistentSubscription(MessageSource):
         self._closed = False
         self._owns_aeron = aeron is None
         self.aeron = Aeron(aeron_dir, name=_CLIENT_NAME) if aeron is None else aeron
+        self._conductor = self.aeron.conductor
+        self._turn = self.aeron.do_work if self.aeron.options.invoker else None
         self._listener = PersistentSubscriptionListener() if listener is None else listener
         self._events: deque[JoinEvent] = deque(maxlen=_EVENT_LIMIT)
         self._untold: deque[JoinEvent] = deque()
@@ -281,12 +283,18 @@ class PersistentSubscription(MessageSource):
             raise self._failure
         if self._closed:
             return 0
-        aeron = self.aeron
-        work = aeron.do_work() if aeron.options.invoker else 0
+        work = 0 if self._turn is None else self._turn()
         try:
-            if aeron.closed:
-                raise ResourceClosedError("the Aeron client is closed") from aeron.close_reason
+            if self._conductor.closed:
+                reason = self._conductor.close_reason
+                raise ResourceClosedError("the Aeron client is closed") from reason
             work += next(self._steps)
+        except StopIteration:
+            failure = PersistentSubscriptionError(
+                JoinErrorReason.GENERIC, "a poll before this one was interrupted"
+            )
+            self._fail(failure)
+            raise failure from None
         except PersistentSubscriptionError as error:
             self._fail(error)
             raise

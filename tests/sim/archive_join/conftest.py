@@ -50,10 +50,20 @@ class JoinWorld:
         medium: ``udp`` with two hosts, ``ipc`` or ``spy`` with one.
         loss: of datagrams.
         count: messages to send.
+        body_length: of every message; random when None.
     """
 
-    def __init__(self, seed: int, medium: str, *, loss: float = 0.0, count: int = 1200) -> None:
+    def __init__(
+        self,
+        seed: int,
+        medium: str,
+        *,
+        loss: float = 0.0,
+        count: int = 1200,
+        body_length: int | None = None,
+    ) -> None:
         self.seed, self.medium, self.count = seed, medium, count
+        self._body_length = body_length
         self.simulation = simulation = Simulation(seed, pace=Pace(stall_chance=0.0005))
         self.random = random.Random(f"join {seed}")
         self.source = simulation.host("source")
@@ -157,11 +167,11 @@ class JoinWorld:
     def _write(self) -> int:
         if not self.writing or self.sent >= self.count or self.publication.closed:
             return 0
-        short = self.random.random() < 0.8
-        message = numbered(
-            self.sent,
-            self.random.randbytes(int(self.random.random() * (200 if short else LONGEST))),
-        )
+        length = self._body_length
+        if length is None:
+            longest = 200 if self.random.random() < 0.8 else LONGEST
+            length = int(self.random.random() * longest)
+        message = numbered(self.sent, self.random.randbytes(length))
         if self.publication.offer(message) <= 0:
             return 0
         self.sent += 1
