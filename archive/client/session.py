@@ -45,6 +45,11 @@ ENDS_OF_LISTING: Final = frozenset(
 )
 
 
+def refusal_text(correlation_id: int, text: str) -> str:
+    """What an archive said to a request, as the error of the request puts it."""
+    return f"response for correlationId={correlation_id}, error: {text}"
+
+
 class ControlSession:
     """One client's session with an archive.
 
@@ -236,9 +241,7 @@ class ControlSession:
             self.forget(pending)
             pending.forgive()
             return
-        text = (
-            f"response for correlationId={response.correlation_id}, error: {response.error_message}"
-        )
+        text = refusal_text(response.correlation_id, response.error_message)
         self._refuse(pending, ArchiveError(response.relevant_id, text, response.correlation_id))
 
     def _on_stray_error(self, response: ControlResponse) -> None:

@@ -13,6 +13,7 @@ from aerolog.archive.client import calls
 from aerolog.archive.client.connecting import ArchiveConnection
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.replaying import ReplayOverResponse
+from aerolog.archive.client.session import refusal_text
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.refusals import exception_text
 from aerolog.transport.errors import (
@@ -145,7 +146,7 @@ class SourceArchive:
             try:
                 return (yield from self._ask_once(call))
             except ArchiveError as error:
-                raise ReplicationFailedError(refusal_text(error)) from error
+                raise ReplicationFailedError(said_by(error)) from error
             except AeronTimeoutError as error:
                 raise AeronTimeoutError(unanswered) from error
             except BackPressuredError as error:
@@ -209,7 +210,7 @@ class SourceArchive:
                 self._raise_stray_error(session)
                 yield
         except ArchiveError as error:
-            raise ReplicationFailedError(refusal_text(error)) from error
+            raise ReplicationFailedError(said_by(error)) from error
         self._replay_session_id = asking.result()
         return self._replay_session_id
 
@@ -241,7 +242,7 @@ class SourceArchive:
     def _raise_stray_error(session: ControlSession) -> None:
         error = session.take_error()
         if error is not None:
-            raise ReplicationFailedError(refusal_text(error)) from error
+            raise ReplicationFailedError(said_by(error)) from error
 
     def close(self) -> None:
         """Stop the replay unless it has ended, and leave."""
@@ -261,15 +262,15 @@ class SourceArchive:
         self._closing.close()
 
 
-def refusal_text(error: ArchiveError) -> str:
+def said_by(error: ArchiveError) -> str:
     """What the source said; of which request is nobody's business here."""
-    return error.message.removeprefix(f"response for correlationId={error.correlation_id}, error: ")
+    return error.message.removeprefix(refusal_text(error.correlation_id, ""))
 
 
 def failure_text(error: BaseException) -> str:
     """What an error reads like on the wire: the reference puts a category in front of its own."""
     if isinstance(error, ArchiveError):
-        return f"ERROR - {refusal_text(error)}"
+        return f"ERROR - {said_by(error)}"
     text = exception_text(error)
     has_category = isinstance(error, ReplicationFailedError | AeronTimeoutError | NotConnectedError)
     return f"ERROR - {text}" if has_category else text
