@@ -11,6 +11,7 @@ from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing.crash_ledger import Allowed, Log, Truth
 from aerolog.testing.streams import StreamCheckError
+from aerolog.transport.errors import ResourceClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +92,9 @@ class Stage:
 
     # -- streams ---------------------------------------------------------------------------------
 
-    def open(self, stream_id: int, log: Log | None = None) -> tuple[ExclusivePublication, Log]:
+    def open(
+        self, stream_id: int, log: Log | None = None, channel: str = ""
+    ) -> tuple[ExclusivePublication, Log]:
         """A publication, and the log that it continues or begins."""
         client = self.archive.aeron
         if log is None:
@@ -105,7 +108,8 @@ class Stage:
                 checksum=checksum_for(self.checksum),
             )
             return publication, log
-        publication = client.add_exclusive_publication(continuing(log), stream_id)
+        channel = channel or continuing(log)
+        publication = client.add_exclusive_publication(channel, stream_id)
         self.opened.append(publication)
         log.session_id = publication.session_id
         return publication, log
@@ -130,9 +134,13 @@ class Stage:
         recording_id, archive = self.next_id, self.archive
         self.next_id += 1
         with self.step(f"record {recording_id}"):
-            archive.start_recording("aeron:ipc", stream_id)
-            publication, log = self.open(stream_id, log)
-            truth = Truth(log, log.start_position, channel="aeron:ipc")
+            channel, published = "aeron:ipc", ""
+            if log is not None:
+                channel = f"aeron:ipc?session-id={self.random.getrandbits(31)}"
+                published = f"{continuing(log)}|{channel.partition('?')[2]}"
+            archive.start_recording(channel, stream_id)
+            publication, log = self.open(stream_id, log, published)
+            truth = Truth(log, log.start_position, channel=channel)
             self.pending = {recording_id: [None, truth.outcome()]}
             self.wait(lambda: archive.recording_position_counter(recording_id))
             self._activate(recording_id, truth)
@@ -141,7 +149,15 @@ class Stage:
     def _activate(self, recording_id: int, truth: Truth) -> None:
         counter = self.archive.recording_position_counter(recording_id)
         assert counter is not None
-        truth.stop, truth.floor = None, lambda: counter.value
+        last = counter.value
+
+        def floor() -> int:
+            nonlocal last
+            with contextlib.suppress(ResourceClosedError):  # with its archive it goes in the end
+                last = counter.value
+            return last
+
+        truth.stop, truth.floor = None, floor
         self.truths[recording_id] = truth
 
     def grow(self, recording_id: int, publication: ExclusivePublication, length: int) -> None:
@@ -167,9 +183,11 @@ class Stage:
         stream_id = truth.log.stream_id
         before = truth.outcome()
         with self.step(f"extend {recording_id}"):
-            channel = continuing(truth.log)
+            # A session of its own: an earlier stream may still hold what a killed archive has not
+            # read.
+            channel = f"{continuing(truth.log)}|session-id={self.random.getrandbits(31)}"
             archive.extend_recording(recording_id, channel, stream_id)
-            publication, log = self.open(stream_id, truth.log)
+            publication, log = self.open(stream_id, truth.log, channel)
             self.pending = {recording_id: [before]}
             self.wait(lambda: archive.recording_position_counter(recording_id))
             self._activate(recording_id, Truth(log, truth.start, channel=truth.channel))
@@ -233,7 +251,7 @@ class Stage:
         after = replace(truth, start=start, detached=True)
         request = partial(self.archive.purge_segments, recording_id, start)
         self.change("purge segments", recording_id, partial(self.await_deletion, request), after)
-        after.detached = False
+        after.detached = truth.detached  # those of earlier requests stay
 
     def purge(self, recording_id: int) -> None:
         """Remove a recording."""
