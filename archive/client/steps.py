@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
@@ -160,6 +161,7 @@ def operation(steps: Callable[Concatenate[OwnerT, P], Steps[T]]) -> Operation[P,
     def carry_out(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
         return owner._carry_out(steps(owner, *args, **kwargs))  # noqa: SLF001 - forms are of here
 
+    _show_as(carry_out, steps, "Steps[", "")
     return carry_out  # type: ignore[return-value]  # at run time a plain method
 
 
@@ -170,4 +172,13 @@ def series(parts: Callable[Concatenate[OwnerT, P], Parts[T]]) -> Series[P, T]:
     def iterate(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
         return owner._iterate(parts(owner, *args, **kwargs))  # noqa: SLF001 - forms are of here
 
+    _show_as(iterate, parts, "Parts[", "Iterator[")
     return iterate  # type: ignore[return-value]  # at run time a plain method
+
+
+def _show_as(method: Callable[..., Any], steps: Callable[..., Any], kind: str, shown: str) -> None:
+    """Have ``help`` show what a method gives, not the steps that lead there."""
+    signature = inspect.signature(steps)
+    given = str(signature.return_annotation).removeprefix(kind)
+    given = shown + given if shown else given.removesuffix("]")
+    method.__signature__ = signature.replace(return_annotation=given)  # type: ignore[attr-defined]

@@ -143,6 +143,9 @@ def test_operations_look_like_methods():
     assert Waiting.add.__name__ == "add"
     assert Waiting.add.__doc__ == "The sum."
     assert list(inspect.signature(Waiting().add).parameters) == ["left", "right"]
+    recordings = inspect.signature(AeronArchive.recordings)
+    assert recordings.return_annotation == "Iterator[RecordingDescriptor]"
+    assert inspect.signature(AeronArchive.stop_position).return_annotation == "int | None"
 
 
 def public(kind):
