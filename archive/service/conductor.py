@@ -173,6 +173,7 @@ class ArchiveConductor(WatchAgent):
         self._tokens.expire(now_ns)
         work += self._drop_gone_images()
         # Before recordings end: a replication tells of its end first.
+        self.recordings.find_ended()
         work += self.replications.do_work(now_ns, now_ms)
         work += self.recordings.do_work()
         work += self.replays.do_work()

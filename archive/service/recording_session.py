@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.service.recording import RELEASED
 from aerolog.archive.service.refusals import java_text
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, StorageSpaceError
 
@@ -69,6 +70,21 @@ class RecordingSession:
     counter: Counter
     writer: RecordingWriter
 
+    @property
+    def image(self) -> Image:
+        """The image."""
+        return self.writer.image
+
+    @property
+    def position(self) -> int:
+        """Position up to which it is recorded, for as long as the session is one."""
+        return self.writer.recorded_position
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will be recorded."""
+        return self.writer.state == RELEASED
+
 
 def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
     """Whether an image goes on where a recording stopped, with the same terms (spec 9.3).
@@ -96,6 +112,12 @@ def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
             )
 
 
+def is_out_of_space(error: BaseException) -> bool:
+    """Whether something failed because the disk is full."""
+    no_space = isinstance(error, OSError) and error.errno in _NO_SPACE
+    return no_space or isinstance(error, StorageSpaceError)
+
+
 def failure_of(context: ArchiveContext, writer: RecordingWriter) -> ArchiveError | None:
     """What a recording ended in, as its client is told; None when it ended as it should.
 
@@ -113,9 +135,7 @@ def failure_of(context: ArchiveContext, writer: RecordingWriter) -> ArchiveError
     failure = writer.failure
     if failure is None:
         return None
-    if isinstance(failure, StorageSpaceError) or (
-        isinstance(failure, OSError) and failure.errno in _NO_SPACE
-    ):
-        text = os.strerror(failure.errno or errno.ENOSPC)
+    if is_out_of_space(failure):
+        text = os.strerror(getattr(failure, "errno", 0) or errno.ENOSPC)
         return ArchiveError(ArchiveErrorCode.STORAGE_SPACE, f"java.io.IOException - {text}")
     return ArchiveError(ArchiveErrorCode.GENERIC, java_text(failure))

@@ -21,6 +21,7 @@ from aerolog.archive.service.recording_session import (
     RecordingSubscription,
     check_continues,
     failure_of,
+    is_out_of_space,
 )
 from aerolog.archive.service.refusals import java_text
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
@@ -57,6 +58,7 @@ class Recordings:
         self._outstanding_delete = outstanding_delete
         self._tasks: deque[Callable[[], None]] = deque()
         self._waiting: deque[RecordingWriter] = deque()
+        self._found_ended: list[RecordingSession] = []
         self.by_key: dict[str, RecordingSubscription] = {}
         self.sessions: dict[int, RecordingSession] = {}
 
@@ -275,14 +277,19 @@ class Recordings:
 
     # -- images -----------------------------------------------------------------------------------
 
-    def do_work(self) -> int:
-        """End recordings that the recorder has ended, and take images that have come.
+    def find_ended(self) -> None:
+        """Look for recordings that the recorder has ended: the next turn ends these, none later.
 
-        What begins in one turn never ends in the same one: others see every recording.
+        Who is turned in between sees each recording before it begins to end, and after.
         """
-        work = 0
         ended = [s for s in self.sessions.values() if s.writer.state == recording.RELEASED]
-        for session in sorted(ended, key=lambda s: s.recording_id, reverse=True):
+        self._found_ended = sorted(ended, key=lambda s: s.recording_id, reverse=True)
+
+    def do_work(self) -> int:
+        """End what was found to have ended, and take images that have come."""
+        work = 0
+        ended, self._found_ended = self._found_ended, []
+        for session in ended:
             self._context.reporter.run(partial(self._ended, session))
             work += 1
         while self._tasks:
@@ -308,9 +315,10 @@ class Recordings:
             self._give_up(source)
         except Exception as error:  # noqa: BLE001 - told to the client and the operator
             self._context.reporter.error(error)
-            source.control.send_error(
-                source.correlation_id, ArchiveErrorCode.GENERIC, java_text(error)
-            )
+            code = ArchiveErrorCode.GENERIC
+            if is_out_of_space(error):
+                code = ArchiveErrorCode.STORAGE_SPACE
+            source.control.send_error(source.correlation_id, code, java_text(error))
             self._give_up(source)
 
     def _give_up(self, source: RecordingSubscription) -> None:
@@ -468,6 +476,7 @@ class Recordings:
 
     def close(self) -> None:
         """End what the recorder has ended, whatever the clients hear of it."""
+        self.find_ended()
         self.do_work()
         for source in list(self.by_key.values()):
             self._context.reporter.run(partial(self._close_subscription, source))

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
-    from aerolog.archive.service.recording_session import RecordingSubscription
+    from aerolog.archive.service.recording_session import RecordingSession, RecordingSubscription
     from aerolog.archive.service.recordings import Recordings
     from aerolog.archive.service.replication_order import ReplicationOrder
     from aerolog.transport.client.destination import Destination
-    from aerolog.transport.client.image import Image
     from aerolog.transport.client.subscription import Subscription
 
 T = TypeVar("T")
@@ -151,14 +150,14 @@ class ReplicationSession:
         subscription = self._extend(descriptor)
         destination = self._listen(subscription)
         session_id = yield from self._replay(source, descriptor, subscription, destination, start)
-        image = yield from self._await_image(subscription, session_id)
-        # From here on the image tells of its end, whoever closes the subscription.
+        copy = yield from self._await_image(subscription, session_id)
+        # From here on the recording tells of its end, whoever closes the subscription.
         self._is_recording = True
         if order.is_live:
             assert destination is not None
-            yield from self._merge(source, target, subscription, image, destination)
+            yield from self._merge(source, target, subscription, copy, destination)
         else:
-            yield from self._follow(source, descriptor, image)
+            yield from self._follow(source, descriptor, copy)
 
     def _describe(self, source: SourceArchive) -> Generator[None, None, RecordingDescriptor]:
         """What the source has, checked (REPLICATE_DESCRIPTOR)."""
@@ -278,36 +277,34 @@ class ReplicationSession:
 
     def _await_image(
         self, subscription: Subscription, session_id: int
-    ) -> Generator[None, None, Image]:
+    ) -> Generator[None, None, RecordingSession]:
         """The replay's image, once it is being recorded (AWAIT_IMAGE)."""
         return (
             yield from self._until(
-                lambda: self._recorded_image(session_id),
+                lambda: self._recording_of(session_id),
                 f"failed get replay image for sessionId={session_id}"
                 f" on channel={subscription.channel}",
             )
         )
 
-    def _recorded_image(self, session_id: int) -> Image | None:
+    def _recording_of(self, session_id: int) -> RecordingSession | None:
         assert self._recorded is not None
-        images = [session.writer.image for session in self._recorded.sessions]
-        return next((image for image in images if image.session_id == session_id), None)
+        sessions = self._recorded.sessions
+        return next((s for s in sessions if s.image.session_id == session_id), None)
 
     def _follow(
-        self, source: SourceArchive, descriptor: RecordingDescriptor, image: Image
+        self, source: SourceArchive, descriptor: RecordingDescriptor, copy: RecordingSession
     ) -> Generator[None, None, None]:
         """Wait for the end of the replay (REPLICATE)."""
         stop, wanted = descriptor.stop_position, self._order.stop_position
         self.is_following = stop == NULL_POSITION
         while True:
-            # An image that ends meanwhile has all that it will ever have: ask that first.
-            has_ended = image.closed or image.is_end_of_stream
-            position = image.position
+            # A recording that ends meanwhile has all that it will ever have: ask that first.
+            has_ended = copy.has_ended
+            position = copy.position
             if NULL_POSITION != stop <= position:
                 source.replay_ended()
-                assert self._recorded is not None
-                subscription_id = self._recorded.subscription_id
-                self._signal(RecordingSignal.SYNC, position, subscription_id)
+                self._signal(RecordingSignal.SYNC, position, copy.source.subscription_id)
                 return
             if has_ended or NULL_POSITION != wanted <= position:
                 source.replay_ended()
@@ -321,24 +318,22 @@ class ReplicationSession:
         source: SourceArchive,
         target: int,
         subscription: Subscription,
-        image: Image,
+        copy: RecordingSession,
         replay: Destination,
     ) -> Generator[None, None, None]:
         """Catch up with the source, then take the live stream instead of the replay (spec 15.6)."""
         order = self._order
-        window = min(image.term_length // 4, LIVE_WINDOW_MAX)
+        window = min(copy.image.term_length // 4, LIVE_WINDOW_MAX)
         live: Destination | None = None
         while True:
-            while image.position < target:
-                self._check_open(image)
+            while self._position_of(copy) < target:
                 yield from self._idle()
             target = yield from source.recording_position(order.src_recording_id)
-            self._check_open(image)
-            position = image.position
+            position = self._position_of(copy)
             if live is None:
                 if target - position <= window:
                     live = subscription.add_destination(order.live_destination, wait=False)
-            elif target <= position and image.active_transport_count >= 2:
+            elif target <= position and copy.image.active_transport_count >= 2:
                 replay.remove(wait=False)
                 self._signal(RecordingSignal.MERGE, position)
                 # The recording goes on with the live stream, and ends with it.
@@ -348,10 +343,12 @@ class ReplicationSession:
                 live.future.result(0)
             yield
 
-    def _check_open(self, image: Image) -> None:
+    def _position_of(self, copy: RecordingSession) -> int:
+        """How far a recording is that has to go on."""
         self._check_subscribed()
-        if image.closed:
+        if copy.image.closed or copy.has_ended:
             raise ReplicationFailedError("replication image closed unexpectedly")
+        return copy.position
 
     # -- waiting and telling ----------------------------------------------------------------------
 

@@ -90,3 +90,31 @@ def test_who_stops_the_recording_ends_the_replication(rig, copying) -> None:
     assert "SYNC" not in told
     assert sorted(told[3:]) == ["REPLICATE_END", "STOP"]
     assert copying.resources()[:2] == copying.before[:2]
+
+
+def test_a_full_disk_ends_a_copy_that_goes_on_when_there_is_room(rig, copying) -> None:
+    replay = begin(copying)
+    offer(copying, replay, 3)
+    copying.wait(
+        lambda: rig.archive._conductor.recordings.position(0) == 3 * 512, "three messages"
+    )
+    rig.disk.fill_up()
+    copying.wait(lambda: replay.offer(b"y" * 8000) > 0, "room for a message")
+    told = copying.wait_end()
+    assert told[:3] == ["REPLICATE", "OK", "EXTEND"]
+    assert sorted(told[3:]) == [
+        "11 java.io.IOException - No space left on device",
+        "REPLICATE_END",
+        "STOP",
+    ]
+    assert rig.archive._context.catalog.descriptor(0).stop_position == 3 * 512
+
+    rig.disk.fill_up(1 << 30)
+    replay.close()
+    copying.source.seen.clear()
+    copying.start(dst_recording_id=0)
+    request = copying.wait_asked(ap.ReplayRequest)
+    assert request.position == 3 * 512
+    offer(copying, copying.source.replay(request), 5)
+    assert copying.wait_end() == ["OK", "EXTEND", "SYNC", "REPLICATE_END", "STOP"]
+    assert rig.archive._context.catalog.descriptor(0).stop_position == LENGTH
