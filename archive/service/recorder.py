@@ -114,6 +114,8 @@ class Recorder(RecorderAgent):
     def _finish(self, index: int, writer: RecordingWriter) -> None:
         """Let go of a writer, whatever happens on the way."""
         self._reporter.run(writer.give_back_room)
+        if writer.failed_errno:
+            self._reporter.run(partial(self._drop_part, writer))
         self._reporter.run(partial(self._close_file, writer))
         self._reporter.run(partial(self._stopped, writer))
         self._release(index, writer)
@@ -162,6 +164,13 @@ class Recorder(RecorderAgent):
         file = writer.take_file()
         if file is not None:
             file.close()
+
+    def _drop_part(self, writer: RecordingWriter) -> None:
+        """What a failed write has left behind the position is no part of the recording."""
+        path = self._path(writer, writer.segment_base)
+        if self._files.exists(path):
+            with self._files.open_data_file(path, writable=True) as file:
+                file.clear_behind(writer.segment_offset)
 
     def _started(self, writer: RecordingWriter) -> None:
         if self.events is not None:
