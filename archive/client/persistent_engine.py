@@ -237,16 +237,21 @@ class JoinEngine:
             if options.kind is ReplayChannelKind.RESPONSE_CHANNEL:
                 yield from self._request_over_response(recording, subscription)
             else:
-                self.go(State.AWAIT_REPLAY_CHANNEL_ENDPOINT)
-                deadline_ns = self._clock.now_ns() + self._timeout_ns
-                while (resolved := subscription.resolved_channel) is None:
-                    if self._clock.now_ns() > deadline_ns:
-                        raise AeronTimeoutError(f"the port of {subscription!r} is not known")
-                    yield self._link.tend()
+                resolved = yield from self._await_endpoint(subscription)
                 yield from self._request_replay(recording, resolved)
             return subscription
         except ArchiveError as error:
             raise self._refusal(error) from error
+
+    def _await_endpoint(self, subscription: Subscription) -> Generator[int, None, str]:
+        """The replay channel with the port that the system has chosen."""
+        self.go(State.AWAIT_REPLAY_CHANNEL_ENDPOINT)
+        deadline_ns = self._clock.now_ns() + self._timeout_ns
+        while (resolved := subscription.resolved_channel) is None:
+            if self._clock.now_ns() > deadline_ns:
+                raise AeronTimeoutError(f"the port of {subscription!r} is not known")
+            yield self._link.tend()
+        return resolved
 
     def _refusal(self, error: ArchiveError) -> Exception:
         """What a refused replay means.
@@ -294,9 +299,12 @@ class JoinEngine:
         token = yield from self._link.ask(
             calls.replay_token(recording.recording_id), partial(self.go, State.AWAIT_REPLAY_TOKEN)
         )
+        channel = subscription.channel
+        if not self._options.replay_channel.is_ipc:
+            channel = yield from self._await_endpoint(subscription)
         session = self._link.usable()
         self.go(State.ADD_REQUEST_PUBLICATION)
-        call = self._replay_call(recording, subscription.channel, replay_token=token)
+        call = self._replay_call(recording, channel, replay_token=token)
         with ReplayOverResponse(self._aeron, session, subscription, call) as request:
             self.go(State.AWAIT_REQUEST_PUBLICATION)
             while not request.poll():

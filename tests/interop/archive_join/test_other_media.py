@@ -56,15 +56,17 @@ def test_over_a_spy(plain_line, follow) -> None:
     assert follower.receipt.count == HISTORY + 500
 
 
-@pytest.mark.parametrize("medium", ["udp", "ipc"])
+@pytest.mark.parametrize("medium", ["udp", "udp with endpoint", "ipc"])
 def test_a_replay_over_a_response_channel(plain_line, follow, medium) -> None:
     line = plain_line
     changes = {"replay_channel": f"aeron:udp?control-mode=response|control={HOST}:{free_port()}"}
+    if medium == "udp with endpoint":
+        changes["replay_channel"] += f"|endpoint={HOST}:0"
     if medium == "ipc":
         line.channel, line.recorded_channel = IPC, "aeron:ipc"
         changes = {"local": True, "replay_channel": "aeron:ipc?control-mode=response"}
     line.publish()
-    if medium == "udp":
+    if medium != "ipc":
         line.connect_live()
     line.feeder.feed(HISTORY)
     follower = follow(line, **changes)
