@@ -48,7 +48,6 @@ class CopyWorld:
             loss=loss, duplicate=loss / 2, delay_ns=100_000, jitter_ns=300_000
         )
         self.sent = 0
-        self.attempts = 0
         self.outcomes: list[str] = []
         self.copy_id = -1
         self.watcher: Any = None
@@ -122,12 +121,11 @@ class CopyWorld:
     def copy(self, *, live: bool) -> None:
         """Ask until all is there; with a live stream until the copy has joined it."""
         wanted = RecordingSignal.MERGE if live else RecordingSignal.SYNC
-        while True:
-            self.attempts += 1
-            assert self.attempts < ATTEMPTS, self.outcomes
+        for _ in range(ATTEMPTS):
             if wanted in self._attempt(live=live):
                 return
             self.pause(0.2 + self.random.random())
+        raise AssertionError(f"never complete: {self.outcomes[-ATTEMPTS:]}")
 
     def _attempt(self, *, live: bool) -> list[RecordingSignal]:
         """One replication: the signals of it."""
