@@ -124,6 +124,7 @@ def _stream(
         unblocked_id=SystemCounter.UNBLOCKED_PUBLICATIONS,
         exclusive=is_exclusive,
         sparse=params.sparse,
+        plenty=context.logs.has_plenty(3 * params.term_length),
         initial_position=position,
         window_length=params.window_length,
         unblock_timeout_ns=context.settings[properties.PUBLICATION_UNBLOCK_TIMEOUT],

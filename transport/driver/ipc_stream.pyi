@@ -21,6 +21,7 @@ class IpcStream(ConductedStream):
         unblocked_id: int,
         exclusive: bool,
         sparse: bool,
+        plenty: bool,
         initial_position: int,
         window_length: int,
         unblock_timeout_ns: int,

@@ -60,6 +60,7 @@ cdef class IpcStream(ConductedStream):
         unblocked_id: system counter of unblocked publications.
         exclusive: an exclusive publication is unblocked only while it drains.
         sparse: room on disk is allocated as the limit moves.
+        plenty: the disk cannot be full in a moment.
         initial_position: where the publication starts.
         window_length: publication window in bytes.
         unblock_timeout_ns: how long a consumer must stand still before publishers are unblocked.
@@ -79,6 +80,7 @@ cdef class IpcStream(ConductedStream):
         int unblocked_id,
         bint exclusive,
         bint sparse,
+        bint plenty,
         initial_position,
         window_length,
         unblock_timeout_ns,
@@ -104,7 +106,7 @@ cdef class IpcStream(ConductedStream):
         self._last_consumer_position = initial_position
         self._last_consumer_change_ns = now_ns
         self.room = TermRoom(
-            logs, initial_position, sparse=sparse, single_writer=exclusive
+            logs, initial_position, sparse=sparse, single_writer=exclusive, plenty=plenty
         )
         self._unblock_timeout_ns = unblock_timeout_ns
         self._subscribers = SubscriberPositions(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PUBLICATIONS = "publications"
 IMAGES = "images"
+# A disk that has room for so many logs more is not full when one of them has got its first room.
+PLENTY_OF_LOGS = 4
 
 
 @dataclass(slots=True)
@@ -167,6 +169,11 @@ class LogStore:
             raise
         self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, length)
         return LogFile(path, length, logs)
+
+    def has_plenty(self, length: int) -> bool:
+        """Whether the disk has so much room that it cannot be full in a moment."""
+        usable: int = self._files.usable_space(str(self._directory))
+        return usable >= PLENTY_OF_LOGS * length
 
     def _check_room(self, length: int) -> None:
         directory = str(self._directory)

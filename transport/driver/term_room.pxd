@@ -12,6 +12,7 @@ cdef class TermRoom:
     cdef int64_t _made              # positions below have room on disk
     cdef int64_t _all               # the position up to which room is made at all
     cdef int64_t _margin            # room behind the limit that is kept for one message, or 0
+    cdef int64_t _first_limit       # what the first step is good for, if that is more
     cdef void _make(self) noexcept nogil
     # The part of a limit for which there is room; makes room term by term, or a step.
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil

@@ -8,6 +8,7 @@ class TermRoom:
         *,
         sparse: bool,
         single_writer: bool = False,
+        plenty: bool = False,
     ) -> None: ...
     @property
     def room_limit(self) -> int: ...

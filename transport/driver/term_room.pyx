@@ -6,6 +6,8 @@ start, because a reader that has come to the end of a term looks there.
 
 A large term takes milliseconds to get its room. Where one writer alone can go beyond a limit, room
 is made by smaller steps, and there is more of it behind the limit than the longest message takes.
+The first step alone lets such a writer begin, if the disk has so much room that it cannot be full
+before the next steps are made.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -32,6 +34,7 @@ cdef class TermRoom:
         sparse: whether room is still to be made; else there is room for everything.
         single_writer: whether nobody but one writer of messages goes beyond the limit, and that by
             one message at most.
+        plenty: the disk cannot be full in a moment.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ cdef class TermRoom:
         *,
         bint sparse,
         bint single_writer=False,
+        bint plenty=False,
     ):
         cdef int64_t start = start_position
         cdef int64_t margin = logs.log.max_message_length + PAGE
@@ -48,13 +52,15 @@ cdef class TermRoom:
         self._margin = margin if single_writer and margin + STEP < logs.log.term_length else 0
         self._made = start & -PAGE if self._margin > 0 else start & ~<int64_t> logs.log.term_mask
         self._all = self._made + PARTITION_COUNT * <int64_t> logs.log.term_length
-        self.limit = self._made if sparse else INT64_MAX
+        self.limit = INT64_MAX
+        if sparse:
+            self.limit = start if self._margin > 0 else self._made
+        self._first_limit = self._made + STEP // 2 if self._margin > 0 and plenty else 0
 
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
-        cdef int64_t limit = self.limit
         while position_limit > self.limit and self.error == 0:
             self._make()
-            if self._margin > 0 and self.limit > limit:
+            if self._margin > 0:
                 break
         return min(position_limit, self.limit)
 
@@ -79,7 +85,7 @@ cdef class TermRoom:
             # Nobody goes beyond the end of a term.
             self.limit = self._made
         else:
-            self.limit = max(self.limit, self._made - self._margin)
+            self.limit = max(self.limit, self._made - self._margin, self._first_limit)
 
     cdef void retry(self) noexcept nogil:
         self.error = 0

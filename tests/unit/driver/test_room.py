@@ -106,27 +106,31 @@ LONGEST = LARGE_TERM // 8
 STEP = 1 << 20
 
 
-@pytest.mark.parametrize("offset", [0, 5_000_000 & -4096, LARGE_TERM - 4096])
-def test_one_writer_of_a_large_log_gets_its_room_by_steps(bench, offset):
-    """Its limit comes soon, and wherever it stops there is room for its longest message."""
+@pytest.mark.parametrize("plenty", [False, True])
+@pytest.mark.parametrize("offset", [0, 5_000_000 & -32, LARGE_TERM - 4096])
+def test_one_writer_of_a_large_log_gets_its_room_by_steps(bench, offset, plenty):
+    """Wherever its limit is, there is room for its longest message, or will be in a moment."""
     ready = bench.exclusive(
         f"aeron:ipc?term-length=16m|init-term-id=3|term-id=3|term-offset={offset}"
     )
-    room = TermRoom(bench.log(ready), offset, sparse=True, single_writer=True)
+    room = TermRoom(bench.log(ready), offset, sparse=True, single_writer=True, plenty=plenty)
     used = bench.files.used_bytes
-    everything = offset + 3 * LARGE_TERM
-    granted = offset
-    while True:
+    begin = offset & -4096
+    everything = begin + 3 * LARGE_TERM
+    granted = []
+    while room.room_limit < everything:
         taken = bench.files.used_bytes
-        now = room.grant(offset + 4 * LARGE_TERM)
-        assert now > granted
-        granted = now
-        assert bench.files.used_bytes - taken <= LONGEST + 4096 + STEP
-        made = offset + bench.files.used_bytes - used
-        term_end = (granted - 1) // LARGE_TERM * LARGE_TERM + LARGE_TERM
-        if room.room_limit >= everything:
-            break
-        assert made + 3 * 4096 >= min(granted + LONGEST, term_end)
+        granted.append(room.grant(offset + 4 * LARGE_TERM))
+        assert bench.files.used_bytes - taken <= STEP
+        made = begin + bench.files.used_bytes - used + 4 * 4096
+        if offset < granted[-1] < everything and granted[-1] != begin + STEP // 2:
+            term_end = (granted[-1] - 1) // LARGE_TERM * LARGE_TERM + LARGE_TERM
+            assert made >= min(granted[-1] + LONGEST, term_end)
+    assert granted == sorted(granted)
+    assert len(set(granted)) > 30
+    first_end = min(STEP, LARGE_TERM - begin % LARGE_TERM)
+    if first_end == STEP:
+        assert granted[0] == (begin + STEP // 2 if plenty else offset)
     assert room.grant(2**40) == 2**40
     assert bench.files.used_bytes - used in range(3 * LARGE_TERM - 4 * 4096, 3 * LARGE_TERM + 1)
 
