@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerolog.archive.files.frame_walk import WALK_DATA_END, WALK_PAST_HOLE, walk_chunk
 from aerolog.archive.files.layout import (
-    FRAME_ALIGNMENT,
     FRAME_HEADER,
     FRAME_HEADER_LENGTH,
     FRAME_TYPE_PAD,
@@ -178,22 +178,19 @@ def _walk_frames(
     file: DataFile, walk: _Walk, limit: int, io_length: int, checksum: Checksum | None
 ) -> None:
     """Step from frame to frame by their lengths, reading as the reference reads."""
-    while walk.offset < limit and not walk.is_cut:
+    while walk.offset < limit:
         walk.chunk_offset = walk.offset
         chunk = file.read_at(min(io_length, limit - walk.offset), walk.offset)
-        at = 0
-        while at + FRAME_HEADER_LENGTH <= len(chunk):
-            length = _I32.unpack_from(chunk, at)[0]
-            if length <= 0:
-                return
-            walk.last_offset = walk.chunk_offset + at
-            walk.last_length = align(length, FRAME_ALIGNMENT)
-            at += walk.last_length
+        at, why = 0, WALK_PAST_HOLE
+        while why == WALK_PAST_HOLE:
+            at, last, length, why = walk_chunk(chunk, at, walk.hole - walk.chunk_offset)
             walk.offset = walk.chunk_offset + at
-            if walk.offset > walk.hole and _meets_hole(file, walk, chunk, limit, checksum):
+            if length:
+                walk.last_offset, walk.last_length = walk.chunk_offset + last, length
+            if why == WALK_PAST_HOLE and _meets_hole(file, walk, chunk, limit, checksum):
                 return
-        if walk.offset == walk.chunk_offset:
-            return  # not even a header is left in the file
+        if why == WALK_DATA_END or walk.offset == walk.chunk_offset:
+            return  # or not even a header is left in the file
 
 
 def _meets_hole(
