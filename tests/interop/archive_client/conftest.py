@@ -149,6 +149,14 @@ class Bench:
         publication.close()
         return await self.archive.list_recording(recording_id)
 
+    async def without_subscription(self) -> None:
+        """Wait until a recording that stops by itself has let go of its subscription."""
+
+        async def is_gone() -> bool:
+            return not await self.archive.list_recording_subscriptions(stream_id=self.stream_id)
+
+        await until(is_gone, "the subscription to be closed")
+
     async def messages(self, recording_id: int, *args: int) -> list[bytes]:
         """What a recording holds."""
         return [one.data async for one in self.archive.read(recording_id, *args)]

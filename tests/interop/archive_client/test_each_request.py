@@ -113,6 +113,7 @@ async def a_recording_starts_and_stops_with_its_image(bench: Bench) -> None:
     with bench.aeron.add_publication(CHANNEL, bench.stream_id) as publication:
         position = bench.publish(publication, 3)
     assert (await archive.signal(RecordingSignal.STOP)).position == position
+    await bench.without_subscription()
     assert await archive.try_stop_recording(CHANNEL, bench.stream_id) is False
 
 
@@ -135,6 +136,8 @@ async def extend(bench: Bench, *, auto_stop: bool | None) -> None:
     await bench.archive.signal(RecordingSignal.STOP)
     got = await bench.messages(recording.recording_id)
     assert got == [payload(index) for index in range(15)]
+    if auto_stop:
+        await bench.without_subscription()
     left = await bench.archive.try_stop_recording_subscription(subscription_id)
     assert left is (not auto_stop)
 

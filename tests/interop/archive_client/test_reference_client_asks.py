@@ -113,6 +113,14 @@ class Bench:
         assert got == {"count": count, "position": end, "first_wrong": None}
         replay.close()
 
+    def without_subscription(self) -> None:
+        """Wait until a recording that stops by itself has let go of its subscription."""
+        wanted = {"channel": "", "stream": self.stream_id, "apply_stream": True}
+        self.until(
+            lambda: not self.archive.recording_subscriptions(**wanted),
+            "the subscription to be closed",
+        )
+
     def refused(self, code: ArchiveErrorCode, method: str, *args: Any) -> None:
         """The archive refuses a call with this code."""
         with pytest.raises(peer.JavaError) as refused:
@@ -172,6 +180,7 @@ def a_recording_stops_with_its_image(bench: Bench) -> None:
     position = publication.offer_numbered(3, LENGTH)["position"]
     publication.close()
     assert bench.signal("STOP")["position"] == position
+    bench.without_subscription()
     assert bench.archive.tryStopRecording(CHANNEL, bench.stream_id) is False
 
 
@@ -189,6 +198,8 @@ def extend(bench: Bench, *auto_stop: bool) -> None:
     publication.close()
     bench.signal("STOP", recordingId=recording_id)
     bench.holds(recording_id, 15)
+    if auto_stop:
+        bench.without_subscription()
     assert bench.archive.tryStopRecording(subscription_id) is (not auto_stop)
 
 
