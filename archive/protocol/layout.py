@@ -37,6 +37,7 @@ Buffer = bytes | bytearray | memoryview
 HEADER = struct.Struct("<HHHH")
 HEADER_LENGTH = HEADER.size
 VAR_LENGTH = struct.Struct("<I")
+EMPTY = VAR_LENGTH.pack(0)
 VAR_LENGTH_MAX = 1_073_741_824
 
 
@@ -126,6 +127,7 @@ class Layout:
         self._names = [field.name for field in self.fixed]
         self.enums = [(f.name, f.enum) for f in self.fixed if f.enum is not None]
         self._counts = [self._count_in(version) for version in range(SCHEMA_VERSION + 1)]
+        self._headers = [self._header(version) for version in range(SCHEMA_VERSION + 1)]
 
     def _add(self, name: str, hint: Any) -> None:
         is_annotated = get_origin(hint) is not None
@@ -150,6 +152,10 @@ class Layout:
             end = field.end
         return struct.Struct(code)
 
+    def _header(self, version: int) -> bytes:
+        block_length = self._structs[self._counts[version]].size
+        return HEADER.pack(block_length, self.template_id, SCHEMA_ID, version)
+
     def _count_in(self, version: int) -> int:
         """How many fields a schema version has."""
         newer = (index for index, field in enumerate(self.fixed) if field.since > version)
@@ -157,6 +163,8 @@ class Layout:
 
     def _fixed_count(self, version: int, block_length: int) -> int:
         """How many fields a block of that version and length holds."""
+        if version == SCHEMA_VERSION and block_length == self.block_length:
+            return len(self._names)
         return min(
             self._counts[min(version, SCHEMA_VERSION)], bisect_right(self._ends, block_length)
         )
@@ -167,7 +175,7 @@ class Layout:
         Raises:
             MessageFormatError: a value does not fit its field.
         """
-        count = self._fixed_count(version, self.block_length)
+        count = self._counts[version]
         values = [getattr(message, name) for name in self._names[:count]]
         try:
             parts = [self._structs[count].pack(*values)]
@@ -178,6 +186,9 @@ class Layout:
             if field.since > version:
                 continue
             value = getattr(message, field.name)
+            if not value:
+                parts.append(EMPTY)
+                continue
             data = _ascii(value) if field.is_text else bytes(value)
             if len(data) > VAR_LENGTH_MAX:
                 raise MessageFormatError(
@@ -189,10 +200,7 @@ class Layout:
 
     def encode(self, message: Message, version: int = SCHEMA_VERSION) -> bytes:
         """The whole message, as a schema version has it."""
-        count = self._fixed_count(version, self.block_length)
-        block_length = self._structs[count].size
-        header = HEADER.pack(block_length, self.template_id, SCHEMA_ID, version)
-        return header + self.encode_body(message, version)
+        return self._headers[version] + self.encode_body(message, version)
 
     def decode_body(
         self, buffer: Buffer, offset: int, block_length: int, version: int
