@@ -1,8 +1,8 @@
 """A recording that is copied from one archive to another, in a simulation where much goes wrong.
 
 Somebody who wants the copy asks for it again and again until he is told that all is there.
-Meanwhile a director parts the network and kills the archives, as the seed decides. In the end the
-copy has to have the frames of its source, byte for byte.
+Meanwhile a director parts the network, fills the disk of the copy and kills the archives, as the
+seed decides. In the end the copy has to have the frames of its source, byte for byte.
 """
 
 from __future__ import annotations
@@ -201,13 +201,15 @@ class CopyWorld:
         party = self.simulation.add_party("director", turn)
 
     def _script(self, harms: int) -> Generator[bool, None, None]:
-        kinds = ["network", "home"] if self.live else ["network", "home", "source"]
+        kinds = ["network", "space", "home"] + ([] if self.live else ["source"])
         for _ in range(harms):
             yield from self._wait(self.random.random() * 1.5)
             kind = self.random.choice(kinds)
             self.simulation.note(f"harm: {kind}")
             if kind == "network":
                 yield from self._part()
+            elif kind == "space":
+                yield from self._fill()
             else:
                 yield from self._kill(self.home if kind == "home" else self.source)
 
@@ -217,6 +219,11 @@ class CopyWorld:
         )
         yield from self._wait(self.random.random() * 4)
         self.simulation.network.heal()
+
+    def _fill(self) -> Generator[bool, None, None]:
+        self.home.disk.fill_up(int(self.random.random() * 300_000))
+        yield from self._wait(self.random.random() * 3)
+        self.home.disk.fill_up(1 << 40)
 
     def _kill(self, host: Any) -> Generator[bool, None, None]:
         host.kill_archive()
