@@ -7,7 +7,7 @@ comes from ``source``, the image of the replay or of the live stream.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import calls
 from aerolog.archive.client.joining import LiveChoice, Switch, choose_live, skip_to
@@ -28,11 +28,9 @@ from aerolog.archive.client.persistent_options import (
     LiveLeft,
     PersistentSubscriptionOptions,
     PersistentSubscriptionState,
-    ReplayChannelKind,
     ReplayStarted,
 )
-from aerolog.archive.client.replaying import ReplayOverResponse, image_session_id
-from aerolog.archive.protocol import NULL_LENGTH
+from aerolog.archive.client.persistent_replay import ReplayEndedError, ReplayRequest
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
-    from aerolog.transport.uri import ChannelUri
 
 State = PersistentSubscriptionState
 Reason = JoinErrorReason
@@ -89,10 +86,8 @@ class JoinEngine:
         self._from_start = start == FROM_START
         self._has_begun = False
         self._link = ArchiveLink(aeron, options.archive)
-        self._replay_subscription: Subscription | None = None
+        self._replay_request: ReplayRequest | None = None
         self._live_subscription: Subscription | None = None
-        self._replay_session_id: int | None = None
-        self._replay_correlation_id: int | None = None
         self._fruitless = 0  # rounds in a row that got nowhere
         self._fruitless_errors = 0
         self._stuck_since_ns: int | None = None
@@ -209,150 +204,58 @@ class JoinEngine:
 
     def _replay(self, recording: RecordingDescriptor) -> Generator[int, None, bool]:
         """Replay until the live stream is joined (True) or the replay is over."""
-        image = yield from self._await_replay_image((yield from self._start_replay(recording)))
-        if image.join_position != self._position:  # what was there is gone since it was listed
-            raise StartOverError
-        self._has_begun = True
-        self.source = image
-        self._tell(ReplayStarted(image.join_position))
-        while not image.closed:
-            live = yield from self._approach(recording, image)
-            if live is not None and (yield from self._attempt_switch(image, live)):
-                return True
-            self._close_live()
-        self._check_replay_error()
+        request = ReplayRequest(self._aeron, self._link, self._options, self.go)
+        self._replay_request = request
+        try:
+            image = yield from self._replayed(request, recording)
+            if image.join_position != self._position:  # what was there is gone since it was listed
+                raise StartOverError
+            self._has_begun = True
+            self.source = image
+            self._tell(ReplayStarted(image.join_position))
+            while not image.closed:
+                live = yield from self._approach(recording, image)
+                if live is not None and (yield from self._attempt_switch(image, live)):
+                    return True
+                self._close_live()
+            request.check()
+        except ReplayEndedError as ended:
+            raise self._end_of_replay(ended.error) from ended.error
         return False
 
-    def _start_replay(self, recording: RecordingDescriptor) -> Generator[int, None, Subscription]:
-        """Ask for the replay and subscribe to it, in the order of the kind of its channel."""
-        options = self._options
-        channel, stream_id = options.replay_channel, options.replay_stream_id
+    def _replayed(
+        self, request: ReplayRequest, recording: RecordingDescriptor
+    ) -> Generator[int, None, Image]:
         try:
-            if options.kind is ReplayChannelKind.SESSION_SPECIFIC:
-                yield from self._request_replay(recording, channel)
-                assert self._replay_session_id is not None
-                channel = channel.add_session_id(image_session_id(self._replay_session_id))
-                return (yield from self._subscribe_to_replay(channel, stream_id))
-            subscription = yield from self._subscribe_to_replay(channel, stream_id)
-            if options.kind is ReplayChannelKind.RESPONSE_CHANNEL:
-                yield from self._request_over_response(recording, subscription)
-            else:
-                resolved = yield from self._await_endpoint(subscription)
-                yield from self._request_replay(recording, resolved)
-            return subscription
+            return (yield from request.start(recording, self._position))
         except ArchiveError as error:
             raise self._refusal(error) from error
-
-    def _await_endpoint(self, subscription: Subscription) -> Generator[int, None, str]:
-        """The replay channel with the port that the system has chosen."""
-        self.go(State.AWAIT_REPLAY_CHANNEL_ENDPOINT)
-        deadline_ns = self._clock.now_ns() + self._timeout_ns
-        while (resolved := subscription.resolved_channel) is None:
-            if self._clock.now_ns() > deadline_ns:
-                raise AeronTimeoutError(f"the port of {subscription!r} is not known")
-            yield self._link.tend()
-        return resolved
 
     def _refusal(self, error: ArchiveError) -> Exception:
         """What a refused replay means.
 
         A recording lags behind its live stream, and what was listed as active may have stopped:
-        another look at it helps.
+        another look at it helps. When a live stream drops, many ask for replays at once.
         """
         if error.code is ArchiveErrorCode.UNKNOWN_RECORDING:
             return PersistentSubscriptionError(Reason.RECORDING_NOT_FOUND, error.message)
-        if error.code is not ArchiveErrorCode.INVALID_POSITION:
-            return PersistentSubscriptionError(Reason.GENERIC, error.message)
-        if self._is_stuck() or (self._fruitless and not self._has_begun):
-            return PersistentSubscriptionError(Reason.INVALID_START_POSITION, error.message)
-        return StartOverError()
-
-    def _replay_call(
-        self, recording: RecordingDescriptor, channel: str | ChannelUri, **more: Any
-    ) -> calls.Call[int]:
-        position = self._position
-        if position == recording.start_position:
-            position = None  # as the only way to replay a recording that is empty as yet
-        return calls.start_replay(
-            recording.recording_id,
-            channel,
-            self._options.replay_stream_id,
-            position,
-            NULL_LENGTH,
-            **more,
-        )
-
-    def _request_replay(
-        self, recording: RecordingDescriptor, channel: str | ChannelUri
-    ) -> Generator[int, None, None]:
-        call = self._replay_call(recording, channel)
-        self.go(State.SEND_REPLAY_REQUEST)
-        self._replay_session_id = yield from self._link.ask(
-            call, partial(self.go, State.AWAIT_REPLAY_RESPONSE)
-        )
-        self._replay_correlation_id = self._link.asked
-
-    def _request_over_response(
-        self, recording: RecordingDescriptor, subscription: Subscription
-    ) -> Generator[int, None, None]:
-        self.go(State.SEND_REPLAY_TOKEN_REQUEST)
-        token = yield from self._link.ask(
-            calls.replay_token(recording.recording_id), partial(self.go, State.AWAIT_REPLAY_TOKEN)
-        )
-        channel = subscription.channel
-        if not self._options.replay_channel.is_ipc:
-            channel = yield from self._await_endpoint(subscription)
-        session = self._link.usable()
-        self.go(State.ADD_REQUEST_PUBLICATION)
-        call = self._replay_call(recording, channel, replay_token=token)
-        with ReplayOverResponse(self._aeron, session, subscription, call) as request:
-            self.go(State.AWAIT_REQUEST_PUBLICATION)
-            while not request.poll():
-                self._link.usable()
-                yield 0
-            self._replay_session_id = request.result()
-            self._replay_correlation_id = session.last_correlation_id
-
-    def _subscribe_to_replay(
-        self, channel: ChannelUri, stream_id: int
-    ) -> Generator[int, None, Subscription]:
-        self.go(State.ADD_REPLAY_SUBSCRIPTION)
-        adding = self._link.added(str(channel), stream_id)
-        next(adding, None)
-        self.go(State.AWAIT_REPLAY_SUBSCRIPTION)
-        self._replay_subscription = yield from adding
-        return self._replay_subscription
-
-    def _await_replay_image(self, subscription: Subscription) -> Generator[int, None, Image]:
-        self.go(State.REPLAY)
-        assert self._replay_session_id is not None
-        session_id = image_session_id(self._replay_session_id)
-        deadline_ns = self._clock.now_ns() + self._timeout_ns
-        while (image := subscription.image(session_id)) is None:
-            self._check_replay_error()
-            if self._clock.now_ns() > deadline_ns:
-                raise AeronTimeoutError(f"no image of the replay to {subscription!r}")
-            yield self._link.tend()
-        return image
-
-    def _check_replay_error(self) -> None:
-        """Act on what the archive has ended the replay with, if it has said so.
-
-        Raises:
-            StartOverError: another replay may get further.
-            PersistentSubscriptionError: none of several got anywhere.
-        """
-        error = self._link.take_error(self._replay_correlation_id)
-        if error is None:
-            return
         if error.code is ArchiveErrorCode.INVALID_POSITION:
-            raise PersistentSubscriptionError(
-                Reason.INVALID_START_POSITION, error.message
-            ) from error
+            if self._is_stuck() or (self._fruitless and not self._has_begun):
+                return PersistentSubscriptionError(Reason.INVALID_START_POSITION, error.message)
+            return StartOverError()
+        busy = error.code is ArchiveErrorCode.MAX_REPLAYS and self._has_begun
+        if busy and not self._is_stuck():
+            return StartOverError()
+        return PersistentSubscriptionError(Reason.GENERIC, error.message)
+
+    def _end_of_replay(self, error: ArchiveError) -> Exception:
+        """What it means that the archive has ended a replay: another one may get further."""
+        if error.code is ArchiveErrorCode.INVALID_POSITION:
+            return PersistentSubscriptionError(Reason.INVALID_START_POSITION, error.message)
         self._fruitless_errors += 1
         if self._fruitless_errors >= _FRUITLESS_ERRORS:
-            raise PersistentSubscriptionError(Reason.GENERIC, error.message) from error
-        raise StartOverError from error
+            return PersistentSubscriptionError(Reason.GENERIC, error.message)
+        return StartOverError()
 
     # -- from replay to live ---------------------------------------------------------------------
 
@@ -505,13 +408,9 @@ class JoinEngine:
         self._close_live()
 
     def _close_replay(self) -> None:
-        subscription, self._replay_subscription = self._replay_subscription, None
-        session_id, self._replay_session_id = self._replay_session_id, None
-        self._replay_correlation_id = None
-        if subscription is not None and not subscription.closed:
-            subscription.close()
-        if session_id is not None:
-            self._link.tell(calls.stop_replay(session_id))
+        request, self._replay_request = self._replay_request, None
+        if request is not None:
+            request.close()
 
     def _close_live(self) -> None:
         subscription, self._live_subscription = self._live_subscription, None
