@@ -1,4 +1,5 @@
 from aerolog.transport.driver.network.send_destinations import SendDestinations
+from aerolog.transport.driver.network.shared_window import SharedWindow
 from aerolog.transport.network.port import Address, DatagramPort
 
 class SendEndpoint:
@@ -36,6 +37,8 @@ class SendEndpoint:
     def port(self) -> DatagramPort: ...
     @property
     def destinations(self) -> SendDestinations | None: ...
+    @property
+    def shared(self) -> SharedWindow: ...
     @property
     def is_group(self) -> bool:
         """Multicast or multi-destination: group semantics."""

@@ -1,6 +1,9 @@
 SHARED_PERIOD_NS: int
+SHARED_JUDGED_NS: int
+SHARED_START: int
+SHARED_LEAST: int
+SHARED_MOST: int
 RESEND_FLOOR: int
-UNLIMITED: int
 
 class SharedWindow:
     @property
