@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = 1_000_000_000
 BUSY_INTERVAL_NS: Final = 1_000_000
+# How long a thread looks for a client's next request before it begins to idle.
+LINGER_NS: Final = 60_000
 IDLE_INTERVAL_NS: Final = 50_000_000
 BLOCKED_INTERVAL_NS: Final = 100_000
 SESSION_ID_MAX: Final = 2**31 - 2
@@ -152,6 +154,7 @@ class ArchiveConductor(WatchAgent):
         """On the conductor's thread, if it has one: in INVOKER mode it is somebody else's."""
         if self._context.config[p.THREADING_MODE] != "INVOKER":
             sharpen_timer()
+            self.linger_ns = LINGER_NS
 
     # -- the duty cycle ---------------------------------------------------------------------------
 
@@ -259,6 +262,9 @@ class ArchiveConductor(WatchAgent):
         if request is None:
             return
         request.check_enums()
+        if request.LAYOUT.template_id in _SESSION_REQUESTS:
+            self._on_session_request(image, request)
+            return
         match request:
             case ap.ConnectRequest() | ap.AuthConnectRequest():
                 self._sessions.connect(image, request)
@@ -272,8 +278,6 @@ class ArchiveConductor(WatchAgent):
                     session.on_challenge_response(
                         request.correlation_id, request.encoded_credentials
                     )
-            case _ if request.LAYOUT.template_id in _SESSION_REQUESTS:
-                self._on_session_request(image, request)
             case _:
                 return  # what an archive sends, it does not take; the reference neither
 

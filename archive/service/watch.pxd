@@ -12,6 +12,8 @@ cdef class WatchAgent(Agent):
     cdef readonly Liveness liveness
     cdef readonly int64_t deadline_ns
     cdef readonly int32_t fatal_code
+    cdef public int64_t linger_ns
+    cdef int64_t _asked_ns
     cdef tuple _images
     cdef void** _readers
     cdef int32_t _reader_count

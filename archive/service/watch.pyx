@@ -72,6 +72,10 @@ cdef class WatchAgent(Agent):
         role_name: of the agent.
         doorbell: that recorder and replayer ring.
         liveness: of the archive's client, which is turned by control().
+
+    Attributes:
+        linger_ns: how long behind a request there is counted as work, so that the next one of a
+            client that waits for each answer finds no thread asleep.
     """
 
     def __init__(
@@ -123,6 +127,9 @@ cdef class WatchAgent(Agent):
             if code < 0:
                 # The clockwork says it once; the client is ended by control().
                 self.fatal_code = code
-        if now_ns >= self.deadline_ns or self.doorbell.is_rung() or self._has_request():
+        if self._has_request():
+            self._asked_ns = now_ns
             self.control_due = True
-        return 0
+        elif now_ns >= self.deadline_ns or self.doorbell.is_rung():
+            self.control_due = True
+        return 1 if now_ns - self._asked_ns < self.linger_ns else 0
