@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from peer.servers import ServerSpec, start_ours
+from peer.tools import archive_tool
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.files.mark_file import MarkFile
@@ -89,12 +90,18 @@ def test_a_full_disk_ends_the_recording_that_needs_space(
             streams.wait(lambda: archive.recording_position(1) == end, "the idle recording")
             archive.stop_recording(CHANNEL, IDLE)
             archive.start_recording(CHANNEL, GREEDY + 1)
-            for publication in (idle, greedy):
+            late = aeron.add_exclusive_publication(CHANNEL, GREEDY + 1)
+            streams.wait(lambda: archive.list_recording(3), "the late recording to begin")
+            end = [late.send(streams.message(4, index)) for index in range(60)][-1]
+            streams.wait(lambda: archive.recording_position(3) == end, "the late recording")
+            for publication in (idle, greedy, late):
                 publication.close()
     finally:
         codes = [server.process.stop(), driver.process.stop()]
     assert codes == [0, 0]
     check_folder(small_disk / "archive", whole, stop, publisher.positions, streams)
+    output = archive_tool(small_disk / "archive", "verify", "-a")
+    assert output.count(") OK") == 4, output
 
 
 def record_earlier(aeron, archive, streams) -> list[bytes]:
