@@ -179,6 +179,16 @@ def test_every_end_of_a_session_has_its_counter(make_rig) -> None:
     assert dropped(rig) == {}
 
 
+def test_a_refusal_that_is_longer_than_a_message_is_cut(rig) -> None:
+    code, text = rig.refused(
+        ap.StopRecordingRequest, stream_id=7, channel="aeron:ipc?alias=" + "x" * 8100
+    )
+    assert code == 0
+    assert text.startswith("URI length ")
+    assert text.endswith("xxx")
+    assert len(text) == 8192 - 44
+
+
 def test_one_clients_flood_holds_up_nobody_else(rig) -> None:
     rig.ask(ap.ArchiveIdRequest)
     flood = rig.aeron.add_exclusive_publication("aeron:ipc?term-length=64k", 10)
