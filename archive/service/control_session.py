@@ -360,9 +360,7 @@ class ControlSession:
         self._respond(correlation_id, relevant_id, ControlResponseCode.OK, "")
 
     def send_error(self, correlation_id: int, code: int, text: str) -> None:
-        """Refuse a request; a text that repeats a long request is cut to what a message holds."""
-        if self._publication is not None:
-            text = text[: self._publication.max_message_length - PLAIN_RESPONSE_LENGTH]
+        """Refuse a request."""
         self._respond(correlation_id, code, ControlResponseCode.ERROR, text)
 
     def send_recording_unknown(self, correlation_id: int, recording_id: int) -> None:
