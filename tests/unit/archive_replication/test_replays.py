@@ -95,9 +95,7 @@ def test_who_stops_the_recording_ends_the_replication(rig, copying) -> None:
 def test_a_full_disk_ends_a_copy_that_goes_on_when_there_is_room(rig, copying) -> None:
     replay = begin(copying)
     offer(copying, replay, 3)
-    copying.wait(
-        lambda: rig.archive._conductor.recordings.position(0) == 3 * 512, "three messages"
-    )
+    copying.wait(lambda: rig.archive._conductor.recordings.position(0) == 3 * 512, "three messages")
     rig.disk.fill_up()
     copying.wait(lambda: replay.offer(b"y" * 8000) > 0, "room for a message")
     told = copying.wait_end()
