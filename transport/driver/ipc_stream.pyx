@@ -120,7 +120,7 @@ cdef class IpcStream(ConductedStream):
 
     cdef int update(self, int64_t now_ns) noexcept nogil:
         """Sample the publisher, move the limit, clean what everybody has consumed."""
-        cdef int64_t slowest, fastest, limit, granted
+        cdef int64_t slowest, fastest, limit, granted, made
         cdef int64_t producer
         if self._state != STREAM_ACTIVE:
             return 0
@@ -139,11 +139,12 @@ cdef class IpcStream(ConductedStream):
                 return 0
             # Only where there is room on disk, whatever a client has made of the log's tail.
             clean_log(self._log, &self._clean_position, min(slowest, self.room.limit))
+            made = self.room.made
             granted = self.granted(limit)
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
             elif load_plain_i64(self._pub_lmt) == granted:
-                return 0
+                return made != self.room.made    # more of it comes with the next cycle
             store_release_i64(self._pub_lmt, granted)
             return 1
         if load_plain_i64(self._pub_lmt) > self._consumer_position:

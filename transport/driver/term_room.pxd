@@ -9,7 +9,7 @@ cdef class TermRoom:
     cdef LogBuffers _logs
     cdef int64_t limit              # positions below have room; INT64_MAX once every term has
     cdef int error                  # errno of the first refusal since retry(), else 0
-    cdef int64_t _made              # positions below have room on disk
+    cdef int64_t made               # positions below have room on disk
     cdef int64_t _all               # the position up to which room is made at all
     cdef int64_t _margin            # room behind the limit that is kept for one message, or 0
     cdef int64_t _first_limit       # what the first step is good for, if that is more

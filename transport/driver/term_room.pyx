@@ -50,12 +50,12 @@ cdef class TermRoom:
         cdef int64_t margin = logs.log.max_message_length + PAGE
         self._logs = logs
         self._margin = margin if single_writer and margin + STEP < logs.log.term_length else 0
-        self._made = start & -PAGE if self._margin > 0 else start & ~<int64_t> logs.log.term_mask
-        self._all = self._made + PARTITION_COUNT * <int64_t> logs.log.term_length
+        self.made = start & -PAGE if self._margin > 0 else start & ~<int64_t> logs.log.term_mask
+        self._all = self.made + PARTITION_COUNT * <int64_t> logs.log.term_length
         self.limit = INT64_MAX
         if sparse:
-            self.limit = start if self._margin > 0 else self._made
-        self._first_limit = self._made + STEP // 2 if self._margin > 0 and plenty else 0
+            self.limit = start if self._margin > 0 else self.made
+        self._first_limit = self.made + STEP // 2 if self._margin > 0 and plenty else 0
 
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
         while position_limit > self.limit and self.error == 0:
@@ -67,25 +67,25 @@ cdef class TermRoom:
     cdef void _make(self) noexcept nogil:
         """Make room for the next term, or the next step in it, and move the limit."""
         cdef const log_buffer_t* log = &self._logs.log
-        cdef int32_t offset = offset_by_position(log, self._made)
+        cdef int32_t offset = offset_by_position(log, self.made)
         cdef int64_t length = log.term_length - offset
         cdef int result
         if self._margin > 0:
             length = min(length, <int64_t> STEP)
         result = self._logs.file.allocate(
-            index_by_position(log, self._made) * <int64_t> log.term_length + offset, length
+            index_by_position(log, self.made) * <int64_t> log.term_length + offset, length
         )
         if result < 0:
             self.error = -result
             return
-        self._made += length
-        if self._made >= self._all:
+        self.made += length
+        if self.made >= self._all:
             self.limit = INT64_MAX
         elif offset + length == log.term_length:
             # Nobody goes beyond the end of a term.
-            self.limit = self._made
+            self.limit = self.made
         else:
-            self.limit = max(self.limit, self._made - self._margin, self._first_limit)
+            self.limit = max(self.limit, self.made - self._margin, self._first_limit)
 
     cdef void retry(self) noexcept nogil:
         self.error = 0
