@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
@@ -62,3 +64,55 @@ def test_our_client_at_the_sample_authenticator(sample, our_archive_client) -> N
                 on_challenge=answering(options),
             )
         assert refused.value.code == ArchiveErrorCode.AUTHENTICATION_REJECTED, name
+
+
+@pytest.mark.parametrize("kind", ["udp", "response"])
+@pytest.mark.parametrize("implementation", ["reference", "ours"])
+def test_challenges_over_udp_from_both_clients(
+    kind, implementation, guarded, java_client, java_refusal, our_archive_client
+) -> None:
+    port, answers = free_port(), free_port()
+    server = guarded(
+        implementation,
+        **{
+            "aeron.archive.authenticator.supplier": SAMPLE,
+            "aeron.archive.control.channel.enabled": "true",
+            "aeron.archive.control.channel": f"aeron:udp?endpoint=127.0.0.1:{port}",
+        },
+    )
+    channels = {
+        "request_channel": f"aeron:udp?endpoint=127.0.0.1:{port}",
+        "response_channel": {
+            "udp": "aeron:udp?endpoint=127.0.0.1:0",
+            "response": f"aeron:udp?control-mode=response|control=127.0.0.1:{answers}",
+        }[kind],
+    }
+    theirs = java_client(server.aeron_dir).archive(**channels, **as_hex(CHALLENGED))
+    assert theirs.recordings(from_=0, count=1) == []
+    theirs.close()
+    ours = our_archive_client(
+        server.aeron_dir,
+        credentials=CHALLENGED["credentials"],
+        on_challenge=answering(CHALLENGED),
+        **channels,
+    )
+    assert ours.list_recordings() == []
+    ours.close()
+    wrong = REFUSED["wrong-answer"]
+    assert java_refusal(server, **channels, **as_hex(wrong))[0] == (
+        ArchiveErrorCode.AUTHENTICATION_REJECTED
+    )
+    with pytest.raises(ArchiveError, match="authentication rejected"):
+        our_archive_client(
+            server.aeron_dir,
+            credentials=wrong["credentials"],
+            on_challenge=answering(wrong),
+            **channels,
+        )
+
+
+def free_port() -> int:
+    """A UDP port that nobody has now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
