@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.layout import FRAME_HEADER_LENGTH
+from aerolog.archive.files.layout import FRAME_HEADER_LENGTH, FRAME_TYPE_PAD
 from aerolog.archive.files.segment import parse_segment_name, recording_id_of, segment_file_name
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.testing.streams import StreamCheckError
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import RecordingDescriptor
 
 _LENGTH: Final = struct.Struct("<i")
+_TYPE: Final = struct.Struct("<H")
+_TYPE_OFFSET: Final = 6
+_SESSION_ID: Final = struct.Struct("<i")
+_SESSION_ID_OFFSET: Final = 12
 _SHOWN: Final = 64  # bytes around a difference
 
 
@@ -86,6 +90,18 @@ class Log(RecordingBuilder):
         other.messages = self.messages[:count]
         other.begins = self.begins[:count]
         other.ends = self.ends[:count]
+        return other
+
+    def replayed(self, position: int) -> Log:
+        """A copy as a replay from a position on gives it: in one session, the latest."""
+        other = self.cut(self.position)
+        other.data = bytearray(self.data)
+        for at in self.frames_between(position, self.position):
+            (kind,) = _TYPE.unpack_from(other.data, at - self.first_base + _TYPE_OFFSET)
+            if self.checksum is None or kind == FRAME_TYPE_PAD:
+                _SESSION_ID.pack_into(
+                    other.data, at - self.first_base + _SESSION_ID_OFFSET, self.session_id
+                )
         return other
 
     def joined(self, behind: Log) -> Log:

@@ -139,12 +139,25 @@ def _channels(stage: Stage) -> None:
     _whole_recording(stage, 54, 1_000)
 
 
+def _copies(stage: Stage) -> None:
+    """A recording copied to a new one, that brought up to it, and an empty one made a copy."""
+    first = _whole_recording(stage, 61, 90_000)
+    second = stage.replicate(first)
+    stage.extend(first, 50_000)
+    stage.replicate(first, second)
+    stage.truncate(second, 0)
+    stage.update_channel(first, f"aeron:ipc?alias={'a' * 150}")
+    stage.replicate(first, second)
+    stage.extend(second, 10_000)
+
+
 SCRIPTS: Final[dict[str, Callable[[Stage], None]]] = {
     "record": _record,
     "ends": _ends,
     "fronts": _fronts,
     "moves": _moves,
     "channels": _channels,
+    "copies": _copies,
 }
 
 
@@ -197,8 +210,10 @@ def fault_points(
         host.start_archive(**setting.options)
         archive = host.connect_archive()
         random = Random(7)  # noqa: S311 -- repeatable
-        stages.append(SimulatedStage(archive, random, setting.checksum, simulation=simulation))
-        SCRIPTS[setting.script](stages[0])
+        stage = SimulatedStage(archive, random, setting.checksum, simulation=simulation)
+        stage.replication_channel = f"aeron:udp?endpoint={host.network.ipv4}:0"
+        stages.append(stage)
+        SCRIPTS[setting.script](stage)
         disk.stop_watching()
         archive.close()
     return disk.points

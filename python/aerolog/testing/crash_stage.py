@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.protocol import RecordingSignal
-from aerolog.testing.crash_ledger import Allowed, Log, Truth
+from aerolog.testing.crash_ledger import Allowed, Log, Outcome, Truth
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.errors import ResourceClosedError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from random import Random
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.testing.crash_ledger import Outcome
     from aerolog.transport.client.publication import ExclusivePublication
 
 TERM: Final = 64 * 1024
 MTU: Final = 1408
+LOCAL_CONTROL_STREAM_ID: Final = 10
 _CHANNEL: Final = f"aeron:ipc?term-length=64k|mtu={MTU}"
 _LENGTHS: Final = (1, 40, 200, 1000, 1376, 3000, 6000)
 
@@ -55,6 +55,7 @@ class Stage:
         step_name: what is under way.
         next_id: of the next recording.
         opened: publications, also those that were closed.
+        replication_channel: through which recordings are copied.
     """
 
     archive: AeronArchive
@@ -66,6 +67,7 @@ class Stage:
     step_name: str = "start"
     next_id: int = 0
     opened: list[ExclusivePublication] = field(default_factory=list)
+    replication_channel: str = ""
 
     def progress(self) -> Progress:
         """What a crash may leave at this moment."""
@@ -297,6 +299,39 @@ class Stage:
         with self.step(f"migrate {source_id} to {target_id}", pending):
             self.await_deletion(partial(self.archive.migrate_segments, source_id, target_id))
         self.truths[source_id], self.truths[target_id] = emptied, merged
+
+    def replicate(self, source_id: int, target_id: int | None = None) -> int:
+        """Copy a stopped recording to a new one, or bring one that exists up to it."""
+        source = self.truths[source_id]
+        assert source.stop is not None
+        if target_id is None:
+            target_id, self.next_id = self.next_id, self.next_id + 1
+            before: list[Outcome | None] = [None]
+            low = source.start
+        else:
+            old = self.truths[target_id].outcome()
+            before, low = [old], max(old.low, source.start)
+        log = source.log.replayed(low)
+        copied = Outcome(log, source.start, low, source.stop)
+        ended: set[RecordingSignal] = set()
+
+        def has_ended() -> bool:
+            ended.update(s.signal for s in self.archive.poll_signals())
+            return {RecordingSignal.REPLICATE_END, RecordingSignal.STOP} <= ended
+
+        self.archive.poll_signals()
+        with self.step(f"replicate {source_id} to {target_id}", {target_id: [*before, copied]}):
+            self.archive.replicate(
+                source_id,
+                "aeron:ipc",
+                LOCAL_CONTROL_STREAM_ID,
+                dst_recording_id=None if None in before else target_id,
+                src_response_channel="aeron:ipc",
+                replication_channel=self.replication_channel,
+            )
+            self.wait(has_ended)
+        self.truths[target_id] = Truth(log, source.start, source.stop)
+        return target_id
 
 
 def continuing(log: Log) -> str:

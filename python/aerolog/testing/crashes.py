@@ -166,8 +166,13 @@ def ways_of(setting: str, point: FaultPoint, *, thorough: bool) -> Iterator[str]
 def crash_stripe(setting: str, stripe: int, thorough: bool) -> list[Crash]:
     """Crash at a part of the operations, in every way."""
     found: list[Crash] = []
+    try:
+        points = points_of(setting)
+    except Exception as error:  # noqa: BLE001 -- not every error can be told to another process
+        text = f"{type(error).__name__}: {error}"
+        return [Crash(setting, 0, "kill", "the scenario itself", "start", text)]
     with redirect_stderr(StringIO()):  # warnings of restarts
-        for point in points_of(setting)[stripe::_STRIPES]:
+        for point in points[stripe::_STRIPES]:
             for way in ways_of(setting, point, thorough=thorough):
                 turn = len(found)
                 if turn % _COLLECT_EVERY == 0:
