@@ -229,9 +229,10 @@ class Teller:
     ) -> Live:
         """Record a publication that begins at a position."""
         term_id = initial_term_id + position // term_length
+        session_id = next(_sessions[self.server.aeron_dir])
         channel = (
-            f"aeron:ipc?term-length={term_length}|session-id={next(_sessions[self.server.aeron_dir])}|init-term-id={initial_term_id}"
-            f"|term-id={term_id}|term-offset={position % term_length}{options}"
+            f"aeron:ipc?term-length={term_length}|session-id={session_id}"
+            f"|init-term-id={initial_term_id}|term-id={term_id}|term-offset={position % term_length}{options}"
         )
         values = {
             "stream_id": stream_id,

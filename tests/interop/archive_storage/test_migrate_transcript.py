@@ -171,7 +171,7 @@ def test_migrate_segments_of_an_empty_recording_to_itself(alike) -> None:
         t.describe(other)
         t.folder()
 
-    alike(scenario)
+    assert alike(scenario)
 
 
 def test_migrate_segments_under_a_replay(alike) -> None:

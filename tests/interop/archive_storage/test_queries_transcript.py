@@ -40,7 +40,7 @@ def test_list_recordings_of_no_count_answers_nothing(alike) -> None:
         t.ask_nothing(ap.ListRecordingsRequest, from_recording_id=0, record_count=0)
         t.list(ap.ListRecordingsRequest, 1, from_recording_id=0)
 
-    alike(scenario)
+    assert alike(scenario)
 
 
 def test_find_last_matching_recording(alike) -> None:

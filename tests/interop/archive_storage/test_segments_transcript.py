@@ -201,4 +201,4 @@ def test_attach_segments_looks_at_what_it_attaches(alike, change: str) -> None:
         t.ask(ATTACH, recording_id=recording)
         t.describe(recording)
 
-    alike(scenario)
+    assert alike(scenario)
