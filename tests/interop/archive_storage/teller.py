@@ -232,7 +232,8 @@ class Teller:
         session_id = next(_sessions[self.server.aeron_dir])
         channel = (
             f"aeron:ipc?term-length={term_length}|session-id={session_id}"
-            f"|init-term-id={initial_term_id}|term-id={term_id}|term-offset={position % term_length}{options}"
+            f"|init-term-id={initial_term_id}|term-id={term_id}"
+            f"|term-offset={position % term_length}{options}"
         )
         values = {
             "stream_id": stream_id,
