@@ -41,7 +41,7 @@ def test_nothing_recorded_is_lost_wherever_the_archive_is_killed() -> None:
     assert any("+" in crash.way for crash in played)
     steps = {crash.step.split(" ")[0] for crash in played}
     assert steps >= {"record", "grow", "stop", "extend", "truncate", "purge", "detach", "attach"}
-    assert steps >= {"start", "delete", "migrate", "update"}
+    assert steps >= {"start", "delete", "migrate", "update", "replicate"}
 
 
 @pytest.mark.timeout(600)
@@ -54,7 +54,7 @@ def test_nothing_synced_is_lost_wherever_power_is_lost() -> None:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("setting", EVERYTHING)
 def test_nothing_is_lost_in_any_way_of_crashing(setting: str) -> None:
-    crash_all([setting], thorough=True)
+    assert len(crash_all([setting], thorough=True)) > 1000
 
 
 def test_operations_are_of_every_kind() -> None:

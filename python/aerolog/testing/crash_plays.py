@@ -29,6 +29,7 @@ _FOLDER: Final = "/host-1/archive"
 _WAIT_S: Final = 30.0
 _LATER_NS: Final = 3_600_000_000_000
 _POWER_LOSSES: Final = 2
+_PAUSES: Final = 3
 
 
 @dataclass(slots=True)
@@ -48,11 +49,6 @@ class SimulatedStage(Stage):
     def turn(self) -> None:
         """Give somebody a turn."""
         self.simulation.step()
-
-    def pause(self) -> None:
-        """Give some a turn."""
-        for _ in range(self.random.randrange(3)):
-            self.simulation.step()
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -211,6 +207,7 @@ def fault_points(
         archive = host.connect_archive()
         random = Random(7)  # noqa: S311 -- repeatable
         stage = SimulatedStage(archive, random, setting.checksum, simulation=simulation)
+        stage.pauses = _PAUSES
         stage.replication_channel = f"aeron:udp?endpoint={host.network.ipv4}:0"
         stages.append(stage)
         SCRIPTS[setting.script](stage)
@@ -304,6 +301,7 @@ class Aftermath:
                 random = Random(8)  # noqa: S311 -- repeatable
                 checksum = self.setting.checksum
                 stage = SimulatedStage(archive, random, checksum, truths, simulation=simulation)
+                stage.pauses = _PAUSES
                 self._go_on(stage)
             archive.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -43,7 +44,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Stage:
+class Stage(ABC):
     """An archive, and what its recordings hold.
 
     Attributes:
@@ -56,6 +57,7 @@ class Stage:
         next_id: of the next recording.
         opened: publications, also those that were closed.
         replication_channel: through which recordings are copied.
+        pauses: fewer turns than these are given to others behind each message.
     """
 
     archive: AeronArchive
@@ -68,6 +70,7 @@ class Stage:
     next_id: int = 0
     opened: list[ExclusivePublication] = field(default_factory=list)
     replication_channel: str = ""
+    pauses: int = 0
 
     def progress(self) -> Progress:
         """What a crash may leave at this moment."""
@@ -81,16 +84,13 @@ class Stage:
         yield
         self.step_name, self.pending, self.together = f"after {name}", {}, ()
 
+    @abstractmethod
     def wait(self, condition: Callable[[], object]) -> None:
         """Return when a condition holds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def turn(self) -> None:
         """Let others work, when a publication has no room."""
-        raise NotImplementedError
-
-    def pause(self) -> None:
-        """Called between messages."""
 
     # -- streams ---------------------------------------------------------------------------------
 
@@ -124,7 +124,8 @@ class Stage:
             log.add(message)
             while (result := publication.offer(message)) <= 0:
                 self.turn()
-            self.pause()
+            for _ in range(self.pauses and self.random.randrange(self.pauses)):
+                self.turn()
             if result != log.position:
                 raise StreamCheckError(f"the publication is at {result}, its log {log.position}")
         return log.position
