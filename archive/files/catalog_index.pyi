@@ -53,8 +53,8 @@ class CatalogIndex:
         catalog: MappedFile,
         from_recording_id: int,
         limit: int,
-        stream_id: int | None = None,
-        fragment: bytes = b"",
+        stream_id: int | None,
+        fragment: bytes,
     ) -> tuple[list[int], int, bool]:
         """Look at up to ``limit`` entries from an id on.
 

@@ -201,8 +201,8 @@ cdef class CatalogIndex:
         MappedFile catalog not None,
         int64_t from_recording_id,
         int64_t limit,
-        stream_id=None,
-        const uint8_t[::1] fragment not None=b"",
+        stream_id,
+        const uint8_t[::1] fragment not None,
     ):
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
