@@ -17,6 +17,9 @@ from aerolog.transport.concurrent.atomic cimport store_release_i64
 from aerolog.transport.logbuffer.reader cimport LogReader, block_t
 from aerolog.transport.memory.counters cimport CountersReader
 
+cdef extern from "sched.h" nogil:
+    int sched_yield() noexcept
+
 cdef extern from *:
     """
     #if defined(__linux__)
@@ -132,4 +135,8 @@ cdef class WatchAgent(Agent):
             self.control_due = True
         elif now_ns >= self.deadline_ns or self.doorbell.is_rung():
             self.control_due = True
-        return 1 if now_ns - self._asked_ns < self.linger_ns else 0
+        if now_ns - self._asked_ns >= self.linger_ns:
+            return 0
+        if not self.control_due:
+            sched_yield()  # to the client, if it is on this processor
+        return 1
