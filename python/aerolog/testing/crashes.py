@@ -158,7 +158,8 @@ def ways_of(setting: str, point: FaultPoint, *, thorough: bool) -> Iterator[str]
         if parsed.sync_level > 0 and not thorough and not way.startswith("power"):
             continue
         yield way
-        if thorough or (way == "kill" and point.number % _CRASH_AGAIN_EVERY == 0):
+        now_and_then = way == "kill" and point.number % _CRASH_AGAIN_EVERY == 0
+        if now_and_then or (thorough and way in {"kill", "power-0"}):
             restart = restart_points(parsed, point.progress, state)
             yield from (f"{way}+{second.number}" for second in restart)
 
