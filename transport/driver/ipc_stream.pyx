@@ -140,7 +140,7 @@ cdef class IpcStream(ConductedStream):
             # Only where there is room on disk, whatever a client has made of the log's tail.
             clean_log(self._log, &self._clean_position, min(slowest, self.room.limit))
             made = self.room.made
-            granted = self.granted(limit)
+            granted = self.granted(self.room.needed(limit, producer))
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
             elif load_plain_i64(self._pub_lmt) == granted:
@@ -179,6 +179,7 @@ cdef class IpcStream(ConductedStream):
             self._subscribers.note_active(self._window_limit(), now_ns)
             set_log_connected(self._log, self._subscribers.in_flow > 0)
             self.retry_room()
+            self.room.settle()
         if self._state == STREAM_ACTIVE or self._state == STREAM_DRAINING:
             producer = producer_position(self._log)
             if load_plain_i64(self._pub_pos) != producer:

@@ -10,10 +10,16 @@ cdef class TermRoom:
     cdef int64_t limit              # positions below have room; INT64_MAX once every term has
     cdef int error                  # errno of the first refusal since retry(), else 0
     cdef int64_t made               # positions below have room on disk
+    cdef int64_t begin              # where the log starts
     cdef int64_t _all               # the position up to which room is made at all
-    cdef int64_t _margin            # room behind the limit that is kept for one message, or 0
-    cdef int64_t _first_limit       # what the first step is good for, if that is more
+    cdef int64_t _margin            # room behind a limit when it is granted, or 0
+    cdef int64_t _full_margin       # what is kept there for one message in the long run, or 0
     cdef void _make(self) noexcept nogil
+    cdef void _move_limit(self) noexcept nogil
+    # The part of a limit that a writer at a position needs for now.
+    cdef int64_t needed(self, int64_t position_limit, int64_t position) noexcept nogil
+    # Make some of the room that is still missing behind the limit.
+    cdef void settle(self) noexcept nogil
     # The part of a limit for which there is room; makes room term by term, or a step.
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil
     # Ask the disk again after a refusal.

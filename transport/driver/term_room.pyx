@@ -4,10 +4,10 @@ A sparse log gets its room term by term, always before its writers may enter the
 withheld at the end of the last term that has room. The first page of every term has room from the
 start, because a reader that has come to the end of a term looks there.
 
-A large term takes milliseconds to get its room. Where one writer alone can go beyond a limit, room
-is made by smaller steps, and there is more of it behind the limit than the longest message takes.
-The first step alone lets such a writer begin, if the disk has so much room that it cannot be full
-before the next steps are made.
+A large term takes milliseconds to get its room, and to give it back. Where one writer alone can go
+beyond a limit, room is made by smaller steps, no farther ahead of the writer than it has come, and
+there is more of it behind the limit than the longest message takes. On a disk with plenty of room
+there is less behind it at first: what is missing comes with the timer, before the disk is full.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -23,6 +23,8 @@ from aerolog.transport.logbuffer.descriptor cimport (
 cdef enum:
     PAGE = 4096
     STEP = 1 << 20
+    # Behind a limit at first, where the disk has plenty.
+    LITTLE_MARGIN = STEP // 2
 
 
 cdef class TermRoom:
@@ -49,43 +51,65 @@ cdef class TermRoom:
         cdef int64_t start = start_position
         cdef int64_t margin = logs.log.max_message_length + PAGE
         self._logs = logs
-        self._margin = margin if single_writer and margin + STEP < logs.log.term_length else 0
-        self.made = start & -PAGE if self._margin > 0 else start & ~<int64_t> logs.log.term_mask
+        if not single_writer or margin + STEP >= logs.log.term_length:
+            margin = 0
+        self._full_margin = margin
+        self._margin = min(margin, <int64_t> LITTLE_MARGIN) if plenty else margin
+        self.begin = start
+        self.made = start & -PAGE if margin > 0 else start & ~<int64_t> logs.log.term_mask
         self._all = self.made + PARTITION_COUNT * <int64_t> logs.log.term_length
         self.limit = INT64_MAX
         if sparse:
-            self.limit = start if self._margin > 0 else self.made
-        self._first_limit = self.made + STEP // 2 if self._margin > 0 and plenty else 0
+            self.limit = start if margin > 0 else self.made
+
+    cdef int64_t needed(self, int64_t position_limit, int64_t position) noexcept nogil:
+        if self._full_margin == 0 or self.limit == INT64_MAX:
+            return position_limit
+        return min(
+            position_limit,
+            max(self.limit, position + max(<int64_t> STEP, position - self.begin)),
+        )
 
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
         while position_limit > self.limit and self.error == 0:
             self._make()
-            if self._margin > 0:
+            self._move_limit()
+            if self._full_margin > 0:
                 break
         return min(position_limit, self.limit)
 
+    cdef void settle(self) noexcept nogil:
+        if (
+            self.begin < self.limit < INT64_MAX
+            and self.made - self.limit < self._full_margin
+            and self.made & self._logs.log.term_mask
+        ):
+            self._make()
+
+    cdef void _move_limit(self) noexcept nogil:
+        if self.made >= self._all:
+            self.limit = INT64_MAX
+        elif self.made & self._logs.log.term_mask == 0:
+            # Nobody goes beyond the end of a term.
+            self.limit = max(self.limit, self.made)
+        else:
+            self.limit = max(self.limit, self.made - self._margin)
+
     cdef void _make(self) noexcept nogil:
-        """Make room for the next term, or the next step in it, and move the limit."""
+        """Make room for the next term, or the next step in it."""
         cdef const log_buffer_t* log = &self._logs.log
         cdef int32_t offset = offset_by_position(log, self.made)
         cdef int64_t length = log.term_length - offset
         cdef int result
-        if self._margin > 0:
+        if self._full_margin > 0:
             length = min(length, <int64_t> STEP)
         result = self._logs.file.allocate(
             index_by_position(log, self.made) * <int64_t> log.term_length + offset, length
         )
         if result < 0:
             self.error = -result
-            return
-        self.made += length
-        if self.made >= self._all:
-            self.limit = INT64_MAX
-        elif offset + length == log.term_length:
-            # Nobody goes beyond the end of a term.
-            self.limit = self.made
         else:
-            self.limit = max(self.limit, self.made - self._margin, self._first_limit)
+            self.made += length
 
     cdef void retry(self) noexcept nogil:
         self.error = 0
