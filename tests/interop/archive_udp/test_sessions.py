@@ -161,7 +161,7 @@ def test_clients_notice_an_archive_that_ends_and_connect_to_the_next(
     archive_id = ours.archive_id
     assert first.process.stop() == 0
     site.wait(lambda: ours.is_disconnected or ours.poll() < 0, "our client to notice", 30)
-    with pytest.raises(AerologError, match="closed|connected"):
+    with pytest.raises(AerologError, match="closed|connected|no longer available"):
         ours.list_recording(0)
     site.wait(lambda: theirs.pollForErrorResponse() == "not connected", "theirs to notice", 30)
     with pytest.raises(JavaError):
