@@ -85,25 +85,41 @@ class _Repair:
     def _path(self, name: str) -> str:
         return str(Path(self.folder) / name)
 
+    def _sound(self, recording_id: int) -> RecordingDescriptor | None:
+        """What the catalog has of a recording; None when no arithmetic with it is safe.
+
+        Who asks for such a recording is told; the others do not wait for it.
+        """
+        try:
+            return self.catalog.checked_entry(recording_id).descriptor
+        except FileFormatError:
+            return None
+
     def _remove(self, recording_id: int, base: int, why: str) -> None:
         name = self.segments[recording_id].pop(base)
+        if not self.catalog.files.is_regular(self._path(name)):
+            return  # a link or a folder is none of the archive's
         self.catalog.files.remove(self._path(name))
         self.done.append(f"recording {recording_id}: removed {name}, {why}")
 
     def _finish_deletion(self, recording_id: int) -> None:
         """Remove segments behind the one that holds the stop position."""
-        descriptor = self.catalog.checked_entry(recording_id).descriptor
+        descriptor = self._sound(recording_id)
+        if descriptor is None:
+            return
         last = descriptor.segment_base(descriptor.stop_position)
         for base in [base for base in self.segments[recording_id] if base > last]:
             self._remove(recording_id, base, f"behind its end at {descriptor.stop_position}")
 
     def _finish_cut(self, recording_id: int) -> None:
         """Cut the last segment off at the stop position when whole frames are behind it."""
-        descriptor = self.catalog.checked_entry(recording_id).descriptor
+        descriptor = self._sound(recording_id)
+        if descriptor is None:
+            return
         stop = descriptor.stop_position
         base = descriptor.segment_base(stop)
         name = self.segments[recording_id].get(base)
-        if name is None:
+        if name is None or not self.catalog.files.is_regular(self._path(name)):
             return
         active = descriptor.with_changes(start_position=max(base, descriptor.start_position))
         files, length = self.catalog.files, descriptor.segment_file_length
@@ -156,9 +172,9 @@ class _Repair:
             self._remove(loser, base, f"it is a segment of recording {claims[0]}")
 
     def _claims(self, recording_id: int, base: int) -> bool:
-        if recording_id not in self.catalog:
+        descriptor = self._sound(recording_id) if recording_id in self.catalog else None
+        if descriptor is None:
             return False
-        descriptor = self.catalog.checked_entry(recording_id).descriptor
         first = descriptor.segment_base(descriptor.start_position)
         return first <= base < descriptor.stop_position
 

@@ -89,6 +89,22 @@ def test_segments_of_a_purged_recording_go_and_those_of_nobody_stay(tmp_path: Pa
     assert names(tmp_path) == ["0-no.rec", "1-0.rec", "77-0.rec"]
 
 
+def test_a_damaged_entry_and_links_are_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, 2)
+    write(tmp_path, 2)
+    catalog = tmp_path / "archive.catalog"
+    content = bytearray(catalog.read_bytes())
+    content[64 + 64 : 64 + 68] = (1000).to_bytes(4, "little")  # the first one's term length
+    catalog.write_bytes(content)
+    somewhere = tmp_path / "somewhere"
+    somewhere.write_bytes(b"somebody's")
+    (tmp_path / "1-131072.rec").symlink_to(somewhere)
+    (tmp_path / "1-196608.rec").mkdir()
+    assert finish(tmp_path) == []
+    assert len(names(tmp_path)) == 6
+    assert somewhere.read_bytes() == b"somebody's"
+
+
 def test_detached_segments_stay(tmp_path: Path) -> None:
     write(tmp_path, 4)
     with CatalogFile.open(tmp_path) as catalog:
