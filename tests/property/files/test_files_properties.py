@@ -204,8 +204,10 @@ def test_arbitrary_bytes_never_make_a_catalog_walk_leave_the_file(
     mapped.view()[:] = content
     found = scan_entries(mapped, 0, alignment)
     assert 0 <= found.end_offset <= len(content)
-    assert list(found.ids) == sorted(set(found.ids))
-    assert len(found.ids) == len(found.offsets)
+    ids, behind, is_end = found.index.matching(mapped, 0, len(content), None, b"")
+    assert is_end
+    assert ids == sorted(set(ids))
+    assert all(0 <= each <= found.last_id < behind for each in ids)
 
 
 @QUICK
