@@ -17,16 +17,20 @@ PATIENCE = 1.2  # of a budget: what is over that hangs
 
 @dataclass(frozen=True)
 class Suite:
-    """What one pytest call runs and how long it may take."""
+    """What one pytest call runs, how long it may take, and in how many processes.
+
+    More than one is for tests that wait for others most of the time; files stay whole.
+    """
 
     paths: tuple[str, ...]
     marks: str
     budget_minutes: float
+    workers: int = 1
 
 
 SUITES = {
     "unit": Suite(("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), "not spark", 8),
-    "interop": Suite(("tests/interop",), "not spark", 25),
+    "interop": Suite(("tests/interop",), "not spark", 25, workers=2),
     "simulation": Suite(("tests/sim",), "not spark", 8),
     "crash": Suite(("tests/crash",), "not spark", 8),
     "spark": Suite(("tests",), "spark", 12),
@@ -76,6 +80,8 @@ def run(name: str, suite: Suite, *, strict: bool) -> Outcome:
     )
     command = [sys.executable, "-m", "pytest", "-q", "--durations=8", "-m"]
     command += [f"not slow and {suite.marks}", *paths]
+    if suite.workers > 1:
+        command += ["-n", str(suite.workers), "--dist", "loadfile"]
     begin = time.monotonic()
     code = call(command, budget * PATIENCE if strict else None)
     seconds = time.monotonic() - begin
