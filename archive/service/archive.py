@@ -226,6 +226,7 @@ class Archive:
         )
         self._context = context
         self._make_agents(context, authenticator, authorisation)
+        counters.add_own()
         self._runners = self._make_runners(context)
         self._mark_file.ready()
         if config[p.PRINT_CONFIGURATION]:

@@ -123,10 +123,9 @@ class ArchiveCounters:
         self.max_read_time = self._add(MAX_READ_TIME, "archive-replayer max read time in ns")
         self.total_read_bytes = self._add(TOTAL_READ_BYTES, "archive-replayer total read bytes")
         self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
-        self._add_own()
 
-    def _add_own(self) -> None:
-        """Counters that the reference does not have, behind its own."""
+    def add_own(self) -> None:
+        """Add what the reference does not count, once all is there that it has too."""
         self.authentications_rejected = self._add(
             AUTHENTICATIONS_REJECTED, "Archive Authentications Rejected"
         )

@@ -251,9 +251,9 @@ class Follower:
         self.aeron.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def join_servers(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable]:
-    """``join_servers(make, kind, loss)`` is a server that lives as long as the run."""
+    """``join_servers(make, kind, loss)`` is a server that lives as long as a file's tests."""
     known: dict[tuple[str, str, str], tuple[Server, str]] = {}
     folders: list[Path] = []
 

@@ -413,9 +413,9 @@ class Sites:
         assert all(code == 0 for _, code in codes), codes
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sites(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    """Sites of the whole run."""
+    """Sites of one file: many that idle on together would slow down all others."""
     made = Sites(tmp_path_factory.mktemp("replication"))
     yield made
     made.close()

@@ -134,7 +134,7 @@ class Bench:
         return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def archive_beside_java_driver(
     session_servers: Callable[[str, str], Server], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], Server]]:

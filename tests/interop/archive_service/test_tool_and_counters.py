@@ -12,7 +12,12 @@ pytestmark = pytest.mark.interop
 CHANNEL = "aeron:ipc?term-length=64k"
 
 
-def test_the_archive_tool_describes_dumps_and_verifies_the_folder(bench) -> None:
+@pytest.mark.parametrize("make", ["reference", "ours"])
+def test_the_archive_tool_describes_dumps_and_verifies_the_folder(
+    start_server, java_client, bench_of, make: str
+) -> None:
+    server = start_server(make, "archiving-driver")
+    bench = bench_of(server, java_client(server.aeron_dir))
     recording_id, stop = bench.recorded(3000, 200)
     folder = bench.server.archive_dir
     described = peer.archive_tool(folder, "describe")

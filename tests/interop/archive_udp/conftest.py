@@ -240,7 +240,7 @@ class Sites:
         assert all(code == 0 for _, code in codes), f"a server ended badly: {codes}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sites(reference: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     """See ``Sites``."""
     running = Sites(tmp_path_factory.mktemp("sites"))

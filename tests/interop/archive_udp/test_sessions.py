@@ -116,7 +116,7 @@ def test_responses_nobody_listens_to_end_the_session_and_the_request_stream(
         encoded_credentials=b"",
         client_info="nobody",
     )
-    assert requests.offer(request.encode()) > 0
+    site.wait(lambda: requests.offer(request.encode()) > 0, "room for the request")
     site.wait(lambda: set(session_counters(site)) - before, "the session")
     site.wait(lambda: set(session_counters(site)) <= before, "the session to be given up", 15)
     site.wait(lambda: not requests.is_connected, "the requests to be refused", 15)

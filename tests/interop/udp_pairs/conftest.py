@@ -104,7 +104,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("direction", params)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pair_servers(
     reference: peer.Toolchain, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., Server]]:
