@@ -120,9 +120,12 @@ def test_an_unknown_congestion_control_fails_the_image_and_says_so(driver_with, 
     publication = aeron.add_publication(channel, 1103)
     errors = driver.context.counters
 
+    def is_told() -> bool:
+        texts = [found.text for found in driver.context.cnc.errors()]
+        return any("unsupported congestion control : cc=reno" in text for text in texts)
+
+    wait_until(is_told)
     wait_until(lambda: errors.counter_value(SystemCounter.ERRORS) > 0)
-    texts = [found.text for found in driver.context.cnc.errors()]
-    assert any("unsupported congestion control : cc=reno" in text for text in texts)
     assert not subscription.images
     assert not publication.is_connected
 
