@@ -47,8 +47,10 @@ def test_a_slow_subscriber_beside_does_not_matter(make_world):
     world = make_world(3, "ipc", count=20)
     slow = world.home.connect().add_subscription(world.live_channel, STREAM_ID)
     world.run(lambda: slow.is_connected and world.sent == world.count)
-    world.session.stop_recording_by_identity(world.recording_id)
     stop = world.publication.position
+    # Stopped at once, it would end where the recorder is.
+    world.run(lambda: world.session.recording_position(world.recording_id) == stop)
+    world.session.stop_recording_by_identity(world.recording_id)
     world.run(lambda: world.session.stop_position(world.recording_id) == stop)
     stream = world.follow()
     world.read_with(stream.poll_messages)
