@@ -1,16 +1,19 @@
-"""The program on the page about replication runs as it stands."""
+"""The programs on pages about the archive run as they stand."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "archive" / "replication.md"
+import pytest
+
+PAGES = Path(__file__).resolve().parents[3] / "docs" / "archive"
 BLOCKS = re.compile(r"^```python\n(.*?)^```\n\n^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_about_replication_runs():
-    ((program, output),) = BLOCKS.findall(PAGE.read_text())
+@pytest.mark.parametrize("page", ["replication", "storage"])
+def test_the_program_of_a_page_prints_what_the_page_says(page: str) -> None:
+    ((program, output),) = BLOCKS.findall((PAGES / f"{page}.md").read_text())
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         stdin=subprocess.DEVNULL,
