@@ -7,7 +7,21 @@ from typing import Any
 
 from aerolog.transport.errors import MissingExtraError
 
-_EXTRAS = {"pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "pyspark": "spark"}
+_EXTRAS = {
+    "pyarrow": "arrow",
+    "numpy": "arrow",
+    "pandas": "pandas",
+    "polars": "polars",
+    "sqlalchemy": "sql",
+    "alembic": "sql",
+    "xxhash": "sql",
+    "psycopg": "postgres",
+    "duckdb": "duckdb",
+    "msgpack": "decoders",
+    "google": "decoders",
+    "fastavro": "decoders",
+    "pyspark": "spark",
+}
 
 
 def require(module: str, purpose: str) -> Any:

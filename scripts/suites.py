@@ -28,14 +28,15 @@ class Suite:
     workers: int = 1
 
 
+LOCAL = "not spark and not database"
 SUITES = {
-    "unit": Suite(("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), "not spark", 8),
-    "interop": Suite(("tests/interop",), "not spark", 25, workers=2),
-    "simulation": Suite(("tests/sim",), "not spark", 8),
-    "crash": Suite(("tests/crash",), "not spark", 8),
-    "spark": Suite(("tests",), "spark", 12),
+    "unit": Suite(("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 8),
+    "interop": Suite(("tests/interop",), LOCAL, 25, workers=2),
+    "simulation": Suite(("tests/sim",), LOCAL, 8),
+    "crash": Suite(("tests/crash",), LOCAL, 8),
+    "spark": Suite(("tests",), "(spark or database)", 12),
     "docs-tools": Suite(
-        ("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), "not spark", 7
+        ("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7
     ),
 }
 
