@@ -21,7 +21,7 @@ def commands() -> dict[str, Any]:
     for name in COMMANDS:
         command = root.get_command(context, name)
         inner = getattr(command, "commands", None)
-        if inner:
+        if inner is not None:
             found |= {f"{name} {sub}": one for sub, one in inner.items()}
         else:
             found[name] = command
@@ -31,7 +31,7 @@ def commands() -> dict[str, Any]:
 ALL = commands()
 
 
-@pytest.mark.parametrize("path", ["", "recordings", *ALL])
+@pytest.mark.parametrize("path", ["", "recordings", "catalog", *ALL])
 def test_help_fits_a_screen(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*path.split(), "--help"]) == 0
 

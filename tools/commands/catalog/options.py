@@ -1,0 +1,41 @@
+"""The options by which a command reaches a SQL catalog, and the catalog that they name."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from aerolog.catalog.sql import RecordingCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogOptions:
+    """Which catalog: a database by its URL, or the one in an archive's folder."""
+
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            metavar="URL",
+            envvar="AEROLOG_CATALOG",
+            help="Database; default SQLite in the folder.",
+        ),
+    ] = None
+    archive_dir: Annotated[
+        str | None,
+        typer.Option("--archive-dir", metavar="DIR", help="The archive's folder."),
+    ] = None
+
+
+def open_catalog(options: CatalogOptions) -> "RecordingCatalog":
+    """The catalog; a context manager.
+
+    Raises:
+        CatalogError: it cannot be opened; what to do is in the text.
+    """
+    from aerolog.catalog.sql import RecordingCatalog
+
+    if options.catalog is None and options.archive_dir is None:
+        raise typer.BadParameter("pass --catalog URL, --archive-dir DIR or both")
+    return RecordingCatalog.open(options.catalog, archive_dir=options.archive_dir)
