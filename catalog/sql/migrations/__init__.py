@@ -1,0 +1,1 @@
+"""Alembic's scripts for the catalog's tables; `aerolog.catalog.sql.migrating` runs them."""

@@ -1,0 +1,1 @@
+"""A module a revision; released ones do not change any more."""
