@@ -1,0 +1,210 @@
+"""What every decoder has: a schema known before the first message, and a verdict on each message.
+
+A decoder is made from strings (``make_decoder(name, options)``) and pickles as those strings, so
+that a command line, a TOML file and a Spark job can carry it. What its options name as files is
+read when it is made and carried in ``options`` from then on: a worker needs none of the files.
+
+``decode`` gives rows for the messages that fit and a reject for each one that does not: every
+message is in exactly one of the two.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from aerolog.catalog.extras import require
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
+else:
+    pa = require("pyarrow", "decoding messages")
+
+SCHEMA_CHANGED = "schema changed: "
+REASON_LENGTH_MAX = 300
+
+
+class DecoderError(AerologError, ValueError):
+    """A decoder cannot be made or used as asked: which option or schema is wrong, and how."""
+
+
+class SchemaUnknownError(DecoderError):
+    """The schema is inferred, and no sample of messages was shown to the decoder yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A message that could not be decoded.
+
+    Attributes:
+        index: of the message in the payloads that were given to ``decode``.
+        reason: one line; begins with ``schema changed:`` where the message is well formed and
+            only does not fit the schema.
+    """
+
+    index: int
+    reason: str
+
+    @property
+    def schema_changed(self) -> bool:
+        """The message is well formed, and of another schema."""
+        return self.reason.startswith(SCHEMA_CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a batch of messages is.
+
+    Attributes:
+        columns: rows, in the order of their messages, with the decoder's schema.
+        source: int64, of each row the index of its message; ascending.
+        rejects: the messages without rows, ascending by index.
+    """
+
+    columns: pa.RecordBatch
+    source: pa.Int64Array
+    rejects: list[Reject] = field(default_factory=list)
+
+
+class Decoder(ABC):
+    """Messages of one format to Arrow columns; made by ``make_decoder``, or by an entry point.
+
+    Attributes:
+        name: as ``make_decoder`` takes it; a class behind an entry point has the entry's name.
+        options: strings that make an equal decoder on any machine.
+    """
+
+    name: ClassVar[str] = ""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.options: dict[str, str] = dict(options)
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Arrow schema of the decoded columns.
+
+        Raises:
+            SchemaUnknownError: ``needs_sample`` holds.
+        """
+
+    @abstractmethod
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Decode messages; bytes of any kind raise nothing.
+
+        Args:
+            payloads: one message each; a null is rejected.
+
+        Raises:
+            SchemaUnknownError: ``needs_sample`` holds.
+        """
+
+    @property
+    def needs_sample(self) -> bool:
+        """The schema is to be inferred: ``with_sample`` gives a decoder that has one."""
+        return False
+
+    @property
+    def sample_size(self) -> int:
+        """How many messages ``with_sample`` wants to see; 0 where it wants none."""
+        return 0
+
+    def with_sample(self, payloads: pa.BinaryArray) -> Decoder:  # noqa: ARG002 (for others)
+        """A decoder with the schema that these messages have, fixed; itself where it has one.
+
+        Raises:
+            DecoderError: none of the messages can be decoded.
+        """
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Decoder], tuple[str, dict[str, str]]]:
+        from aerolog.catalog.decoders.registry import make_decoder
+
+        return make_decoder, (self.name, self.options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Decoder):
+            return NotImplemented
+        return type(self) is type(other) and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(sorted(self.options.items()))))
+
+    def __repr__(self) -> str:
+        return f"make_decoder({self.name!r}, {self.options!r})"
+
+
+def one_line(text: object) -> str:
+    """A reason as it is kept: one line of bounded length that is text in every encoding."""
+    line = " ".join(str(text).split()).encode("utf-8", "backslashreplace").decode()
+    return line if len(line) <= REASON_LENGTH_MAX else line[: REASON_LENGTH_MAX - 3] + "..."
+
+
+def as_binary(payloads: Any) -> pa.BinaryArray:
+    """Payloads as one array of ``binary``.
+
+    Raises:
+        TypeError: they are no bytes.
+    """
+    if isinstance(payloads, pa.ChunkedArray):
+        payloads = payloads.combine_chunks()
+    if payloads.type == pa.binary():
+        return payloads
+    kinds = (pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+    if not any(is_kind(payloads.type) for is_kind in kinds):
+        raise TypeError(f"payloads are to be binary, and are {payloads.type}")
+    return payloads.cast(pa.binary())
+
+
+def split_failures(
+    first: int,
+    last: int,
+    attempt: Callable[[int, int], Any],
+    failures: type[BaseException] | tuple[type[BaseException], ...],
+) -> tuple[list[tuple[int, int, Any]], list[tuple[int, BaseException]]]:
+    """Convert a range at once, and where that fails, find the items that are to blame.
+
+    An item's verdict is always that of ``attempt`` on a range that holds it, so that it does not
+    depend on its neighbours; a range without bad items costs one attempt.
+
+    Args:
+        first: index of the first item.
+        last: index after the last item.
+        attempt: converts the items from its first to before its second argument.
+        failures: what it raises over a range with a bad item.
+
+    Returns:
+        Converted ranges (first, last, result), ascending; bad items with what was raised.
+    """
+    good: list[tuple[int, int, Any]] = []
+    bad: list[tuple[int, BaseException]] = []
+    waiting = [(first, last)]
+    while waiting:
+        low, high = waiting.pop()
+        if low == high:
+            continue
+        try:
+            good.append((low, high, attempt(low, high)))
+        except failures as error:
+            if high - low == 1:
+                bad.append((low, error))
+            elif high - low <= 8:  # one bad item is seldom alone
+                waiting.extend((index, index + 1) for index in reversed(range(low, high)))
+            else:
+                middle = (low + high) // 2
+                waiting.extend(((middle, high), (low, middle)))
+    return good, bad
+
+
+def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """No rows."""
+    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
+
+
+def int64_array(values: Sequence[int]) -> pa.Int64Array:
+    """Message indices as ``Decoded`` has them."""
+    return pa.array(values, pa.int64())

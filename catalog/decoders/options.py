@@ -1,0 +1,152 @@
+"""Options of decoders: strings, checked; files are read once and carried as text from then on."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.catalog.decoders.base import DecoderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Schemas and descriptor sets come from outside too: what is larger is not one.
+SCHEMA_BYTES_MAX = 4 * 1024 * 1024
+
+
+class Options:
+    """The options that a decoder was given.
+
+    Args:
+        decoder: its name, for messages.
+        given: as from a command line.
+        known: every option that the decoder has.
+
+    Raises:
+        DecoderError: an option is unknown, or no string.
+    """
+
+    def __init__(self, decoder: str, given: Mapping[str, str], known: tuple[str, ...]) -> None:
+        self.decoder = decoder
+        self.values = dict(given)
+        for name, value in self.values.items():
+            if name not in known:
+                raise DecoderError(
+                    f"decoder {decoder} has no option {name!r}; "
+                    f"there are: {', '.join(known) or 'none'}"
+                )
+            if not isinstance(value, str):
+                raise DecoderError(f"option {name} of decoder {decoder} is to be a string: {value}")
+
+    def text(self, name: str, default: str) -> str:
+        """An option, or its default."""
+        return self.values.get(name, default)
+
+    def required(self, name: str, what: str) -> str:
+        """An option that must be given.
+
+        Raises:
+            DecoderError: it is missing.
+        """
+        value = self.values.get(name, "")
+        if not value:
+            raise DecoderError(f"decoder {self.decoder} needs the option {name}: {what}")
+        return value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of some words; the first is the default.
+
+        Raises:
+            DecoderError: it is another word.
+        """
+        value = self.values.get(name, choices[0])
+        if value not in choices:
+            raise DecoderError(
+                f"option {name} of decoder {self.decoder} is one of {', '.join(choices)}, "
+                f"not {value!r}"
+            )
+        return value
+
+    def number(self, name: str, default: int, *, least: int, most: int) -> int:
+        """A whole number in a range.
+
+        Raises:
+            DecoderError: it is none, or outside.
+        """
+        text = self.values.get(name, str(default))
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise DecoderError(
+                f"option {name} of decoder {self.decoder} is a number from {least} to {most}, "
+                f"not {text!r}"
+            )
+        return value
+
+    def inline_file(self, file_option: str, inline: str, *, is_text: bool) -> bytes | None:
+        """What a file option names, or its inline form says; afterwards only the inline one is set.
+
+        Args:
+            file_option: names a file.
+            inline: the option that carries the file's content, base64 where it is not text.
+            is_text: the content is UTF-8.
+
+        Returns:
+            The content; None where neither is given.
+
+        Raises:
+            DecoderError: both are given, or the file cannot be read, or is too long.
+        """
+        path, value = self.values.pop(file_option, ""), self.values.get(inline, "")
+        if path and value:
+            raise DecoderError(
+                f"decoder {self.decoder} takes one of {file_option} and {inline}, not both"
+            )
+        if path:
+            content = self._read(file_option, path)
+            self.values[inline] = (
+                self._decoded(path, content) if is_text else base64.b64encode(content).decode()
+            )
+            return content
+        if not value:
+            return None
+        if is_text:
+            content = value.encode("utf-8", "surrogatepass")
+        else:
+            try:
+                content = base64.b64decode(value, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise DecoderError(
+                    f"option {inline} of decoder {self.decoder} is not base64: {error}"
+                ) from error
+        if len(content) > SCHEMA_BYTES_MAX:
+            raise DecoderError(
+                f"option {inline} of decoder {self.decoder} has {len(content)} bytes; "
+                f"the most is {SCHEMA_BYTES_MAX}"
+            )
+        return content
+
+    def _read(self, option: str, path: str) -> bytes:
+        try:
+            with Path(path).open("rb") as file:
+                content = file.read(SCHEMA_BYTES_MAX + 1)
+        except (OSError, ValueError) as error:
+            raise DecoderError(
+                f"option {option} of decoder {self.decoder}: cannot read {path}: {error}"
+            ) from error
+        if len(content) > SCHEMA_BYTES_MAX:
+            raise DecoderError(
+                f"option {option} of decoder {self.decoder}: {path} has more than "
+                f"{SCHEMA_BYTES_MAX} bytes"
+            )
+        return content
+
+    def _decoded(self, path: str, content: bytes) -> str:
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise DecoderError(f"decoder {self.decoder}: {path} is not UTF-8: {error}") from error
