@@ -16,6 +16,7 @@ from aerolog.transport.errors import StorageSpaceError
 from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH, LogBuffers, log_file_length
 
 if TYPE_CHECKING:
+    from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
     from aerolog.transport.logbuffer.metadata import LogMetadata
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 PUBLICATIONS = "publications"
 IMAGES = "images"
+# How long deleting may go on before commands are looked at again.
+FREEING_NS = 300_000
 # A disk that has room for so many logs more is not full when one of them has got its first room.
 PLENTY_OF_LOGS = 4
 
@@ -53,6 +56,7 @@ class LogStore:
         file_system: the disk.
         counters: holds the system counters.
         errors: is told when room is low.
+        clock: says how long deleting has taken.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class LogStore:
         file_system: FileSystem,
         counters: CountersReader,
         errors: ErrorRecorder,
+        clock: Clock,
     ) -> None:
         self._directory = PurePath(directory)
         self._page_size = settings[properties.FILE_PAGE_SIZE]
@@ -71,6 +76,7 @@ class LogStore:
         self._files = file_system
         self._counters = counters
         self._errors = errors
+        self._clock = clock
         self._to_free: deque[LogFile] = deque()
         self._refused: deque[LogFile] = deque()
 
@@ -108,15 +114,19 @@ class LogStore:
         return self._create(path, metadata)
 
     def free(self, log: LogFile) -> None:
-        """Let go of a log now and delete its file soon."""
-        log.logs = None
+        """Let go of a log and delete its file soon."""
         self._to_free.append(log)
 
     def free_some(self) -> int:
-        """Delete some of the logs that wait; returns how many are gone."""
+        """Delete some of the logs that wait; returns how many are gone.
+
+        A log with much in it takes long, and clients wait meanwhile: the limit is reached only while
+        it is quick.
+        """
         if not self._to_free:
             self._to_free, self._refused = self._refused, self._to_free
         gone = 0
+        end_ns = self._clock.now_ns() + FREEING_NS
         for _ in range(min(len(self._to_free), max(1, self._free_limit))):
             log = self._to_free.popleft()
             if self._remove(log):
@@ -124,6 +134,8 @@ class LogStore:
             else:
                 self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
                 self._refused.append(log)
+            if self._clock.now_ns() - end_ns >= 0:
+                break
         return gone
 
     def free_all(self) -> None:
@@ -140,6 +152,7 @@ class LogStore:
         self._forget(log)
 
     def _remove(self, log: LogFile) -> bool:
+        log.logs = None
         try:
             self._files.remove(log.path)
         except FileNotFoundError:

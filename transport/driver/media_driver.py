@@ -250,7 +250,7 @@ class MediaDriver:
             counters=counters,
             to_clients=cnc.transmitter(),
             errors=errors,
-            logs=LogStore(self._directory, settings, self._files, counters, errors),
+            logs=LogStore(self._directory, settings, self._files, counters, errors, self._clock),
             loss_report=LossReport(loss_report),
             names=DriverNames(
                 settings, clock=self._clock, counters=counters, errors=errors, network=network
