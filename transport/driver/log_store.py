@@ -120,8 +120,8 @@ class LogStore:
     def free_some(self) -> int:
         """Delete some of the logs that wait; returns how many are gone.
 
-        A log with much in it takes long, and clients wait meanwhile: the limit is reached only while
-        it is quick.
+        A log with much in it takes long, and clients wait meanwhile: the limit is reached only
+        while it is quick.
         """
         if not self._to_free:
             self._to_free, self._refused = self._refused, self._to_free
