@@ -36,33 +36,43 @@ def live_position(
         descriptor: of the recording.
         files: the file system door.
     """
+    wanted = (descriptor.recording_id, descriptor.session_id)
+    return live_positions(archive_dir, files).get(wanted)
+
+
+def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int, int], int]:
+    """Positions of all that a running archive is recording, by recording id and session id.
+
+    Args:
+        archive_dir: the archive's folder.
+        files: the file system door.
+    """
     try:
         mark = MarkFile.open(archive_dir, files=files)
         if not mark.is_active():
-            return None
+            return {}
         cnc = CncFile.open(files, mark.header.aeron_directory)
     except (FileNotFoundError, FileFormatError):
         # No mark file or no driver that could be recording: the folder alone tells.
-        return None
+        return {}
     archive_id = mark.header.archive_id
+    found: dict[tuple[int, int], int] = {}
     for counter in cnc.counters:
-        if counter.type_id != RECORDING_POSITION_TYPE_ID:
-            continue
-        if _is_for(counter.key, descriptor, archive_id):
-            return counter.value
-    return None
+        if counter.type_id == RECORDING_POSITION_TYPE_ID:
+            key = _recording_of(counter.key, archive_id)
+            if key is not None:
+                found.setdefault(key, counter.value)
+    return found
 
 
-def _is_for(key: bytes, descriptor: RecordingDescriptor, archive_id: int) -> bool:
-    """Whether a counter's key is that of the recording in that archive."""
+def _recording_of(key: bytes, archive_id: int) -> tuple[int, int] | None:
+    """Recording id and session id in a counter's key, None when it is of another archive."""
     if len(key) < _KEY_HEAD.size:
-        return False
+        return None
     recording_id, session_id, source_length = _KEY_HEAD.unpack_from(key)
     end = _KEY_HEAD.size + source_length
     if source_length < 0 or len(key) < end + _KEY_TAIL.size:
-        return False
-    return (recording_id, session_id, _KEY_TAIL.unpack_from(key, end)[0]) == (
-        descriptor.recording_id,
-        descriptor.session_id,
-        archive_id,
-    )
+        return None
+    if _KEY_TAIL.unpack_from(key, end)[0] != archive_id:
+        return None
+    return recording_id, session_id

@@ -55,11 +55,27 @@ def salvage(archive_dir: str | Path, files: FileSystem | None = None) -> Salvage
     folder = _Folder(archive_dir, files or RealFileSystem())
     found = Salvaged()
     for entry in _Walk(folder.catalog_file(), found.damages).entries():
+        if entry.state != RecordingState.VALID:
+            continue
         try:
             found.recordings.append(Recording(folder, entry))
         except FileFormatError as error:
             found.damages.append(error)
     return found
+
+
+def salvage_entries(
+    archive_dir: str | Path, files: FileSystem | None = None
+) -> tuple[list[CatalogEntry], list[FileFormatError]]:
+    """The entries of a damaged catalog that can be read, in any state, and what cannot.
+
+    Raises:
+        FileNotFoundError: there is no catalog.
+        FileFormatError: its header is damaged, or of another version.
+    """
+    damages: list[FileFormatError] = []
+    folder = _Folder(archive_dir, files or RealFileSystem())
+    return _Walk(folder.catalog_file(), damages).entries(), damages
 
 
 class _Folder(ArchiveFolder):
@@ -95,7 +111,7 @@ class _Walk:
             raise FileFormatError(f"invalid alignment of entries: {mapped.path}: {alignment}")
 
     def entries(self) -> list[CatalogEntry]:
-        """The VALID entries, by id."""
+        """The entries, by id."""
         found: list[CatalogEntry] = []
         last_id, at = -1, CATALOG_HEADER_LENGTH
         while at + ENTRY_HEADER_LENGTH <= self._mapped.length and last_id < self._next_id - 1:
@@ -112,8 +128,7 @@ class _Walk:
                 at = following
                 continue
             last_id = entry.descriptor.recording_id
-            if entry.state == RecordingState.VALID:
-                found.append(entry)
+            found.append(entry)
             at += -(-(ENTRY_HEADER_LENGTH + entry.length) // self._alignment) * self._alignment
         return found
 
