@@ -55,6 +55,28 @@ class FileFormatError(AerologError, ValueError):
     """A file that is truncated, of another version, or not what its name says."""
 
 
+class RecordingDamagedError(FileFormatError):
+    """A recording that cannot be read on: a segment is missing, damaged, or shorter than it was.
+
+    Attributes:
+        recording_id: of the recording.
+        position: up to which it was read.
+    """
+
+    def __init__(self, message: str, recording_id: int, position: int) -> None:
+        super().__init__(message)
+        self.recording_id = recording_id
+        self.position = position
+
+    def __reduce__(self) -> tuple[type[RecordingDamagedError], tuple[str, int, int]]:
+        """Errors travel between processes by pickle, which calls with ``args`` alone otherwise."""
+        return type(self), (str(self), self.recording_id, self.position)
+
+
+class RecordingChangedError(RecordingDamagedError):
+    """A recording that was purged, truncated or invalidated while it was read."""
+
+
 class MessageFormatError(AerologError, ValueError):
     """Bytes of a message that do not hold together, or of another schema than expected."""
 

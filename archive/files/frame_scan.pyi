@@ -1,47 +1,33 @@
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Final
 
 from typing_extensions import Buffer
+
+from aerolog.archive.files.scan_columns import ScanColumns
+from aerolog.archive.files.segment_window import SegmentWindow
 
 SCAN_FULL: Final[int]
 SCAN_END: Final[int]
 SCAN_NO_DATA: Final[int]
 SCAN_TOO_LONG: Final[int]
 SCAN_DAMAGED: Final[int]
-
-COLUMNS: Final[dict[str, tuple[str, int]]]
-"""Column name to (memoryview format, bytes a value), in the order of the schema."""
-
-class ScanColumns:
-    """Memory for the rows of one batch, column by column.
-
-    Attributes:
-        rows: filled so far.
-        payload_length: bytes filled in the payload column.
-        buffers: the memory of each wanted column, as ``allocate`` gave it.
-    """
-
-    def __init__(
-        self,
-        rows_max: int,
-        payload_capacity: int,
-        names: tuple[str, ...] | None = None,
-        allocate: Callable[[int], Buffer] | None = None,
-    ) -> None: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def rows_max(self) -> int: ...
-    @property
-    def payload_length(self) -> int: ...
-    @property
-    def payload_capacity(self) -> int: ...
-    @property
-    def buffers(self) -> dict[str, Buffer]: ...
-    def column(self, name: str) -> memoryview: ...
+SCAN_IO_ERROR: Final[int]
 
 class SegmentScanner:
     """Walks the frames of one segment from ``start_offset`` to ``end_offset``.
+
+    Args:
+        segment: a window on its file, or all its bytes.
+        base_position: of the segment in the stream.
+        start_offset: of a frame.
+        end_offset: where the range ends; a frame that ends behind it is not looked at.
+        initial_term_id: of the recording.
+        term_length: of the recording, bytes.
+        session_id: of the recording.
+        stream_id: of the recording.
+        assemble: rows are messages; False: every fragment is a row.
+        after_position: rows whose position is not behind it are walked past.
+        session_ids: rows of other sessions are walked past; None for all.
 
     Attributes:
         offset: of the next frame to look at.
@@ -52,13 +38,13 @@ class SegmentScanner:
         skipped_fragments: fragments of messages whose beginning or end is not in the range.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
         bad_offset: of the value that stopped the walk with SCAN_DAMAGED.
-        bad_value: that value.
+        bad_value: that value; with SCAN_IO_ERROR the system's error number.
         problem: what is wrong with it, "" when nothing is.
     """
 
     def __init__(
         self,
-        segment: Buffer,
+        segment: Buffer | SegmentWindow,
         *,
         base_position: int,
         start_offset: int,
@@ -68,6 +54,8 @@ class SegmentScanner:
         session_id: int,
         stream_id: int,
         assemble: bool = True,
+        after_position: int = -1,
+        session_ids: Iterable[int] | None = None,
     ) -> None: ...
     @property
     def offset(self) -> int: ...

@@ -1,30 +1,31 @@
 """The walk over a segment's frames into columns (spec archive-files 8, log-buffers 4 and 23).
 
-Segments are hostile until checked, and the last one of a live recording is being written while it
-is read: a frame's length is loaded once, every field is compared with what its place demands, and
-nothing outside the segment is read. Rows are messages, put together from their fragments, or the
-fragments themselves. Nothing here allocates but ScanColumns, once a batch.
+Segments are hostile until checked: every field is compared with what its place demands, and
+nothing outside the window is read. Rows are messages, put together from their fragments, or the
+fragments themselves. Nothing here allocates but a window that a long message has outgrown.
+
+There are two walks. ``_run`` takes messages of one frame for as long as every field is what is
+expected, with a handful of comparisons each; ``_step`` takes everything else, one message at a
+time, and says what is wrong.
 
 A record checksum replaces the session id in a frame, and no file says whether one was used. So a
 session id that is neither the recording's nor the previous frame's is compared with the payload's
 CRC; when it is that, the recording's session id is given instead.
 """
 
-from cpython.buffer cimport (
-    PyBUF_SIMPLE,
-    PyBUF_WRITABLE,
-    PyBuffer_Release,
-    PyObject_GetBuffer,
-)
-from cpython.bytearray cimport PyByteArray_FromStringAndSize
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aerolog.archive.files.checksum cimport CHECKSUM_CRC32, CHECKSUM_CRC32C, CHECKSUM_NONE, crc_of
+from aerolog.archive.files.scan_columns cimport ScanColumns, scan_columns_t
+from aerolog.archive.files.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, get_u16, load_acquire_i32
 
 cdef enum:
     HEADER_LENGTH = 32
+    VERSION_OFFSET = 4
     FLAGS_OFFSET = 5
     TYPE_OFFSET = 6
     TERM_OFFSET_OFFSET = 8
@@ -36,13 +37,22 @@ cdef enum:
     TYPE_DATA = 1
     FLAG_BEGIN = 0x80
     FLAG_END = 0x40
-    PAYLOAD_CAPACITY_MAX = 0x7FFFFFFF
+    # Version, flags and type as one number: a DATA frame that is a whole message.
+    WHOLE_MASK = 0xFFFFC000
+    WHOLE = 0x0001C000
+    FRAME_LENGTH_MAX = 65504
+    # Frames of one message: twice the longest one, for headers.
+    MESSAGE_SPAN_MAX = 64 * 1024 * 1024
+    # Up to here payloads are copied in whole pieces of what their frames are padded to.
+    PIECE = 32
+    SHORT_MAX = 256
 
 # Results of _check that are no frame lengths.
 cdef enum:
     CHECK_END = 0
     CHECK_NO_DATA = -1
     CHECK_DAMAGED = -2
+    CHECK_IO_ERROR = -3
 
 cdef enum scan_problem:
     PROBLEM_NONE
@@ -52,6 +62,8 @@ cdef enum scan_problem:
     PROBLEM_TERM_OFFSET
     PROBLEM_TERM_ID
     PROBLEM_STREAM_ID
+    PROBLEM_MESSAGE
+    PROBLEM_IO
 
 _PROBLEMS = {
     PROBLEM_NONE: "",
@@ -61,6 +73,8 @@ _PROBLEMS = {
     PROBLEM_TERM_OFFSET: "wrong term offset in a frame",
     PROBLEM_TERM_ID: "wrong term id in a frame",
     PROBLEM_STREAM_ID: "wrong stream id in a frame",
+    PROBLEM_MESSAGE: "message longer than any can be",
+    PROBLEM_IO: "segment cannot be read",
 }
 
 SCAN_FULL = STATUS_FULL
@@ -68,109 +82,20 @@ SCAN_END = STATUS_END
 SCAN_NO_DATA = STATUS_NO_DATA
 SCAN_TOO_LONG = STATUS_TOO_LONG
 SCAN_DAMAGED = STATUS_DAMAGED
-
-# Name to memoryview format and bytes a value. payload_offset has a row more than the others.
-COLUMNS = {
-    "position": ("q", 8),
-    "term_id": ("i", 4),
-    "term_offset": ("i", 4),
-    "session_id": ("i", 4),
-    "stream_id": ("i", 4),
-    "flags": ("h", 2),
-    "reserved_value": ("q", 8),
-    "payload_offset": ("i", 4),
-    "payload": ("B", 1),
-}
+SCAN_IO_ERROR = STATUS_IO_ERROR
 
 
-cdef class ScanColumns:
-    """See the stub file."""
-
-    def __cinit__(self, rows_max, payload_capacity, names=None, allocate=None):
-        if rows_max < 1:
-            raise ValueError(f"a batch needs room for rows, not {rows_max}")
-        if not 0 <= payload_capacity <= PAYLOAD_CAPACITY_MAX:
-            raise ValueError(f"payload capacity must be 0 to {PAYLOAD_CAPACITY_MAX} bytes")
-        self.buffers = {}
-        self._views = {}
-        self.c.rows_max = rows_max
-        self.c.payload_capacity = payload_capacity
-        wanted = tuple(COLUMNS) if names is None else tuple(names)
-        for name in wanted:
-            if name not in COLUMNS:
-                raise ValueError(f"no such column: {name}; there are {', '.join(COLUMNS)}")
-        if "payload" in wanted and "payload_offset" not in wanted:
-            wanted += ("payload_offset",)
-        for name in wanted:
-            size = COLUMNS[name][1]
-            count = rows_max + 1 if name == "payload_offset" else rows_max
-            length = payload_capacity if name == "payload" else count * size
-            self._place(name, _new_bytes(length) if allocate is None else allocate(length), length)
-
-    cdef int _place(self, str name, object buffer, int64_t length) except -1:
-        cdef Py_buffer view
-        PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
-        cdef void* address = view.buf
-        if view.len < length:
-            PyBuffer_Release(&view)
-            raise ValueError(f"column {name} was given {view.len} bytes and needs {length}")
-        # A memoryview keeps the memory where it is while this object lives.
-        self._views[name] = memoryview(buffer).cast("B")
-        PyBuffer_Release(&view)
-        self.buffers[name] = buffer
-        if name == "position":
-            self.c.position = <int64_t*> address
-        elif name == "term_id":
-            self.c.term_id = <int32_t*> address
-        elif name == "term_offset":
-            self.c.term_offset = <int32_t*> address
-        elif name == "session_id":
-            self.c.session_id = <int32_t*> address
-        elif name == "stream_id":
-            self.c.stream_id = <int32_t*> address
-        elif name == "flags":
-            self.c.flags = <int16_t*> address
-        elif name == "reserved_value":
-            self.c.reserved_value = <int64_t*> address
-        elif name == "payload_offset":
-            self.c.payload_offset = <int32_t*> address
-            self.c.payload_offset[0] = 0
-        else:
-            self.c.payload = <uint8_t*> address
-        return 0
-
-    @property
-    def rows(self):
-        """Rows filled so far."""
-        return self.c.rows
-
-    @property
-    def rows_max(self):
-        """Rows that there is room for."""
-        return self.c.rows_max
-
-    @property
-    def payload_length(self):
-        """Bytes filled in the payload column."""
-        return self.c.payload_length
-
-    @property
-    def payload_capacity(self):
-        """Bytes that the payload column has room for."""
-        return self.c.payload_capacity
-
-    def column(self, str name):
-        """The filled part of a column, as a typed memoryview over its memory."""
-        text, size = COLUMNS[name]
-        if name == "payload":
-            return self._views[name][: self.c.payload_length]
-        rows = self.c.rows + 1 if name == "payload_offset" else self.c.rows
-        return self._views[name][: rows * size].cast(text)
-
-
-cdef object _new_bytes(int64_t length):
-    """Memory that nobody cleared."""
-    return PyByteArray_FromStringAndSize(NULL, length)
+cdef inline void _copy(
+    uint8_t* target, const uint8_t* source, int64_t length, int64_t room
+) noexcept nogil:
+    """Copy a payload; behind it a frame is padded to whole pieces, and they are copied too."""
+    cdef int64_t at = 0
+    if length > SHORT_MAX or room < SHORT_MAX:
+        memcpy(target, source, length)
+        return
+    while at < length:
+        memcpy(target + at, source + at, PIECE)
+        at += PIECE
 
 
 cdef class SegmentScanner:
@@ -188,6 +113,8 @@ cdef class SegmentScanner:
         int32_t session_id,
         int32_t stream_id,
         bint assemble=True,
+        int64_t after_position=-1,
+        session_ids=None,
     ):
         if term_length < 1024 or term_length & (term_length - 1) or term_length > 1 << 30:
             raise ValueError(f"not a term length: {term_length}")
@@ -195,36 +122,60 @@ cdef class SegmentScanner:
             raise ValueError(f"not a segment base with terms of {term_length}: {base_position}")
         if start_offset < 0 or start_offset % 32 or end_offset < start_offset:
             raise ValueError(f"not a range of frames: {start_offset} to {end_offset}")
-        PyObject_GetBuffer(segment, &self._view, PyBUF_SIMPLE)
-        self._held = True
-        self._owner = segment
-        self._base = <const uint8_t*> self._view.buf
-        self._length = self._view.len
+        if isinstance(segment, SegmentWindow):
+            self._window = segment
+        else:
+            self._take_memory(segment)
         self._base_position = base_position
         self._end = end_offset
+        self._after = after_position - base_position
         self._term_length = term_length
         self._initial_term_id = initial_term_id
         self._stream_id = stream_id
         self._session_id = session_id
         self._last_session_id = session_id
         self._assemble = assemble
+        self._wanted_count = -1
+        if session_ids is not None:
+            self._want_sessions(session_ids)
+        self._last_is_wanted = self._is_session_wanted(session_id)
         self.offset = start_offset
         self.bad_offset = -1
 
     def __dealloc__(self):
+        free(self._wanted_sessions)
         if self._held:
             PyBuffer_Release(&self._view)
 
+    cdef int _take_memory(self, object segment) except -1:
+        PyObject_GetBuffer(segment, &self._view, PyBUF_SIMPLE)
+        self._held = True
+        self._window = SegmentWindow()
+        self._window.data = <const uint8_t*> self._view.buf
+        self._window.length = self._view.len
+        self._window.file_length = self._view.len
+        return 0
+
+    cdef int _want_sessions(self, object session_ids) except -1:
+        wanted = sorted(set(session_ids))
+        self._wanted_sessions = <int32_t*> malloc(max(len(wanted), 1) * sizeof(int32_t))
+        if self._wanted_sessions == NULL:
+            raise MemoryError
+        for index, session_id in enumerate(wanted):
+            self._wanted_sessions[index] = session_id
+        self._wanted_count = <int> len(wanted)
+        return 0
+
     @property
     def problem(self):
-        """What stopped the walk with SCAN_DAMAGED, in words."""
+        """What stopped the walk with SCAN_DAMAGED or SCAN_IO_ERROR, in words."""
         return _PROBLEMS[self._problem]
 
     def scan(self, ScanColumns columns not None):
         """Append rows until the columns are full or the range ends.
 
         Returns:
-            The status: SCAN_FULL, SCAN_END, SCAN_NO_DATA, SCAN_TOO_LONG or SCAN_DAMAGED.
+            The status: one of the SCAN constants.
         """
         cdef int status
         with nogil:
@@ -232,100 +183,196 @@ cdef class SegmentScanner:
         return status
 
     cdef int scan_native(self, scan_columns_t* columns) noexcept nogil:
-        cdef int64_t aligned
-        cdef int64_t first
-        cdef int64_t behind
-        cdef int64_t length
-        cdef int flags
         self.status = STATUS_FULL
         while columns.rows < columns.rows_max:
-            first = self.offset
-            aligned = self._check(first)
-            if aligned <= 0:
-                return self._stop(aligned)
-            if get_u16(self._base + first + TYPE_OFFSET) == TYPE_PAD:
-                self.padding_frames += 1
-                self.offset = first + aligned
-                continue
-            flags = self._base[first + FLAGS_OFFSET]
-            behind = first + aligned
-            length = <int64_t> get_i32(self._base + first) - HEADER_LENGTH
-            if self._assemble and not (flags & FLAG_BEGIN):
-                self._skip(behind, 1)
-                continue
-            if self._assemble and not (flags & FLAG_END):
-                aligned = self._last_fragment(first, &behind, &length)
-                if aligned == CHECK_END and behind < 0:
-                    continue
-                if aligned <= 0:
-                    return self._stop(aligned)
-            if self._emit(columns, first, behind, length) != STATUS_FULL:
-                return self.status
+            self._run(columns)
+            if columns.rows == columns.rows_max or not self._step(columns):
+                break
         return self.status
 
-    cdef int _stop(self, int64_t check) noexcept nogil:
+    cdef void _run(self, scan_columns_t* columns) noexcept nogil:
+        """Take messages of one frame from the window, within a term, until one needs a look."""
+        cdef const uint8_t* data = self._window.data - self._window.begin
+        cdef int64_t offset = self.offset
+        cdef int64_t mask = self._term_length - 1
+        cdef int64_t end = min(self._window.begin + self._window.length, self._end)
+        cdef int32_t term_id = self._term_id_at(offset)
+        cdef bint checks_session = columns.session_id != NULL or self._wanted_count >= 0
+        cdef bint drops = self._wanted_count >= 0 and not self._last_is_wanted
+        cdef int32_t session_id = self._last_session_id
+        cdef const uint8_t* frame
+        cdef int64_t aligned
+        cdef int64_t length
+        cdef int64_t target = columns.payload_length
+        end = min(end, (offset | mask) + 1)
+        while columns.rows < columns.rows_max and end - offset >= HEADER_LENGTH:
+            frame = data + offset
+            length = get_i32(frame)
+            aligned = (length + 31) & -32
+            if length < HEADER_LENGTH or aligned > end - offset or length > FRAME_LENGTH_MAX:
+                break
+            if (<uint32_t> get_i32(frame + VERSION_OFFSET)) & WHOLE_MASK != WHOLE:
+                break
+            if get_i32(frame + TERM_OFFSET_OFFSET) != offset & mask:
+                break
+            if get_i32(frame + STREAM_ID_OFFSET) != self._stream_id:
+                break
+            if get_i32(frame + TERM_ID_OFFSET) != term_id:
+                break
+            if checks_session and get_i32(frame + SESSION_ID_OFFSET) != session_id:
+                break
+            if not drops and offset + aligned > self._after:
+                length -= HEADER_LENGTH
+                if columns.payload_offset != NULL:
+                    if length > columns.payload_capacity - target:
+                        break
+                    if columns.payload != NULL:
+                        _copy(
+                            columns.payload + target,
+                            frame + HEADER_LENGTH,
+                            length,
+                            columns.payload_capacity - target,
+                        )
+                    target += length
+                    columns.payload_length = target
+                self._write_row(columns, frame, offset + aligned, session_id, frame[FLAGS_OFFSET])
+            self.frames += 1
+            offset += aligned
+        self.offset = offset
+
+    cdef bint _step(self, scan_columns_t* columns) noexcept nogil:
+        """Take the next frame or message, whatever it is; False when the scan stops."""
+        cdef int64_t first = self.offset
+        cdef int64_t aligned = self._check(first, first)
+        cdef int64_t behind = first + aligned
+        cdef int64_t fragments = 1
+        cdef int64_t length
+        cdef int flags
+        if aligned <= 0:
+            return self._stop(aligned)
+        if get_u16(self._at(first) + TYPE_OFFSET) == TYPE_PAD:
+            self.padding_frames += 1
+            self.offset = behind
+            return True
+        flags = self._at(first)[FLAGS_OFFSET]
+        length = <int64_t> get_i32(self._at(first)) - HEADER_LENGTH
+        if self._assemble and not (flags & FLAG_BEGIN):
+            self.skipped_fragments += 1
+            self._pass(behind, 1)
+            return True
+        if self._assemble and not (flags & FLAG_END):
+            aligned = self._last_fragment(first, &behind, &length, &fragments)
+            if aligned == CHECK_END and behind < 0:
+                return True
+            if aligned <= 0:
+                return self._stop(aligned)
+        if not self._is_wanted(first, behind):
+            self._pass(behind, fragments)
+            return True
+        return self._emit(columns, first, behind, length) == STATUS_FULL
+
+    cdef bint _stop(self, int64_t check) noexcept nogil:
         if check == CHECK_END:
             self.status = STATUS_END
         elif check == CHECK_NO_DATA:
             self.status = STATUS_NO_DATA
+        elif check == CHECK_IO_ERROR:
+            self.status = STATUS_IO_ERROR
         else:
             self.status = STATUS_DAMAGED
-        return self.status
+        return False
 
-    cdef void _skip(self, int64_t behind, int64_t fragments) noexcept nogil:
-        self.skipped_fragments += fragments
-        self.frames += fragments
+    cdef void _pass(self, int64_t behind, int64_t frames) noexcept nogil:
+        self.frames += frames
         self.offset = behind
 
     cdef int64_t _last_fragment(
-        self, int64_t first, int64_t* behind, int64_t* length
+        self, int64_t first, int64_t* behind, int64_t* length, int64_t* fragments
     ) noexcept nogil:
         """Find the end of the message that begins at ``first``, without taking anything yet.
 
-        Returns 1 and sets both when it is whole. A message that is cut short by a frame of another
-        one is skipped: CHECK_END with ``behind`` set to -1. Any other result is that of _check, at
-        the frame where the message should have gone on; a message that the range cuts off is
-        skipped on CHECK_END and stays in front on CHECK_NO_DATA, for more may come.
+        Returns 1 and sets all three when it is whole. A message that is cut short by a frame of
+        another one, or by the end of its term, is skipped: CHECK_END with ``behind`` set to -1.
+        Any other result is that of _check, at the frame where the message should have gone on; a
+        message that the range cuts off is skipped on CHECK_END and stays in front on
+        CHECK_NO_DATA, for more may come.
         """
         cdef int64_t at = behind[0]
-        cdef int64_t fragments = 1
         cdef int64_t aligned
         cdef int flags
         while True:
-            aligned = self._check(at)
+            aligned = self._check(at, first)
             if aligned == CHECK_END:
-                self._skip(at, fragments)
+                self.skipped_fragments += fragments[0]
+                self._pass(at, fragments[0])
                 return CHECK_END
             if aligned <= 0:
                 return aligned
-            flags = self._base[at + FLAGS_OFFSET]
-            if flags & FLAG_BEGIN or get_u16(self._base + at + TYPE_OFFSET) == TYPE_PAD:
-                self._skip(at, fragments)
+            flags = self._at(at)[FLAGS_OFFSET]
+            if (
+                flags & FLAG_BEGIN
+                or get_u16(self._at(at) + TYPE_OFFSET) == TYPE_PAD
+                or at & (self._term_length - 1) == 0
+            ):
+                self.skipped_fragments += fragments[0]
+                self._pass(at, fragments[0])
                 behind[0] = -1
                 return CHECK_END
-            length[0] += <int64_t> get_i32(self._base + at) - HEADER_LENGTH
-            fragments += 1
+            length[0] += <int64_t> get_i32(self._at(at)) - HEADER_LENGTH
+            fragments[0] += 1
             at += aligned
             if flags & FLAG_END:
                 behind[0] = at
                 return 1
 
-    cdef int64_t _check(self, int64_t offset) noexcept nogil:
-        """The aligned length of a sound frame at ``offset``, or one of the CHECK results."""
-        cdef const uint8_t* frame = self._base + offset
+    cdef bint _holds(self, int64_t offset, int64_t length) noexcept nogil:
+        return (
+            self._window.length - (offset - self._window.begin) >= length
+            and offset >= self._window.begin
+        )
+
+    cdef const uint8_t* _at(self, int64_t offset) noexcept nogil:
+        return self._window.data + (offset - self._window.begin)
+
+    cdef int64_t _look(self, int64_t first, int64_t until) noexcept nogil:
+        """Move the window so that it shows the message at ``first``; 0, or a CHECK result."""
+        cdef int result
+        if until - first > MESSAGE_SPAN_MAX:
+            return self._fail(PROBLEM_MESSAGE, first, until - first)
+        result = self._window.fill(first, until - first, self._end)
+        if result < 0:
+            self._fail(PROBLEM_IO, first, -result)
+            return CHECK_IO_ERROR
+        return 0
+
+    cdef int32_t _term_id_at(self, int64_t offset) noexcept nogil:
+        return <int32_t> (
+            self._initial_term_id + (self._base_position + offset) // self._term_length
+        )
+
+    cdef int64_t _check(self, int64_t offset, int64_t first) noexcept nogil:
+        """The aligned length of a sound frame at ``offset``, or one of the CHECK results.
+
+        A sound DATA frame is whole in the window, with everything from ``first`` on.
+        """
+        cdef const uint8_t* frame
         cdef int64_t aligned
-        cdef int64_t term_offset
+        cdef int64_t result
+        cdef int64_t term_offset = offset & (self._term_length - 1)
         cdef int32_t length
-        cdef int32_t term_id
         cdef int frame_type
         if offset >= self._end:
             return CHECK_END
-        if self._length - offset < HEADER_LENGTH:
-            return CHECK_NO_DATA
+        if not self._holds(offset, HEADER_LENGTH):
+            result = self._look(first, offset + HEADER_LENGTH)
+            if result < 0:
+                return result
+            if not self._holds(offset, HEADER_LENGTH):
+                return CHECK_NO_DATA
+        frame = self._at(offset)
         length = load_acquire_i32(frame)
         if length <= 0:
             return CHECK_NO_DATA
-        term_offset = offset & (self._term_length - 1)
         aligned = (<int64_t> length + 31) & -32
         if length < HEADER_LENGTH or aligned > self._term_length - term_offset:
             return self._fail(PROBLEM_LENGTH, offset, length)
@@ -340,10 +387,7 @@ cdef class SegmentScanner:
                 offset + TERM_OFFSET_OFFSET,
                 get_i32(frame + TERM_OFFSET_OFFSET),
             )
-        term_id = <int32_t> (
-            self._initial_term_id + (self._base_position + offset) // self._term_length
-        )
-        if get_i32(frame + TERM_ID_OFFSET) != term_id:
+        if get_i32(frame + TERM_ID_OFFSET) != self._term_id_at(offset):
             return self._fail(
                 PROBLEM_TERM_ID, offset + TERM_ID_OFFSET, get_i32(frame + TERM_ID_OFFSET)
             )
@@ -351,8 +395,16 @@ cdef class SegmentScanner:
             return self._fail(
                 PROBLEM_STREAM_ID, offset + STREAM_ID_OFFSET, get_i32(frame + STREAM_ID_OFFSET)
             )
-        if frame_type == TYPE_DATA and aligned > self._length - offset:
-            return self._fail(PROBLEM_CUT_OFF, offset, length)
+        if frame_type == TYPE_PAD:
+            return aligned
+        if length > FRAME_LENGTH_MAX:
+            return self._fail(PROBLEM_LENGTH, offset, length)
+        if not self._holds(offset, aligned):
+            result = self._look(first, offset + aligned)
+            if result < 0:
+                return result
+            if not self._holds(offset, aligned):
+                return self._fail(PROBLEM_CUT_OFF, offset, length)
         return aligned
 
     cdef int _fail(self, int problem, int64_t offset, int64_t value) noexcept nogil:
@@ -361,13 +413,37 @@ cdef class SegmentScanner:
         self.bad_value = value
         return CHECK_DAMAGED
 
+    cdef bint _is_session_wanted(self, int32_t session_id) noexcept nogil:
+        cdef int index
+        if self._wanted_count < 0:
+            return True
+        for index in range(self._wanted_count):
+            if self._wanted_sessions[index] == session_id:
+                return True
+        return False
+
+    cdef bint _is_wanted(self, int64_t first, int64_t behind) noexcept nogil:
+        """Whether the message is one of those that are asked for."""
+        cdef int64_t mismatches = self.checksum_mismatches
+        cdef int64_t aligned
+        cdef bint is_wanted
+        if behind <= self._after:
+            return False
+        if self._wanted_count < 0:
+            return True
+        aligned = (<int64_t> get_i32(self._at(first)) + 31) & -32
+        is_wanted = self._is_session_wanted(self._session_of(self._at(first), aligned))
+        if is_wanted:
+            self.checksum_mismatches = mismatches  # counted when the row is written
+        return is_wanted
+
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil:
         cdef int32_t stored = get_i32(frame + SESSION_ID_OFFSET)
         cdef const uint8_t* payload = frame + HEADER_LENGTH
         cdef int64_t length = aligned - HEADER_LENGTH
         cdef int kind = self._checksum_kind
         if stored == self._last_session_id or stored == self._session_id:
-            self._last_session_id = stored
+            self._see_session(stored)
             return stored
         if length == 0 and stored == 0:
             return self._session_id  # the checksum of nothing, which is no sign of either kind
@@ -383,15 +459,19 @@ cdef class SegmentScanner:
         if self._checksum_kind != CHECKSUM_NONE:
             self.checksum_mismatches += 1
             return self._session_id
-        self._last_session_id = stored
+        self._see_session(stored)
         return stored
+
+    cdef void _see_session(self, int32_t session_id) noexcept nogil:
+        if session_id != self._last_session_id:
+            self._last_session_id = session_id
+            self._last_is_wanted = self._is_session_wanted(session_id)
 
     cdef int _emit(
         self, scan_columns_t* columns, int64_t first, int64_t behind, int64_t length
     ) noexcept nogil:
         """Write the row of the message in ``first`` to ``behind``, and pass it."""
-        cdef const uint8_t* frame = self._base + first
-        cdef int64_t row = columns.rows
+        cdef const uint8_t* frame = self._at(first)
         cdef int64_t at = first
         cdef int64_t aligned
         cdef int64_t part
@@ -402,33 +482,48 @@ cdef class SegmentScanner:
         if columns.payload_offset != NULL:
             if length > columns.payload_capacity - target:
                 self.message_length = length
-                self.status = STATUS_FULL if row > 0 else STATUS_TOO_LONG
+                self.status = STATUS_FULL if columns.rows > 0 else STATUS_TOO_LONG
                 return STATUS_TOO_LONG
         while at < behind:
-            part = <int64_t> get_i32(self._base + at) - HEADER_LENGTH
+            part = <int64_t> get_i32(self._at(at)) - HEADER_LENGTH
             aligned = (part + HEADER_LENGTH + 31) & -32
-            # Another process may have changed the length since it was checked.
+            # Memory that was given may have changed since it was checked.
             if part < 0 or aligned > behind - at or part > length:
                 self._fail(PROBLEM_LENGTH, at, part + HEADER_LENGTH)
                 self.status = STATUS_DAMAGED
                 return STATUS_DAMAGED
             length -= part
-            flags |= self._base[at + FLAGS_OFFSET]
+            flags |= self._at(at)[FLAGS_OFFSET]
             if columns.payload != NULL:
-                memcpy(columns.payload + target, self._base + at + HEADER_LENGTH, part)
+                memcpy(columns.payload + target, self._at(at) + HEADER_LENGTH, part)
                 target += part
             if columns.session_id != NULL:
                 if at == first:
-                    session_id = self._session_of(self._base + at, aligned)
+                    session_id = self._session_of(self._at(at), aligned)
                 else:
-                    self._session_of(self._base + at, aligned)
+                    self._session_of(self._at(at), aligned)
             self.frames += 1
             at += aligned
         if columns.payload_offset != NULL:
             columns.payload_length = payload_end
-            columns.payload_offset[row + 1] = <int32_t> payload_end
+        self._write_row(columns, frame, behind, session_id, flags)
+        self.offset = behind
+        return STATUS_FULL
+
+    cdef void _write_row(
+        self,
+        scan_columns_t* columns,
+        const uint8_t* frame,
+        int64_t behind,
+        int32_t session_id,
+        uint8_t flags,
+    ) noexcept nogil:
+        """Fill the wanted fields of the next row; the payload is in its place already."""
+        cdef int64_t row = columns.rows
         if columns.position != NULL:
             columns.position[row] = self._base_position + behind
+        if columns.payload_offset != NULL:
+            columns.payload_offset[row + 1] = <int32_t> columns.payload_length
         if columns.term_id != NULL:
             columns.term_id[row] = get_i32(frame + TERM_ID_OFFSET)
         if columns.term_offset != NULL:
@@ -442,5 +537,3 @@ cdef class SegmentScanner:
         if columns.reserved_value != NULL:
             columns.reserved_value[row] = get_i64(frame + RESERVED_VALUE_OFFSET)
         columns.rows = row + 1
-        self.offset = behind
-        return STATUS_FULL

@@ -8,30 +8,19 @@ frame; beside a running archive up to the position that the archive's counter sh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.frame_scan import (
-    SCAN_END,
-    SCAN_FULL,
-    SCAN_NO_DATA,
-    SCAN_TOO_LONG,
-    ScanColumns,
-    SegmentScanner,
-)
 from aerolog.archive.files.live_position import live_position
+from aerolog.archive.files.reading import RecordingRead, RowChoice, ScanTotals
 from aerolog.archive.files.recovery import recover_stop_position
-from aerolog.archive.files.segment import (
-    parse_segment_name,
-    recording_id_of,
-    segment_file_name,
-)
-from aerolog.transport.errors import FileFormatError
+from aerolog.archive.files.scan_columns import ScanColumns
+from aerolog.archive.files.segment import parse_segment_name, recording_id_of
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
     from types import TracebackType
     from typing import Self
 
@@ -75,29 +64,6 @@ class Message:
     flags: int
     reserved_value: int
     payload: bytes
-
-
-@dataclass(slots=True)
-class ScanTotals:
-    """What a read has passed so far.
-
-    Attributes:
-        position: up to which the recording was read.
-        rows: given out.
-        payload_bytes: in those rows.
-        frames: DATA frames passed.
-        padding_frames: padding frames passed.
-        skipped_fragments: of messages that do not begin and end in the range.
-        checksum_mismatches: frames in checksummed data whose checksum does not match.
-    """
-
-    position: int
-    rows: int = 0
-    payload_bytes: int = 0
-    frames: int = 0
-    padding_frames: int = 0
-    skipped_fragments: int = 0
-    checksum_mismatches: int = 0
 
 
 class ArchiveFolder:
@@ -199,6 +165,8 @@ class Recording:
         assemble: bool = True,
         from_position: int | None = None,
         until_position: int | None = None,
+        after_position: int | None = None,
+        session_ids: Iterable[int] | None = None,
         rows_max: int = ROWS_MAX,
         payload_capacity: int = PAYLOAD_CAPACITY,
         columns: tuple[str, ...] | None = None,
@@ -211,6 +179,9 @@ class Recording:
             assemble: rows are messages; False: every fragment is a row.
             from_position: of a frame, or of a message when assembling; the start by default.
             until_position: rows that end behind it are left out; ``end_position`` by default.
+            after_position: rows whose position is not behind it are left out, whatever lies there:
+                the walk begins with the term that holds it, unless ``from_position`` is later.
+            session_ids: rows of other sessions are left out.
             rows_max: rows a batch at most.
             payload_capacity: payload bytes a batch at most, but for a longer single message.
             columns: names of the wanted ones, see ``frame_scan.COLUMNS``; all by default.
@@ -219,13 +190,18 @@ class Recording:
 
         Raises:
             ValueError: a position outside the recording, or not a multiple of 32.
-            FileFormatError: a segment is missing or damaged; says file, offset and value. Rows
-                before the damage have been given out.
+            RecordingDamagedError: a segment is missing, damaged or shorter than it was, or (a
+                RecordingChangedError) the recording was purged or truncated while it was read; says
+                file, offset and value. Rows before that have been given out.
         """
         start, until = self._range(from_position, until_position)
+        after = -1 if after_position is None else after_position
+        start = max(start, min(self._term_base(after), until))
         totals = totals if totals is not None else ScanTotals(start)
         totals.position = start
-        reader = _Reader(self, until, assemble, totals)
+        wanted = None if session_ids is None else frozenset(session_ids)
+        choice = RowChoice(assemble, after, wanted)
+        reader = RecordingRead(self, until, choice, totals)
 
         def fresh(capacity: int) -> ScanColumns:
             return ScanColumns(rows_max, capacity, columns, allocate)
@@ -254,6 +230,10 @@ class Recording:
                 data = bytes(payload[at[row] : at[row + 1]])
                 yield Message(*values, data)  # type: ignore[call-arg]
 
+    def _term_base(self, position: int) -> int:
+        """Where the term begins that holds a position; there is always a frame there."""
+        return position - position % self.descriptor.term_buffer_length
+
     def _range(self, from_position: int | None, until_position: int | None) -> tuple[int, int]:
         first, last = self.start_position, self.end_position
         start = first if from_position is None else from_position
@@ -269,118 +249,3 @@ class Recording:
                 f" it ends at {last}"
             )
         return start, until
-
-
-class _Reader:
-    """One read over the segments of a recording."""
-
-    def __init__(
-        self, recording: Recording, until: int, assemble: bool, totals: ScanTotals
-    ) -> None:
-        self.recording = recording
-        self.until = until
-        self.assemble = assemble
-        self.totals = totals
-
-    def batches(
-        self, fresh: Callable[[int], ScanColumns], payload_capacity: int
-    ) -> Iterator[ScanColumns]:
-        """Fill batches, each from as many segments as it takes."""
-        totals = self.totals
-        batch = fresh(payload_capacity)
-        while totals.position < self.until:
-            base = self.recording.descriptor.segment_base(totals.position)
-            try:
-                scanner, path = self._open_segment(base, totals.position - base)
-            except FileFormatError:
-                if batch.rows:
-                    yield self._count(batch)
-                raise
-            before = _Counts.of(scanner)
-            status = SCAN_FULL
-            while status in {SCAN_FULL, SCAN_TOO_LONG}:
-                status = scanner.scan(batch)
-                before = self._add(scanner, before)
-                totals.position = base + scanner.offset
-                if status == SCAN_FULL:
-                    yield self._count(batch)
-                    batch = fresh(payload_capacity)
-                elif status == SCAN_TOO_LONG:
-                    batch = fresh(scanner.message_length)
-            if status != SCAN_END:
-                if batch.rows:
-                    yield self._count(batch)
-                raise self._damage(scanner, path, base)
-            if scanner.offset < self.recording.descriptor.segment_file_length:
-                break  # the next frame ends behind the range
-        if batch.rows:
-            yield self._count(batch)
-
-    def _open_segment(self, base: int, offset: int) -> tuple[SegmentScanner, str]:
-        recording = self.recording
-        descriptor = recording.descriptor
-        name = segment_file_name(descriptor.recording_id, base)
-        path = str(Path(recording.folder.path) / name)
-        try:
-            segment = recording.files.open_mapped(path, writable=False)
-        except FileNotFoundError as error:
-            raise FileFormatError(
-                f"recording segment not found: {path}, for position {base + offset} of recording"
-                f" {descriptor.recording_id}"
-            ) from error
-        scanner = SegmentScanner(
-            segment,
-            base_position=base,
-            start_offset=offset,
-            end_offset=min(self.until - base, descriptor.segment_file_length),
-            initial_term_id=descriptor.initial_term_id,
-            term_length=descriptor.term_buffer_length,
-            session_id=descriptor.session_id,
-            stream_id=descriptor.stream_id,
-            assemble=self.assemble,
-        )
-        return scanner, path
-
-    def _count(self, batch: ScanColumns) -> ScanColumns:
-        self.totals.rows += batch.rows
-        self.totals.payload_bytes += batch.payload_length
-        return batch
-
-    def _add(self, scanner: SegmentScanner, before: _Counts) -> _Counts:
-        now = _Counts.of(scanner)
-        self.totals.frames += now.frames - before.frames
-        self.totals.padding_frames += now.padding_frames - before.padding_frames
-        self.totals.skipped_fragments += now.skipped_fragments - before.skipped_fragments
-        self.totals.checksum_mismatches += now.checksum_mismatches - before.checksum_mismatches
-        return now
-
-    def _damage(self, scanner: SegmentScanner, path: str, base: int) -> FileFormatError:
-        descriptor = self.recording.descriptor
-        problem, offset, value = scanner.problem, scanner.bad_offset, str(scanner.bad_value)
-        if scanner.status == SCAN_NO_DATA:
-            problem, offset = "unexpected end of recording", scanner.offset
-            value = f"no frame, though the recording goes on to position {self.until}"
-        position = base + scanner.offset
-        return FileFormatError(
-            f"{problem}: {path} at offset {offset}: {value} (position {position} of recording"
-            f" {descriptor.recording_id})"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """A scanner's counts at one moment."""
-
-    frames: int
-    padding_frames: int
-    skipped_fragments: int
-    checksum_mismatches: int
-
-    @classmethod
-    def of(cls, scanner: SegmentScanner) -> _Counts:
-        return cls(
-            scanner.frames,
-            scanner.padding_frames,
-            scanner.skipped_fragments,
-            scanner.checksum_mismatches,
-        )

@@ -18,11 +18,11 @@ from aerolog.archive.files.frame_scan import (
     SCAN_DAMAGED,
     SCAN_FULL,
     SCAN_TOO_LONG,
-    ScanColumns,
     SegmentScanner,
 )
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
+from aerolog.archive.files.scan_columns import ScanColumns
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import AerologError, FileFormatError
 from aerolog.transport.memory.mapped_file import MappedFile

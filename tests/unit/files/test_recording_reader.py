@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.frame_scan import COLUMNS, ScanColumns, SegmentScanner
+from aerolog.archive.files.frame_scan import SegmentScanner
 from aerolog.archive.files.layout import FRAME_HEADER
 from aerolog.archive.files.recording import ArchiveFolder, Message, ScanTotals
+from aerolog.archive.files.scan_columns import COLUMNS, ScanColumns
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ArchiveError, FileFormatError
 

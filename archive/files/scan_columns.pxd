@@ -1,0 +1,27 @@
+"""Where the rows of a scan go, for native callers."""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+
+# A column that is NULL is not wanted. Each but the last two has room for rows_max values;
+# payload_offset has room for one more.
+ctypedef struct scan_columns_t:
+    int64_t rows
+    int64_t rows_max
+    int64_t payload_length
+    int64_t payload_capacity
+    int64_t* position
+    int32_t* term_id
+    int32_t* term_offset
+    int32_t* session_id
+    int32_t* stream_id
+    int16_t* flags
+    int64_t* reserved_value
+    int32_t* payload_offset
+    uint8_t* payload
+
+
+cdef class ScanColumns:
+    cdef scan_columns_t c
+    cdef readonly dict buffers
+    cdef dict _views
+    cdef int _place(self, str name, object buffer, int64_t length) except -1
