@@ -1,0 +1,328 @@
+"""Python values that must fit Arrow types exactly: nothing is rounded, cut or guessed.
+
+Parsers that give Python values (JSON where the fast reader gave up, MessagePack) come through
+here. A value that is of another type than its column makes its message a reject that says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import decimal
+import math
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.decoders.base import (
+    SCHEMA_CHANGED,
+    Decoded,
+    DecoderError,
+    Reject,
+    int64_array,
+    one_line,
+)
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    Fit = Callable[[Any], Any]
+else:
+    pa = require("pyarrow", "decoding messages")
+
+_NAMES = {
+    "NoneType": "null", "dict": "an object", "list": "a list", "str": "a string",
+    "int": "an integer", "float": "a float", "bool": "a boolean", "bytes": "binary",
+}  # fmt: skip
+_ARROW_ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
+
+
+class MisfitError(ValueError):
+    """A value does not fit its column: where, and what it is."""
+
+
+class Repeated(dict[str, Any]):
+    """An object some of whose keys came twice.
+
+    Attributes:
+        repeated: those keys.
+    """
+
+    repeated: frozenset[str] = frozenset()
+
+
+def _misfit(path: str, wanted: object, value: object) -> MisfitError:
+    found = _NAMES.get(type(value).__name__, type(value).__name__)
+    return MisfitError(f"{path} is {found}, expected {wanted}")
+
+
+def _integer(kind: pa.DataType, path: str) -> Fit:
+    bits = kind.bit_width
+    signed = pa.types.is_signed_integer(kind)
+    least = -(1 << bits - 1) if signed else 0
+    most = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
+
+    def fit(value: Any) -> Any:
+        if type(value) is not int:
+            raise _misfit(path, kind, value)
+        if not least <= value <= most:
+            raise MisfitError(f"{path} is out of the range of {kind}: {str(value)[:40]}")
+        return value
+
+    return fit
+
+
+def _floating(kind: pa.DataType, path: str) -> Fit:
+    most = 3.4028235e38 if pa.types.is_float32(kind) else 1.7976931348623157e308
+
+    def fit(value: Any) -> Any:
+        if type(value) not in {int, float, decimal.Decimal}:
+            raise _misfit(path, kind, value)
+        if abs(value) > most and value not in {math.inf, -math.inf}:
+            raise MisfitError(f"{path} is out of the range of {kind}")
+        return float(value)
+
+    return fit
+
+
+def _text(kind: pa.DataType, path: str) -> Fit:
+    def fit(value: Any) -> Any:
+        if type(value) is not str:
+            raise _misfit(path, kind, value)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise MisfitError(f"{path} has half of a surrogate pair") from error
+        return value
+
+    return fit
+
+
+def _boolean(kind: pa.DataType, path: str) -> Fit:
+    def fit(value: Any) -> Any:
+        if type(value) is not bool:
+            raise _misfit(path, kind, value)
+        return value
+
+    return fit
+
+
+def _binary(kind: pa.DataType, path: str) -> Fit:
+    def fit(value: Any) -> Any:
+        if type(value) is bytes:
+            return value
+        if type(value) is not str:
+            raise _misfit(path, kind, value)
+        try:
+            return base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise MisfitError(f"{path} is not base64, which binary is as text") from error
+
+    return fit
+
+
+def _cast(kind: pa.DataType, path: str, plain: tuple[type, ...]) -> Fit:
+    """Types that are also written as text: times and decimals."""
+
+    def fit(value: Any) -> Any:
+        try:
+            if type(value) is str:
+                return pa.scalar(value).cast(kind)
+            if type(value) in plain:
+                return pa.scalar(value, kind)
+        except (*_ARROW_ERRORS, decimal.DecimalException) as error:
+            raise MisfitError(f"{path} is not {kind}: {one_line(error)}") from error
+        raise _misfit(path, kind, value)
+
+    return fit
+
+
+def _listed(kind: pa.DataType, path: str, extra: bool) -> Fit:
+    inner = fitting(kind.value_type, f"{path}[]", extra=extra)
+
+    def fit(value: Any) -> Any:
+        if type(value) is not list:
+            raise _misfit(path, kind, value)
+        return [None if part is None else inner(part) for part in value]
+
+    return fit
+
+
+def _mapped(kind: pa.DataType, path: str, extra: bool) -> Fit:
+    key = fitting(kind.key_type, f"{path}{{}}", extra=extra)
+    item = fitting(kind.item_type, f"{path}{{}}", extra=extra)
+
+    def fit(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _misfit(path, kind, value)
+        if isinstance(value, Repeated):
+            raise MisfitError(f"{path} has a key twice")
+        return [(key(name), None if part is None else item(part)) for name, part in value.items()]
+
+    return fit
+
+
+def _structured(kind: pa.DataType, path: str, extra: bool) -> Fit:
+    parts = [(part.name, fitting(part.type, f"{path}.{part.name}", extra=extra)) for part in kind]
+    names = frozenset(name for name, _ in parts)
+
+    def fit(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise _misfit(path, "an object", value)
+        check_keys(value, names, path, extra=extra)
+        return {
+            name: None if (part := value.get(name)) is None else inner(part)
+            for name, inner in parts
+        }
+
+    return fit
+
+
+def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra: bool) -> None:
+    """An object has no column twice, and none that is not known unless ``extra`` is fine.
+
+    Raises:
+        MisfitError: it has.
+    """
+    if isinstance(value, Repeated):
+        twice = sorted(value.repeated & names) if extra else sorted(value.repeated)
+        if twice:
+            raise MisfitError(f"{path or 'the message'} has {twice[0]!r} twice")
+    if not extra and not value.keys() <= names:
+        unknown = next(name for name in value if name not in names)
+        raise MisfitError(f"{path + '.' if path else ''}{unknown} is a new field")
+
+
+def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
+    """A function that gives the value as ``pa.array`` takes it, for values that are not None.
+
+    Args:
+        kind: of the column.
+        path: the column's name, for messages.
+        extra: objects may have more fields than the type.
+
+    Raises:
+        DecoderError: there is no rule for the type.
+    """
+    types = pa.types
+    if types.is_integer(kind):
+        return _integer(kind, path)
+    if types.is_floating(kind):
+        return _floating(kind, path)
+    if types.is_string(kind):
+        return _text(kind, path)
+    if types.is_boolean(kind):
+        return _boolean(kind, path)
+    if types.is_binary(kind):
+        return _binary(kind, path)
+    if types.is_timestamp(kind):
+        return _cast(kind, path, (int, dt.datetime))
+    if types.is_date(kind) or types.is_time(kind) or types.is_duration(kind):
+        plain = (int, dt.date, dt.time, dt.timedelta)
+        return _cast(kind, path, plain)
+    if types.is_decimal(kind):
+        return _cast(kind, path, (int, decimal.Decimal))
+    if types.is_struct(kind):
+        return _structured(kind, path, extra)
+    if types.is_map(kind):
+        return _mapped(kind, path, extra)
+    if types.is_list(kind):
+        return _listed(kind, path, extra)
+    raise DecoderError(f"column {path} cannot be decoded to {kind}")
+
+
+class RowFitter:
+    """Objects to rows of a schema; those that do not fit to rejects.
+
+    Args:
+        schema: of the rows.
+        extra: objects may have fields that the schema does not; they are left out.
+
+    Raises:
+        DecoderError: there is no rule for a column's type.
+    """
+
+    def __init__(self, schema: pa.Schema, *, extra: bool) -> None:
+        self.schema = schema
+        self._extra = extra
+        self._names = frozenset(schema.names)
+        self._fits = [fitting(column.type, column.name, extra=extra) for column in schema]
+        self._exact = [_exact_type(column.type) for column in schema]
+
+    def fit(
+        self, rows: Sequence[dict[str, Any]], source: Sequence[int], rejects: list[Reject]
+    ) -> Decoded:
+        """Rows as columns.
+
+        A message whose row does not fit gives no rows at all.
+
+        Args:
+            rows: in the order of their messages.
+            source: of each row the index of its message, ascending.
+            rejects: of other reasons; joined by those of rows that do not fit.
+        """
+        bad: dict[int, str] = {}
+        try:
+            columns = self._columns(rows)
+        except _ARROW_ERRORS:
+            rows, source = self._fitting_rows(rows, source, bad)
+            columns = self._columns(rows)
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        found = [*rejects, *(Reject(index, reason) for index, reason in bad.items())]
+        found.sort(key=lambda reject: reject.index)
+        return Decoded(batch, int64_array(source), found)
+
+    def _fitting_rows(
+        self, rows: Sequence[dict[str, Any]], source: Sequence[int], bad: dict[int, str]
+    ) -> tuple[list[dict[str, Any]], list[int]]:
+        """Rows of the messages all of whose rows fit; the others' reasons come into ``bad``."""
+        kept: list[dict[str, Any]] = []
+        kept_source: list[int] = []
+        for row, index in zip(rows, source, strict=True):
+            if index in bad:
+                continue
+            try:
+                self._check(row)
+            except _ARROW_ERRORS as error:
+                bad[index] = SCHEMA_CHANGED + one_line(error)
+                while kept_source and kept_source[-1] == index:  # earlier rows of the message
+                    kept.pop()
+                    kept_source.pop()
+                continue
+            kept.append(row)
+            kept_source.append(index)
+        return kept, kept_source
+
+    def _check(self, row: dict[str, Any]) -> None:
+        check_keys(row, self._names, "", extra=self._extra)
+        for column, fit in zip(self.schema, self._fits, strict=True):
+            value = row.get(column.name)
+            if value is not None:
+                fit(value)
+
+    def _columns(self, rows: Sequence[dict[str, Any]]) -> list[pa.Array]:
+        for row in rows:
+            if type(row) is not dict or not row.keys() <= self._names:
+                check_keys(row, self._names, "", extra=self._extra)
+        columns = []
+        for column, fit, exact in zip(self.schema, self._fits, self._exact, strict=True):
+            values = [row.get(column.name) for row in rows]
+            if exact is None or not exact.issuperset(map(type, values)):
+                values = [None if value is None else fit(value) for value in values]
+            columns.append(pa.array(values, column.type))
+        return columns
+
+
+def _exact_type(kind: pa.DataType) -> frozenset[type] | None:
+    """Python types whose values Arrow takes as strictly as ``fitting`` does."""
+    if pa.types.is_integer(kind):
+        return frozenset({int, type(None)})
+    if pa.types.is_float64(kind):
+        return frozenset({float, type(None)})
+    if pa.types.is_string(kind):
+        return frozenset({str, type(None)})
+    if pa.types.is_boolean(kind):
+        return frozenset({bool, type(None)})
+    return None

@@ -1,0 +1,241 @@
+"""JSON: a message is an object, or several on lines of their own.
+
+Whole batches go through Arrow's JSON reader with every payload wrapped as ``{"m":...}``. The
+wrapping begins an object where no object is open, and no payload can leave one open without an
+error at the next wrapping, so that as many rows as messages means one row of each. Where the
+reader refuses, the range is halved, and small ranges go message by message through Python's parser.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.decoders.base import (
+    SCHEMA_CHANGED,
+    Decoded,
+    Decoder,
+    Reject,
+    SchemaUnknownError,
+    as_binary,
+    int64_array,
+    one_line,
+    split_failures,
+)
+from aerolog.catalog.decoders.fitting import Repeated, RowFitter
+from aerolog.catalog.decoders.inference import SAMPLE_DEFAULT, SAMPLE_MAX, infer_schema
+from aerolog.catalog.decoders.options import Options
+from aerolog.catalog.decoders.text import not_utf8
+from aerolog.catalog.decoders.type_text import format_schema, parse_schema
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+else:
+    pa = require("pyarrow", "decoding messages")
+
+OBJECT_OPTIONS = ("schema", "schema_file", "extra", "sample")
+
+_SLOW_RANGE = 256  # messages; below this another try of the fast reader costs more than it saves
+_FAST_BYTES_MAX = 1 << 30  # the reader's blocks and binary columns have 31-bit lengths
+_OTHER_INFINITY = re.compile(rb"Inf(?!inity)")
+_REFUSED = (pa.ArrowException, UnicodeDecodeError)
+
+
+class ObjectDecoder(Decoder):
+    """Formats whose messages are objects, with a given schema or an inferred one.
+
+    Options: ``schema`` (see ``type_text``) or ``schema_file``; ``extra`` is ``reject`` (a field
+    that the schema does not have makes its message a reject) or ``ignore``; ``sample`` is the
+    number of messages that a schema is inferred from.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        checked = Options(self.name, options, OBJECT_OPTIONS)
+        content = checked.inline_file("schema_file", "schema", is_text=True)
+        self.ignore_extra = checked.choice("extra", ("reject", "ignore")) == "ignore"
+        self._sample = checked.number("sample", SAMPLE_DEFAULT, least=1, most=SAMPLE_MAX)
+        super().__init__(checked.values)
+        self._schema = None if content is None else parse_schema(content.decode())
+        self._fitter: RowFitter | None = None
+        if self._schema is not None:
+            self._fitter = RowFitter(self._schema, extra=self.ignore_extra)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """As given, or as inferred."""
+        if self._schema is None:
+            raise SchemaUnknownError(
+                f"the schema of decoder {self.name} is to be inferred: give the option schema, "
+                "or show it messages with with_sample"
+            )
+        return self._schema
+
+    @property
+    def fitter(self) -> RowFitter:
+        """Of the schema."""
+        if self._fitter is None:
+            raise SchemaUnknownError(f"decoder {self.name} has no schema yet: use with_sample")
+        return self._fitter
+
+    @property
+    def needs_sample(self) -> bool:
+        """No schema was given."""
+        return self._schema is None
+
+    @property
+    def sample_size(self) -> int:
+        """Option ``sample`` where a sample is needed."""
+        return self._sample if self.needs_sample else 0
+
+    def with_sample(self, payloads: pa.BinaryArray) -> Decoder:
+        """A decoder with the schema of the first ``sample`` messages."""
+        if not self.needs_sample:
+            return self
+        shown = as_binary(payloads).slice(0, self._sample).to_pylist()
+        parsed = (self.parse(payload) for payload in shown if payload is not None)
+        rows = (row for part in parsed if isinstance(part, list) for row in part)
+        schema = infer_schema(rows)
+        return type(self)({**self.options, "schema": format_schema(schema)})
+
+    def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
+        """The objects of a message, or why there are none."""
+        raise NotImplementedError
+
+    def fit_each(self, payloads: pa.BinaryArray, first: int) -> Decoded:
+        """Messages one after the other.
+
+        Args:
+            payloads: a range of them.
+            first: index of the first one.
+        """
+        rows: list[dict[str, Any]] = []
+        source: list[int] = []
+        rejects = []
+        for index, payload in enumerate(payloads.to_pylist(), first):
+            found = "no payload" if payload is None else self.parse(payload)
+            if isinstance(found, str):
+                rejects.append(Reject(index, one_line(found)))
+            else:
+                rows.extend(found)
+                source.extend([index] * len(found))
+        return self.fitter.fit(rows, source, rejects)
+
+
+class JsonDecoder(ObjectDecoder):
+    """JSON objects; options as ``ObjectDecoder`` has them."""
+
+    name = "json"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self._fast = self._schema is not None and all(map(_read_fast, self._schema.types))
+        # Decimals are read as they are written, not by way of a float.
+        number = float if self._fast or self._schema is None else decimal.Decimal
+        self._loads = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=number).decode
+        self._json = require("pyarrow.json", "decoding JSON")
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Every object is a row; a message that has something else is a reject."""
+        messages = as_binary(payloads)
+        schema = self.schema
+        good, bad = split_failures(
+            0,
+            len(messages),
+            lambda first, last: self._range(messages.slice(first, last - first), first),
+            _REFUSED,
+        )
+        parts = [part for _, _, part in good]
+        batches = [part.columns for part in parts]
+        columns = [
+            pa.concat_arrays([batch.column(at) for batch in batches] or [pa.array([], kind)])
+            for at, kind in enumerate(schema.types)
+        ]
+        sources = [part.source for part in parts] or [int64_array([])]
+        rejects = [reject for part in parts for reject in part.rejects]
+        rejects += [Reject(index, one_line(error)) for index, error in bad]
+        return Decoded(
+            pa.RecordBatch.from_arrays(columns, schema=schema),
+            pa.concat_arrays(sources),
+            sorted(rejects, key=lambda reject: reject.index),
+        )
+
+    def _range(self, messages: pa.BinaryArray, first: int) -> Decoded:
+        count = len(messages)
+        if not self._fast:
+            return self.fit_each(messages, first)
+        try:
+            batch = self._read(messages)
+        except _REFUSED:
+            if count > _SLOW_RANGE:
+                raise
+            return self.fit_each(messages, first)
+        return Decoded(batch, int64_array(range(first, first + count)))
+
+    def _read(self, messages: pa.BinaryArray) -> pa.RecordBatch:
+        """One row of each message, or an error."""
+        if messages.null_count or messages.nbytes > _FAST_BYTES_MAX:
+            raise pa.ArrowInvalid("not for the fast reader")
+        wrapped = b'{"m":' + b'}\n{"m":'.join(messages.to_pylist()) + b"}"
+        wrapped.decode()
+        if _OTHER_INFINITY.search(wrapped):
+            raise pa.ArrowInvalid("a spelling of infinity that only this reader knows")
+        table = self._json.read_json(
+            pa.py_buffer(wrapped),
+            self._json.ReadOptions(use_threads=False, block_size=len(wrapped) + 1),
+            self._json.ParseOptions(
+                explicit_schema=pa.schema([("m", pa.struct(list(self.schema)))]),
+                unexpected_field_behavior="ignore" if self.ignore_extra else "error",
+            ),
+        )
+        column = table.column("m").combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0)
+        if len(column) != len(messages) or column.null_count or len(table.column_names) != 1:
+            raise pa.ArrowInvalid("not one object a message")
+        return pa.RecordBatch.from_arrays(column.flatten(), schema=self.schema)
+
+    def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
+        """One object, or one a line."""
+        try:
+            text = payload.decode()
+        except UnicodeDecodeError:
+            return not_utf8(payload)
+        try:
+            try:
+                found = [self._loads(text)]
+            except json.JSONDecodeError as error:
+                lines = [line for line in text.split("\n") if line.strip()]
+                if len(lines) < 2 or not error.msg.startswith("Extra data"):
+                    return f"not JSON: {error}" if text.strip() else "not JSON: empty message"
+                found = [self._loads(line) for line in lines]
+        except (RecursionError, ValueError, decimal.DecimalException) as error:
+            return f"not JSON: {error}"
+        if not all(isinstance(row, dict) for row in found):
+            return f"{SCHEMA_CHANGED}the message is no JSON object"
+        return found
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    names = [name for name, _ in pairs]
+    repeated = Repeated(found)
+    repeated.repeated = frozenset(name for name in found if names.count(name) > 1)
+    return repeated
+
+
+def _read_fast(kind: pa.DataType) -> bool:
+    """Whether Arrow's JSON reader takes this type as strictly as ``fitting`` does."""
+    types = pa.types
+    if types.is_struct(kind):
+        return all(_read_fast(part.type) for part in kind)
+    if types.is_list(kind):
+        return _read_fast(kind.value_type)
+    plain = (types.is_integer, types.is_float64, types.is_string, types.is_boolean)
+    return any(is_kind(kind) for is_kind in plain)
