@@ -18,9 +18,10 @@ from aerolog.archive.files.recording import (
 )
 from aerolog.catalog.extras import require
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema, recording_metadata
+from aerolog.catalog.times import is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.frame_scan import ScanColumns
+    from aerolog.archive.files.scan_columns import ScanColumns
+    from aerolog.catalog.times import Time
 
 _SCANNED = tuple(name for name in COLUMN_NAMES if name not in {"recording_id", "record_time"})
 
@@ -81,6 +83,10 @@ def record_batches(
     assemble: bool = True,
     from_position: int | None = None,
     until_position: int | None = None,
+    after_position: int | None = None,
+    session_ids: Iterable[int] | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
     rows_max: int = ROWS_MAX,
     payload_capacity: int = PAYLOAD_CAPACITY,
     compact: bool = False,
@@ -94,6 +100,10 @@ def record_batches(
         assemble: rows are messages; False: every fragment is a row.
         from_position: see ``Recording.batches``.
         until_position: see ``Recording.batches``.
+        after_position: see ``Recording.batches``; any number.
+        session_ids: of the wanted rows; None for all.
+        since: epoch milliseconds or a datetime; a recording that had stopped by then has no rows.
+        until: likewise; a recording that began behind it has no rows.
         rows_max: rows a batch at most.
         payload_capacity: payload bytes a batch at most, but for a longer single message.
         compact: see ``BatchMaker.batch``.
@@ -103,10 +113,14 @@ def record_batches(
         MissingExtraError: Arrow is not installed.
     """
     maker = BatchMaker(recording.recording_id, columns)
+    if not is_within(recording.descriptor, since, until):
+        return iter(())
     scanned = recording.batches(
         assemble=assemble,
         from_position=from_position,
         until_position=until_position,
+        after_position=after_position,
+        session_ids=session_ids,
         rows_max=rows_max,
         payload_capacity=payload_capacity,
         columns=maker.scanned or ("position",),
@@ -136,6 +150,16 @@ class ArrowRecording:
     def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
         """Record batches in bounded memory; options as for ``record_batches``."""
         return record_batches(self.recording, **options)
+
+    def scan(self, **options: Any) -> pa.RecordBatchReader:
+        """A stream of record batches for whatever reads Arrow, in bounded memory.
+
+        DuckDB, Polars and others take it as it is (``__arrow_c_stream__``); it is read once.
+        Options as for ``record_batches``.
+        """
+        pyarrow = require("pyarrow", "reading recordings as Arrow data")
+        schema = arrow_schema(options.get("columns", COLUMN_NAMES))
+        return pyarrow.RecordBatchReader.from_batches(schema, self.to_batches(**options))
 
     def to_arrow(self, **options: Any) -> pa.Table:
         """The whole recording as a table; options as for ``record_batches``."""
