@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.recording import (
-    PAYLOAD_CAPACITY,
-    ROWS_MAX,
-    ArchiveFolder,
-    Recording,
-    ScanTotals,
-)
+from aerolog.archive.files.reading import ScanTotals
+from aerolog.archive.files.recording import PAYLOAD_CAPACITY, ROWS_MAX, ArchiveFolder, Recording
 from aerolog.catalog.extras import require
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema, recording_metadata
 from aerolog.catalog.times import is_within
@@ -103,7 +98,7 @@ def record_batches(
         after_position: see ``Recording.batches``; any number.
         session_ids: of the wanted rows; None for all.
         since: epoch milliseconds or a datetime; a recording that had stopped by then has no rows.
-        until: likewise; a recording that began behind it has no rows.
+        until: likewise; a recording that began then or later has no rows.
         rows_max: rows a batch at most.
         payload_capacity: payload bytes a batch at most, but for a longer single message.
         compact: see ``BatchMaker.batch``.

@@ -30,7 +30,7 @@ def epoch_ms(time: Time) -> int:
 
 
 def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time | None) -> bool:
-    """Whether a recording was going on at some time from ``since`` to ``until``, both included.
+    """Whether a recording was going on at some time from ``since`` on and before ``until``.
 
     Args:
         descriptor: of the recording; an active one has no end yet.
@@ -40,4 +40,4 @@ def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time |
     stopped = descriptor.stop_timestamp
     if since is not None and stopped != NULL_TIMESTAMP and stopped < epoch_ms(since):
         return False
-    return until is None or descriptor.start_timestamp <= epoch_ms(until)
+    return until is None or descriptor.start_timestamp < epoch_ms(until)

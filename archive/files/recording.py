@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
 
+__all__ = [
+    "PAYLOAD_CAPACITY",
+    "ROWS_MAX",
+    "ArchiveFolder",
+    "Message",
+    "Recording",
+    "ScanTotals",
+]
+
 ROWS_MAX = 10_000
 PAYLOAD_CAPACITY = 1024 * 1024
 _MESSAGE_FIELDS = (
