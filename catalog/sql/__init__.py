@@ -4,12 +4,15 @@ The archive's folder stays the truth. A catalog is made from it by `sync_folder`
 dropped and made again: what a folder cannot tell is in its journal. Needs the optional packages of
 ``aerolog[sql]`` (``[postgres]`` for PostgreSQL).
 """
+# ruff: noqa: E402 - first it is made sure that the packages are there
 
 from aerolog.catalog.extras import require
 
 require("sqlalchemy", "the SQL catalog")
 require("alembic", "the SQL catalog")
 
-from aerolog.catalog.sql.opening import RecordingCatalog  # noqa: E402 - its packages are there
+from aerolog.catalog.sql.opening import RecordingCatalog
+from aerolog.catalog.sql.rebuilding import rebuild
+from aerolog.catalog.sql.syncing import SyncReport, sync_folder, sync_recordings
 
-__all__ = ["RecordingCatalog"]
+__all__ = ["RecordingCatalog", "SyncReport", "rebuild", "sync_folder", "sync_recordings"]

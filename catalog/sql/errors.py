@@ -52,6 +52,10 @@ class NotACatalogError(CatalogError, ValueError):
     """A database or file that is damaged or holds something else."""
 
 
+class JournalError(CatalogError):
+    """A fact that cannot be noted in an archive's journal, or of something that is not there."""
+
+
 class SearchError(CatalogError, ValueError):
     """A condition of a search that makes no sense."""
 

@@ -20,8 +20,11 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from aerolog.catalog.sql.spans import SPAN_CLASS_SQL
 
 #: A key that both databases count up by themselves; SQLite does so for INTEGER alone.
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -38,9 +41,9 @@ NAMING = {
 class State(StrEnum):
     """State of a recording in the SQL catalog.
 
-    ``ACTIVE`` has no stop position: it is being recorded, or a crash left it so. ``INVALID`` and
-    ``DELETED`` are the archive's own states of an entry that is no recording any more; a deleted
-    one whose segments are gone is ``PURGED``, and so is one whose entry is gone as well.
+    ``ACTIVE`` has no stop position: it is being recorded, or a crash left it so. ``INVALID`` was
+    put aside by a tool, ``DELETED`` was purged; the archive's catalog still has their entries.
+    ``PURGED`` is one whose entry is gone as well: its row, and the journal, are all that is left.
     """
 
     ACTIVE = "active"
@@ -117,6 +120,7 @@ class Recording(Base):
         Index(None, "size_bytes"),
         Index(None, "state", "start_time_ms"),
         Index(None, "recording_id"),
+        Index("ix_recordings_span_class", text(SPAN_CLASS_SQL), "start_time_ms"),
         CheckConstraint(
             "state IN ('active', 'stopped', 'invalid', 'deleted', 'purged')", name="state"
         ),

@@ -1,0 +1,267 @@
+"""How a search asks the database, so that its time does not grow with the catalog.
+
+Each condition comes in two forms: one that an index answers, and one for a row that is at hand.
+First each index is asked for a bounded number of rows. If a condition turns out to be rare, its
+rows are looked at one by one and sorted. If all are common, rows are walked in the order that is
+asked for, and enough of them are found after a short way. Planners are not left to guess between
+the two: they have no statistics of a catalog that was filled a moment ago, and none of substrings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    and_,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    union_all,
+)
+
+from aerolog.catalog.sql.models import Archive, Name, Recording, Stream, Tag
+from aerolog.catalog.sql.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
+from aerolog.transport.config.values import INT64_MAX, INT64_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.sql.search import Search
+
+#: A condition that this many recordings meet at most is rare.
+FEW: Final = 5000
+
+_SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
+_BY_TIME: Final = ("newest", "oldest")
+_BY_SIZE: Final = ("largest", "smallest")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition in its two forms.
+
+    Attributes:
+        indexed: what an index answers.
+        at_hand: the same for a row that is there anyway; keeps planners from other indexes.
+        walks: in which orders an index that answers it also has the rows.
+    """
+
+    indexed: ColumnElement[bool]
+    at_hand: ColumnElement[bool]
+    walks: tuple[str, ...] = ()
+
+
+def chosen_keys(session: Session, wanted: Search) -> list[int]:
+    """Keys (of the table ``recordings``) of what a search finds, in its order."""
+    _trust_indexes(session)
+    conditions = [*_of_streams(session, wanted), *_of_labels(wanted), *_of_columns(wanted)]
+    if wanted.since_ms is not None:
+        conditions.append(Condition(_Spans(wanted).inside(), _overlaps(wanted)))
+    rare = _rarest(session, conditions)
+    if rare is None:
+        return list(session.scalars(_walked(wanted, conditions)))
+    if rare.is_empty:
+        return []
+    others = [one.at_hand for one in conditions if one is not rare.condition]
+    found = select(Recording.id).where(rare.condition.indexed, *others)
+    return list(session.scalars(_page(found.order_by(*_order(wanted, indexed=False)), wanted)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rare:
+    condition: Condition
+    is_empty: bool
+
+
+def _rarest(session: Session, conditions: list[Condition]) -> _Rare | None:
+    """The condition that the fewest recordings meet; None when all are common."""
+    best: tuple[int, Condition] | None = None
+    for condition in conditions:
+        some = select(Recording.id).where(condition.indexed).limit(FEW + 1)
+        count = session.scalar(select(func.count()).select_from(some.subquery())) or 0
+        if count == 0:
+            return _Rare(condition, is_empty=True)
+        if count <= FEW and (best is None or count < best[0]):
+            best = count, condition
+    return None if best is None else _Rare(best[1], is_empty=False)
+
+
+def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
+    """Rows in order, from the index that has them so; the other conditions as they pass."""
+    if wanted.since_ms is not None and wanted.order in _BY_TIME:
+        return _Spans(wanted).walked(one.at_hand for one in conditions[:-1])
+    lead = next((one for one in conditions if wanted.order in one.walks), None)
+    clauses = [one.indexed if one is lead else one.at_hand for one in conditions]
+    found = select(Recording.id).where(*clauses).order_by(*_order(wanted, indexed=True))
+    return _page(found, wanted)
+
+
+def _of_streams(session: Session, wanted: Search) -> list[Condition]:
+    clauses: list[ColumnElement[bool]] = []
+    if wanted.stream_id is not None:
+        clauses.append(Stream.stream_id == wanted.stream_id)
+    if wanted.channel:
+        # No LIKE: it has wildcards, and each database its own idea of capitals.
+        position = func.instr if _is_sqlite(session) else func.strpos
+        clauses.append(position(Stream.channel, wanted.channel) > 0)
+    if not clauses:
+        return []
+    streams = select(Stream.id).where(*clauses)
+    keys = list(session.scalars(streams.limit(FEW + 1)))
+    if len(keys) == 1:
+        (key,) = keys
+        return [Condition(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
+    if len(keys) <= FEW:
+        return [Condition(Recording.stream_fk.in_(keys), (Recording.stream_fk + 0).in_(keys))]
+    # Each stream has a recording: the condition is common whatever a count would say.
+    inside = (Recording.stream_fk + 0).in_(streams)
+    return [Condition(inside, inside)]
+
+
+def _of_labels(wanted: Search) -> list[Condition]:
+    found = []
+    for key, value in wanted.tags.items():
+        tagged = [Tag.key == key, *([] if value is None else [Tag.value == value])]
+        found.append(
+            Condition(
+                Recording.id.in_(select(Tag.recording_fk).where(*tagged)),
+                exists().where(Tag.recording_fk == Recording.id, *tagged),
+            )
+        )
+    if wanted.name is not None:
+        found.append(
+            Condition(
+                Recording.id.in_(select(Name.recording_fk).where(Name.name == wanted.name)),
+                exists().where(Name.recording_fk == Recording.id, Name.name == wanted.name),
+            )
+        )
+    return found
+
+
+def _of_columns(wanted: Search) -> list[Condition]:
+    found = []
+    if wanted.recording_ids is not None:
+        ids: Sequence[int] = sorted(set(wanted.recording_ids))
+        found.append(
+            Condition(Recording.recording_id.in_(ids), (Recording.recording_id + 0).in_(ids))
+        )
+    if wanted.archive is not None:
+        archives = select(Archive.id).where(_archive(wanted.archive))
+        found.append(
+            Condition(Recording.archive_fk.in_(archives), (Recording.archive_fk + 0).in_(archives))
+        )
+    if wanted.state is not None:
+        same = Recording.state == wanted.state
+        found.append(Condition(same, Recording.state.concat("") == wanted.state, _BY_TIME))
+    if wanted.min_size is not None or wanted.max_size is not None:
+        low = 0 if wanted.min_size is None else wanted.min_size
+        high = INT64_MAX if wanted.max_size is None else wanted.max_size
+        size = Recording.size_bytes
+        found.append(Condition(size.between(low, high), (size + 0).between(low, high), _BY_SIZE))
+    if wanted.since_ms is None and wanted.until_ms is not None:
+        found.append(
+            Condition(
+                Recording.start_time_ms < wanted.until_ms,
+                Recording.start_time_ms + 0 < wanted.until_ms,
+                _BY_TIME,
+            )
+        )
+    return found
+
+
+def _archive(archive: str | int) -> ColumnElement[bool]:
+    if isinstance(archive, int):
+        return Archive.archive_id == archive
+    places = {archive} if "://" in archive else {archive, str(Path(archive).absolute())}
+    return Archive.place.in_(sorted(places))
+
+
+def _overlaps(wanted: Search) -> ColumnElement[bool]:
+    stop = Recording.stop_time_ms
+    clauses = [or_(stop.is_(None), stop + 0 >= wanted.since_ms)]
+    if wanted.until_ms is not None:
+        clauses.append(Recording.start_time_ms + 0 < wanted.until_ms)
+    return and_(*clauses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Recordings that overlap a range of time, from each class of length its part: `spans`."""
+
+    wanted: Search
+
+    def inside(self) -> ColumnElement[bool]:
+        """The condition that a recording is one of them."""
+        parts = (select(Recording.id).where(*self._of_class(k)) for k in CLASSES)
+        return Recording.id.in_(union_all(*parts))
+
+    def walked(self, others: Iterable[ColumnElement[bool]]) -> Select[Any]:
+        """Keys in order of time: of each class as many as could be needed, then of them all."""
+        wanted, start = self.wanted, Recording.start_time_ms
+        needed = None if wanted.limit is None else min(wanted.limit + wanted.offset, INT64_MAX)
+        others = list(others)
+        parts = []
+        for k in CLASSES:
+            rows = select(Recording.id, start).where(*self._of_class(k), *others)
+            part = rows.order_by(*_order(wanted, indexed=True)).limit(needed).subquery()
+            parts.append(select(part))
+        every = union_all(*parts).subquery()
+        columns = (every.c.start_time_ms, every.c.id)
+        descending = wanted.order == "newest"
+        ordered = select(every.c.id).order_by(*(c.desc() if descending else c for c in columns))
+        return _page(ordered, wanted)
+
+    def _of_class(self, k: int) -> list[ColumnElement[bool]]:
+        since, until, start = self.wanted.since_ms, self.wanted.until_ms, Recording.start_time_ms
+        assert since is not None
+        clauses = [literal_column(str(k)) == _SPAN_CLASS]
+        if k < len(LIMITS_MS):
+            clauses.append(start >= max(since - LIMITS_MS[k], INT64_MIN))
+        if until is not None:
+            clauses.append(start < until)
+        if k != UNENDED:
+            clauses.append(Recording.stop_time_ms + 0 >= since)
+        return clauses
+
+
+def _order(wanted: Search, *, indexed: bool) -> tuple[ColumnElement[Any], ...]:
+    """Columns to sort by; the key after them, so that pages neither overlap nor leave gaps."""
+    columns: dict[str, tuple[Any, ...]] = {
+        "newest": (Recording.start_time_ms, Recording.id),
+        "oldest": (Recording.start_time_ms, Recording.id),
+        "largest": (Recording.size_bytes, Recording.id),
+        "smallest": (Recording.size_bytes, Recording.id),
+        "id": (Recording.archive_fk, Recording.recording_id),
+    }
+    chosen = columns[wanted.order]
+    if not indexed:
+        chosen = tuple(column + 0 for column in chosen)
+    if wanted.order in {"newest", "largest"}:
+        return tuple(column.desc() for column in chosen)
+    return chosen
+
+
+def _page(found: Select[Any], wanted: Search) -> Select[Any]:
+    if wanted.limit is not None:
+        found = found.limit(wanted.limit)
+    return found.offset(wanted.offset) if wanted.offset else found
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _trust_indexes(session: Session) -> None:
+    """For this transaction: no whole tables read where an index serves, nothing compiled first."""
+    if not _is_sqlite(session):
+        session.execute(
+            text("SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+        )
