@@ -157,6 +157,8 @@ class ClientConductor:
             command: makes the command out of its correlation id.
             complete: makes the result out of the answer.
         """
+        if self.forked:  # then whoever held the lock at the fork holds it in the child for ever
+            self.ensure_usable()
         with self.lock:
             self.ensure_usable()
             future: RegistrationFuture[_T]

@@ -60,7 +60,7 @@ class Stream:
     def take(self, count: int) -> list[bytes]:
         """Payloads of the next messages."""
         found: list[bytes] = []
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while len(found) < count:
             found += [message.data for message in self.subscription.poll_messages(count)]
             assert time.monotonic() < deadline, f"{len(found)} of {count} messages came"
@@ -79,7 +79,7 @@ def exclusive_stream(aeron: Aeron, stream_id: int) -> Stream:
     return Stream(aeron, stream_id, exclusive=True)
 
 
-def wait_until(condition: Callable[[], Any], what: str, timeout: float = 10.0) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Any:
     """Wait for a condition with a deadline; returns what it gave."""
     deadline = time.monotonic() + timeout
     while True:

@@ -94,6 +94,9 @@ async def test_refusals_are_the_same_errors_as_of_the_blocking_client(client, st
         await publication.wait_connected(0.02)
     subscription = await client.add_subscription("aeron:ipc", stream_id)
 
+    await publication.send(bytes(1000), timeout=10)
+    await subscription.wait_connected(10)
+
     async def fill():
         for _ in range(100):
             await publication.send(bytes(1000), timeout=0.1)
@@ -154,7 +157,7 @@ async def test_destinations_counters_and_session_ids_are_awaited(java_driver, st
         endpoint = subscription.subscription.local_addresses[0]
         await publication.add_destination(f"aeron:udp?endpoint={endpoint}")
         await publication.send(b"there", timeout=10)
-        assert [m.data async for m in subscription.messages(timeout=1)] == [b"there"]
+        assert (await anext(subscription.messages(timeout=30))).data == b"there"
         with pytest.raises(RegistrationError):
             await subscription.add_destination("aeron:nonsense?x=1")
         counter = await client.add_static_counter(1600, "static", registration_id=stream_id)

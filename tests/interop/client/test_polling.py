@@ -294,7 +294,7 @@ def test_an_arrow_batch_grows_with_its_messages(stream):
     assert got == [bytes(8000)] * 12
 
 
-def test_all_images_are_polled_in_turns(aeron, stream_id):
+def test_all_images_are_polled_in_turns(aeron, stream_id, wait_until):
     subscription = aeron.add_subscription("aeron:ipc", stream_id)
     publications = [
         aeron.add_exclusive_publication("aeron:ipc?term-length=64k", stream_id) for _ in range(3)
@@ -302,6 +302,7 @@ def test_all_images_are_polled_in_turns(aeron, stream_id):
     for publication in publications:
         publication.wait_connected(10, writable=True)
         publication.offer_many([b"%d" % publication.session_id] * 4)
+    wait_until(lambda: len(subscription.images) == 3, "all images")
     order = []
     for _ in range(12):
         assert subscription.poll(lambda data, _: order.append(int(bytes(data))), 1) == 1

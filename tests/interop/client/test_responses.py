@@ -66,6 +66,7 @@ def test_correlated_responses_may_come_in_any_order(aeron, channels, serve):
 
     serve(handler, correlated=True)
     with ResponseClient(aeron, **channels, correlated=True).wait_connected(10) as client:
+        client.publication.wait_connected(10, writable=True)
         with pytest.raises(AeronTimeoutError, match="no response"):
             client.request(b"wait", timeout=0.1)
         assert client.request(b"go", timeout=10) == b"went"
