@@ -49,11 +49,13 @@ class Condition:
     """One condition in its two forms.
 
     Attributes:
+        keys: of recordings that meet it, as an index has them.
         indexed: what an index answers.
         at_hand: the same for a row that is there anyway; keeps planners from other indexes.
         walks: in which orders an index that answers it also has the rows.
     """
 
+    keys: Select[Any]
     indexed: ColumnElement[bool]
     at_hand: ColumnElement[bool]
     walks: tuple[str, ...] = ()
@@ -64,7 +66,7 @@ def chosen_keys(session: Session, wanted: Search) -> list[int]:
     _trust_indexes(session)
     conditions = [*_of_streams(session, wanted), *_of_labels(wanted), *_of_columns(wanted)]
     if wanted.since_ms is not None:
-        conditions.append(Condition(_Spans(wanted).inside(), _overlaps(wanted)))
+        conditions.append(_of_keys(_Spans(wanted).keys(), _overlaps(wanted)))
     rare = _rarest(session, conditions)
     if rare is None:
         return list(session.scalars(_walked(wanted, conditions)))
@@ -85,8 +87,8 @@ def _rarest(session: Session, conditions: list[Condition]) -> _Rare | None:
     """The condition that the fewest recordings meet; None when all are common."""
     best: tuple[int, Condition] | None = None
     for condition in conditions:
-        some = select(Recording.id).where(condition.indexed).limit(FEW + 1)
-        count = session.scalar(select(func.count()).select_from(some.subquery())) or 0
+        some = condition.keys.limit(FEW + 1).subquery()
+        count = session.scalar(select(func.count()).select_from(some)) or 0
         if count == 0:
             return _Rare(condition, is_empty=True)
         if count <= FEW and (best is None or count < best[0]):
@@ -104,6 +106,16 @@ def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
     return _page(found, wanted)
 
 
+def _of_column(
+    indexed: ColumnElement[bool], at_hand: ColumnElement[bool], walks: tuple[str, ...] = ()
+) -> Condition:
+    return Condition(select(Recording.id).where(indexed), indexed, at_hand, walks)
+
+
+def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
+    return Condition(keys, Recording.id.in_(keys), at_hand)
+
+
 def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     clauses: list[ColumnElement[bool]] = []
     if wanted.stream_id is not None:
@@ -118,12 +130,12 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     keys = list(session.scalars(streams.limit(FEW + 1)))
     if len(keys) == 1:
         (key,) = keys
-        return [Condition(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
+        return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
     if len(keys) <= FEW:
-        return [Condition(Recording.stream_fk.in_(keys), (Recording.stream_fk + 0).in_(keys))]
+        return [_of_column(Recording.stream_fk.in_(keys), (Recording.stream_fk + 0).in_(keys))]
     # Each stream has a recording: the condition is common whatever a count would say.
     inside = (Recording.stream_fk + 0).in_(streams)
-    return [Condition(inside, inside)]
+    return [_of_column(inside, inside)]
 
 
 def _of_labels(wanted: Search) -> list[Condition]:
@@ -131,15 +143,15 @@ def _of_labels(wanted: Search) -> list[Condition]:
     for key, value in wanted.tags.items():
         tagged = [Tag.key == key, *([] if value is None else [Tag.value == value])]
         found.append(
-            Condition(
-                Recording.id.in_(select(Tag.recording_fk).where(*tagged)),
+            _of_keys(
+                select(Tag.recording_fk).where(*tagged),
                 exists().where(Tag.recording_fk == Recording.id, *tagged),
             )
         )
     if wanted.name is not None:
         found.append(
-            Condition(
-                Recording.id.in_(select(Name.recording_fk).where(Name.name == wanted.name)),
+            _of_keys(
+                select(Name.recording_fk).where(Name.name == wanted.name),
                 exists().where(Name.recording_fk == Recording.id, Name.name == wanted.name),
             )
         )
@@ -151,24 +163,24 @@ def _of_columns(wanted: Search) -> list[Condition]:
     if wanted.recording_ids is not None:
         ids: Sequence[int] = sorted(set(wanted.recording_ids))
         found.append(
-            Condition(Recording.recording_id.in_(ids), (Recording.recording_id + 0).in_(ids))
+            _of_column(Recording.recording_id.in_(ids), (Recording.recording_id + 0).in_(ids))
         )
     if wanted.archive is not None:
         archives = select(Archive.id).where(_archive(wanted.archive))
         found.append(
-            Condition(Recording.archive_fk.in_(archives), (Recording.archive_fk + 0).in_(archives))
+            _of_column(Recording.archive_fk.in_(archives), (Recording.archive_fk + 0).in_(archives))
         )
     if wanted.state is not None:
         same = Recording.state == wanted.state
-        found.append(Condition(same, Recording.state.concat("") == wanted.state, _BY_TIME))
+        found.append(_of_column(same, Recording.state.concat("") == wanted.state, _BY_TIME))
     if wanted.min_size is not None or wanted.max_size is not None:
         low = 0 if wanted.min_size is None else wanted.min_size
         high = INT64_MAX if wanted.max_size is None else wanted.max_size
         size = Recording.size_bytes
-        found.append(Condition(size.between(low, high), (size + 0).between(low, high), _BY_SIZE))
+        found.append(_of_column(size.between(low, high), (size + 0).between(low, high), _BY_SIZE))
     if wanted.since_ms is None and wanted.until_ms is not None:
         found.append(
-            Condition(
+            _of_column(
                 Recording.start_time_ms < wanted.until_ms,
                 Recording.start_time_ms + 0 < wanted.until_ms,
                 _BY_TIME,
@@ -198,10 +210,10 @@ class _Spans:
 
     wanted: Search
 
-    def inside(self) -> ColumnElement[bool]:
-        """The condition that a recording is one of them."""
+    def keys(self) -> Select[Any]:
+        """Their keys, in no order."""
         parts = (select(Recording.id).where(*self._of_class(k)) for k in CLASSES)
-        return Recording.id.in_(union_all(*parts))
+        return select(union_all(*parts).subquery().c.id)
 
     def walked(self, others: Iterable[ColumnElement[bool]]) -> Select[Any]:
         """Keys in order of time: of each class as many as could be needed, then of them all."""
