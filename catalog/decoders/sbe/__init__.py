@@ -1,0 +1,203 @@
+"""SBE by its XML schema, compiled once to readers that work on whole batches.
+
+The header of each message says its template, which chooses the reader. Fixed fields are gathered
+for all messages of a kind at once; see ``places`` for groups and data, ``columns`` for fields.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.decoders.base import Decoded, Decoder, DecoderError, Reject, as_binary
+from aerolog.catalog.decoders.options import Options
+from aerolog.catalog.decoders.raw import without_nulls
+from aerolog.catalog.decoders.sbe.body import BodyReader
+from aerolog.catalog.decoders.sbe.columns import UINT64_FORMS
+from aerolog.catalog.decoders.sbe.context import Batch
+from aerolog.catalog.decoders.sbe.places import find_body
+from aerolog.catalog.decoders.sbe.schema_reader import read_schema
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from aerolog.catalog.decoders.sbe.context import Array
+else:
+    pa = require("pyarrow", "decoding SBE")
+
+np: Any = require("numpy", "decoding SBE")
+
+MESSAGE_COLUMN = "message"
+
+
+class SbeDecoder(Decoder):
+    """SBE messages.
+
+    Options: ``schema`` (XML) or ``schema_file``; ``message`` names the messages to decode, by name
+    or template id, with commas between them, all by default; ``uint64`` is the form of unsigned
+    64-bit numbers: ``int64`` (larger ones reject their message), ``decimal`` or ``uint64``.
+
+    With one message its fields are the columns. With several there is a column ``message`` with
+    the name, and for each message a struct column that is null in the rows of the others.
+    """
+
+    name = "sbe"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        checked = Options(self.name, options, ("schema", "schema_file", "message", "uint64"))
+        content = checked.inline_file("schema_file", "schema", is_text=True)
+        if content is None:
+            raise DecoderError("decoder sbe needs the option schema_file: the XML of the messages")
+        uint64 = checked.choice("uint64", tuple(UINT64_FORMS))
+        super().__init__(checked.values)
+        self._messages = read_schema(content)
+        order = self._messages.byte_order
+        self._readers = {
+            template_id: BodyReader(self._messages.messages[template_id], order, uint64)
+            for template_id in self._chosen(checked.text("message", ""))
+        }
+        self._schema = self._arrow_schema()
+        sizes = [reader.gathered for reader in self._readers.values()]
+        self._margin = max([self._messages.header.size + 8, *sizes])
+
+    def _chosen(self, text: str) -> list[int]:
+        messages = self._messages.messages
+        if not text.strip():
+            return list(messages)
+        by_name = {body.name: template_id for template_id, body in messages.items()}
+        chosen = []
+        for part in (one.strip() for one in text.split(",")):
+            template_id = by_name.get(part)
+            if template_id is None and part.isascii() and part.isdecimal() and len(part) < 12:
+                template_id = int(part) if int(part) in messages else None
+            if template_id is None:
+                raise DecoderError(
+                    f"the SBE schema has no message {part!r}; there are {', '.join(by_name)[:500]}"
+                )
+            chosen.append(template_id)
+        return list(dict.fromkeys(chosen))
+
+    def _arrow_schema(self) -> pa.Schema:
+        readers = list(self._readers.values())
+        if len(readers) == 1:
+            return pa.schema(readers[0].columns)
+        fields = [pa.field(MESSAGE_COLUMN, pa.string())]
+        fields += [
+            pa.field(reader.body.name, pa.struct(reader.columns))
+            for reader in readers
+            if reader.columns  # a message without fields is known by its name alone
+        ]
+        if len({one.name for one in fields}) < len(fields):
+            raise DecoderError("two messages of the SBE schema have one name: choose by option")
+        return pa.schema(fields)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """As the XML says."""
+        return self._schema
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Every message of a chosen template is a row."""
+        present, numbers, nulls = without_nulls(as_binary(payloads))
+        batch = Batch(present, self._margin)
+        owner, template, length, version = self._headers(batch)
+        found = [
+            (template_id, *self._read(template_id, batch, owner, template, length, version))
+            for template_id in self._readers
+        ]
+        source = np.flatnonzero(batch.live)
+        columns = self._columns(found, batch.live, len(source))
+        places = np.asarray(numbers)
+        rejects = [Reject(int(places[at]), reason) for at, reason in batch.reasons.items()]
+        return Decoded(
+            pa.RecordBatch.from_arrays(columns, schema=self._schema),
+            pa.array(places[source], pa.int64()),
+            sorted([*nulls, *rejects], key=lambda reject: reject.index),
+        )
+
+    def _headers(self, batch: Batch) -> tuple[Array, Array, Array, Array]:
+        """Indices, templates, block lengths and versions of messages that have a header of ours."""
+        header, order = self._messages.header, self._messages.byte_order
+        size = batch.end - batch.start
+        everything = np.arange(len(size), dtype=np.int64)
+        short = size < header.size
+        if short.any():
+            batch.reject(everything[short], f"shorter than the message header of {header.size}")
+        owner = everything[~short]
+        start = batch.start[owner]
+
+        def number(at: tuple[int, str]) -> Array:
+            return batch.numbers(start + at[0], at[1], order)
+
+        schema_id, template = number(header.schema_id), number(header.template_id)
+        length, version = number(header.block_length), number(header.version)
+        foreign = schema_id != self._messages.schema_id
+        if foreign.any():
+            reasons = [
+                f"schema id {one}, expected {self._messages.schema_id}"
+                for one in schema_id[foreign].tolist()
+            ]
+            batch.reject(owner[foreign], reasons)
+        negative = ~foreign & ((length < 0) | (version < 0))
+        batch.reject(owner[negative], "the message header has numbers below zero")
+        other = ~foreign & ~negative & ~np.isin(template, list(self._readers))
+        if other.any():
+            batch.reject(owner[other], [self._other(one) for one in template[other].tolist()])
+        kept = batch.live[owner]
+        return owner[kept], template[kept], length[kept], version[kept]
+
+    def _other(self, template_id: int) -> str:
+        body = self._messages.messages.get(template_id)
+        if body is None:
+            return f"unknown template {template_id}"
+        return f"template {template_id}, {body.name}, is not among the messages to decode"
+
+    def _read(
+        self, template_id: int, batch: Batch, owner: Array, template: Array, length: Array,
+        version: Array,
+    ) -> tuple[Array, list[pa.Array]]:  # fmt: skip
+        """Indices of the messages of a template, and their columns."""
+        reader = self._readers[template_id]
+        mine = template == template_id
+        chosen = owner[mine]
+        position = batch.start[chosen] + self._messages.header.size
+        places = find_body(
+            reader.body,
+            batch,
+            chosen,
+            position,
+            length[mine],
+            version[mine],
+            self._messages.byte_order,
+        )
+        return chosen, reader.read(places)
+
+    def _columns(
+        self, found: list[tuple[int, Array, list[pa.Array]]], live: Array, rows: int
+    ) -> list[pa.Array]:
+        """Columns of the messages that are not rejected, in their order."""
+        if len(found) == 1:
+            _, owner, arrays = found[0]
+            if rows == len(owner):
+                return arrays
+            keep = pa.array(live[owner])
+            return [array.filter(keep) for array in arrays]
+        row_of = np.cumsum(live) - 1
+        names = np.zeros(rows, dtype=np.int64)
+        columns = []
+        for number, (template_id, owner, arrays) in enumerate(found):
+            kept = np.flatnonzero(live[owner])
+            at = row_of[owner[kept]]
+            names[at] = number
+            fields = self._readers[template_id].columns
+            if fields:
+                values = pa.StructArray.from_arrays(arrays, fields=fields)
+                places = np.zeros(rows, dtype=np.int64)
+                places[at] = kept
+                mask = np.ones(rows, dtype=bool)
+                mask[at] = False
+                columns.append(values.take(pa.array(places, mask=mask)))
+        titles = pa.array([self._readers[one].body.name for one, _, _ in found], pa.string())
+        return [titles.take(pa.array(names)), *columns]

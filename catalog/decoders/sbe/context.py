@@ -1,0 +1,116 @@
+"""One batch of messages while it is decoded: bytes, ends of messages, who is rejected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.decoders.sbe.model import PRIMITIVES
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = require("pyarrow", "decoding SBE")
+
+np: Any = require("numpy", "decoding SBE")
+
+Array = Any  # of NumPy
+
+
+class Batch:
+    """Bytes of the messages, with room behind them so that no gather reads outside.
+
+    Attributes:
+        data: all payloads, one after the other, and ``margin`` zero bytes.
+        start: of each message, where it begins in ``data``.
+        end: of each message.
+        live: messages that are not rejected yet.
+        reasons: of those that are, by index.
+    """
+
+    def __init__(self, payloads: pa.BinaryArray, margin: int) -> None:
+        count = len(payloads)
+        _, offsets, memory = payloads.buffers()
+        places = np.zeros(count + 1, dtype=np.int64)
+        if count:
+            places[:] = np.frombuffer(offsets, dtype=np.int32)[
+                payloads.offset : payloads.offset + count + 1
+            ]
+        first, last = int(places[0]), int(places[-1])
+        self.data: Array = np.zeros(last - first + margin, dtype=np.uint8)
+        if last > first:
+            self.data[: last - first] = np.frombuffer(memory, dtype=np.uint8)[first:last]
+        self.start: Array = places[:-1] - first
+        self.end: Array = places[1:] - first
+        self.live: Array = np.ones(count, dtype=bool)
+        self.reasons: dict[int, str] = {}
+        self._scalar_view: memoryview | None = None
+
+    @property
+    def bytes(self) -> memoryview:
+        """The data for reading byte by byte."""
+        if self._scalar_view is None:
+            self._scalar_view = memoryview(self.data)
+        return self._scalar_view
+
+    def reject(self, messages: Array, reason: str | list[str]) -> None:
+        """Reject messages; the first reason of each one stays.
+
+        Args:
+            messages: their indices.
+            reason: of all, or of each.
+        """
+        for at, index in enumerate(messages.tolist()):
+            self.reasons.setdefault(index, reason if isinstance(reason, str) else reason[at])
+        self.live[messages] = False
+
+    def gather(self, positions: Array, size: int) -> Array:
+        """Bytes from each position on, as one item of ``size`` bytes each."""
+        if size == 0 or len(positions) == 0:
+            return np.zeros(len(positions), dtype=np.dtype(("V", size)) if size else np.uint8)
+        window = np.ndarray(
+            shape=(len(self.data) - size + 1,), dtype=f"V{size}", buffer=self.data, strides=(1,)
+        )
+        return window[positions]
+
+    def numbers(self, positions: Array, primitive: str, order: str) -> Array:
+        """A number at each position, as int64.
+
+        One that int64 does not hold comes out as negative.
+        """
+        size, kind, _ = PRIMITIVES[primitive]
+        if len(positions) == 0:
+            return np.zeros(0, dtype=np.int64)
+        return self.gather(positions, size).view(order + kind).astype(np.int64)
+
+
+class Rows:
+    """Blocks to be read: of messages, or of the entries of a group.
+
+    Attributes:
+        owner: of each row the index of its message, ascending.
+        position: where the block begins; 0 for rows of rejected messages.
+        version: of each row's message.
+    """
+
+    def __init__(self, batch: Batch, owner: Array, position: Array, version: Array) -> None:
+        self.batch = batch
+        self.owner = owner
+        self.position = position
+        self.version = version
+        self._newest = int(version.min()) if len(version) else 0
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def absent(self, since: int) -> Array | None:
+        """Rows of versions before ``since``; None for none."""
+        return None if self._newest >= since else self.version < since
+
+    def reject(self, mask: Array, reason: str | list[str]) -> None:
+        """Reject the messages of some rows; rows of messages that are rejected do not count."""
+        found = mask & self.batch.live[self.owner]
+        if found.any():
+            if isinstance(reason, list):
+                reason = [reason[at] for at in np.flatnonzero(found[mask]).tolist()]
+            self.batch.reject(self.owner[found], reason)
