@@ -1,0 +1,17 @@
+"""What can go wrong while Spark reads recordings; each text names recording and position."""
+
+from __future__ import annotations
+
+from aerolog.transport.errors import RecordingChangedError, RecordingDamagedError
+
+
+class DataLostError(RecordingChangedError):
+    """What a stream has not read yet is gone: purged, truncated, or with its whole recording."""
+
+
+class RejectedMessageError(RecordingDamagedError):
+    """A message that cannot be decoded, where it was asked to fail then."""
+
+
+class ChecksumMismatchError(RecordingDamagedError):
+    """A frame in checksummed data that is not what was recorded."""

@@ -1,0 +1,256 @@
+"""The data sources that are registered with Spark: short names, schemas, and their readers."""
+# ruff: noqa: N802  (names are Spark's)
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from aerolog.catalog.extras import require
+from aerolog.catalog.spark.columns import SparkColumns
+from aerolog.catalog.spark.filters import Bounds
+from aerolog.catalog.spark.options import Payload, ReadOptions, Table, parse_options
+from aerolog.catalog.spark.planning import Range, plan
+from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.recordings import recordings_schema, recordings_table
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from aerolog.catalog.spark.stream import StreamReader
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+    from aerolog.catalog.decoders import Decoder
+else:
+    _spark = require("pyspark.sql.datasource", "reading recordings in Spark")
+    DataSource, DataSourceReader = _spark.DataSource, _spark.DataSourceReader
+    InputPartition = _spark.InputPartition
+
+_PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
+
+
+class RangesPartition(InputPartition):  # type: ignore[misc]
+    """What one task reads."""
+
+    def __init__(self, ranges: tuple[Range, ...]) -> None:
+        self.ranges = ranges
+
+    def __repr__(self) -> str:
+        return f"RangesPartition({self.ranges!r})"
+
+
+class RecordingsPartition(InputPartition):  # type: ignore[misc]
+    """Rows of the table of recordings: the plan has found them."""
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.rows = rows
+
+
+class BatchReader(DataSourceReader):  # type: ignore[misc]
+    """Reads in batch. Without filters: Spark refuses a reader that takes some while it may not."""
+
+    def __init__(self, rows: RowSource, columns: SparkColumns | None) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.bounds = Bounds()
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Few and large ones; at least one, as Spark wants it."""
+        if self.columns is None:
+            return [RecordingsPartition(recordings_table(self.rows.options))]
+        planned = plan(self.rows.options, self.bounds)
+        return [RangesPartition(ranges) for ranges in planned] or [RangesPartition(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Arrow batches of one partition."""
+        if isinstance(partition, RecordingsPartition):
+            return iter([partition.rows] if partition.rows.num_rows else [])
+        sessions = _both(self.rows.options.choice.session_ids, self.bounds.session_ids)
+        rows = RowSource(self.rows.options, sessions, self.rows.decoder)
+        convert = (self.columns or SparkColumns(rows.schema)).batch
+        return (convert(batch) for batch in rows.batches(partition.ranges))
+
+
+class PushingBatchReader(BatchReader):
+    """Reads in batch what filters leave."""
+
+    def pushFilters(self, filters: list[Any]) -> list[Any]:
+        """Take what chooses recordings, positions, sessions and streams; return the rest."""
+        if self.columns is None or self.rows.options.table != "rows":
+            return filters
+        return self.bounds.push(filters)
+
+
+class AerologSource(DataSource):  # type: ignore[misc]
+    """``spark.read.format("aerolog")``: messages of recordings, with all columns."""
+
+    table: ClassVar[Table] = "rows"
+    narrow: ClassVar[tuple[str, ...] | None] = None
+    payload: ClassVar[Payload] = "binary"
+    parallelism: ClassVar[int | None] = None
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog"
+
+    @cached_property
+    def parsed(self) -> ReadOptions:
+        """The options, checked."""
+        return parse_options(
+            self.options,
+            table=self.table,
+            columns=self.narrow,
+            payload=self.payload,
+            parallelism=self.parallelism,
+        )
+
+    @cached_property
+    def row_source(self) -> RowSource:
+        """What is read; the schema of payloads is known from here on."""
+        return RowSource(self.parsed, None, _decoder(self.parsed))
+
+    def schema(self) -> Any:
+        """Spark's schema; reads a sample of messages where a decoder needs one."""
+        if self.parsed.table == "recordings":
+            return SparkColumns(recordings_schema()).struct()
+        return SparkColumns(self.row_source.schema).struct()
+
+    def reader(self, schema: Any) -> BatchReader:
+        """For ``spark.read``."""
+        kind = PushingBatchReader if _filters_are_pushed() else BatchReader
+        if self.parsed.table == "recordings":
+            self._check_schema(schema)
+            return kind(RowSource(self.parsed), None)
+        self._check_schema(schema)
+        return kind(self.row_source, SparkColumns(self.row_source.schema))
+
+    def streamReader(self, schema: Any) -> StreamReader:
+        """For ``spark.readStream``."""
+        from aerolog.catalog.spark.stream import StreamReader
+
+        if self.parsed.table == "recordings":
+            raise ConfigurationError("aerolog_recordings is read in batch: use spark.read")
+        self._check_schema(schema)
+        return StreamReader(self.row_source, SparkColumns(self.row_source.schema))
+
+    def _check_schema(self, schema: Any) -> None:
+        ours = self.schema()
+        if schema != ours:
+            raise ConfigurationError(
+                f"the schema of {self.name()} follows from its options and cannot be given: it is"
+                f" {ours.simpleString()}, and {schema.simpleString()} was asked for"
+            )
+
+
+class AerologHeaders(AerologSource):
+    """``aerolog_headers``: all columns but the payload."""
+
+    payload = "none"
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog_headers"
+
+
+class AerologPositions(AerologSource):
+    """``aerolog_positions``: recording and position alone."""
+
+    narrow = ("recording_id", "position")
+    payload = "none"
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog_positions"
+
+
+class AerologPayloads(AerologSource):
+    """``aerolog_payloads``: recording, position and payload."""
+
+    narrow = ("recording_id", "position", "payload")
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog_payloads"
+
+
+class AerologRejects(AerologSource):
+    """``aerolog_rejects``: what reading with the same options cannot decode or read."""
+
+    table = "rejects"
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog_rejects"
+
+
+class AerologRecordings(AerologSource):
+    """``aerolog_recordings``: the recordings themselves, a row each."""
+
+    table = "recordings"
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "aerolog_recordings"
+
+
+SOURCES = (
+    AerologSource,
+    AerologHeaders,
+    AerologPositions,
+    AerologPayloads,
+    AerologRejects,
+    AerologRecordings,
+)
+
+
+def _decoder(options: ReadOptions) -> Decoder | None:
+    """The decoder of an option, with its schema."""
+    if options.decoder is None:
+        return None
+    from aerolog.catalog.decoders import make_decoder, sampled_decoder
+
+    decoder = make_decoder(options.decoder, options.decoder_options)
+    if not decoder.needs_sample:
+        return decoder
+    plain = parse_options(
+        {"archive": options.archive}, columns=("recording_id", "position", "payload")
+    )
+    source = RowSource(_sampling(options, plain))
+    parts = (part for ranges in plan(source.options, Bounds()) for part in ranges)
+    return sampled_decoder(decoder, source.batches(parts))
+
+
+def _sampling(options: ReadOptions, plain: ReadOptions) -> ReadOptions:
+    """Options that read the payloads of the same recordings."""
+    from dataclasses import replace
+
+    return replace(
+        options,
+        table="rows",
+        payload="binary",
+        columns=plain.columns,
+        decoder=None,
+        skip_bad=True,
+    )
+
+
+def _filters_are_pushed() -> bool:
+    """Whether this is the planner that Spark runs with pushdown on, and with filters to push."""
+    main = sys.modules.get("__main__")
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    return name == _PUSHING_PLANNER or _PUSHING_PLANNER in sys.modules
+
+
+def _both(first: tuple[int, ...] | None, second: frozenset[int] | None) -> frozenset[int] | None:
+    if first is None or second is None:
+        return second if first is None else frozenset(first)
+    return frozenset(first) & second

@@ -1,0 +1,101 @@
+"""``spark.readStream``: offsets are positions, batches are ranges of recordings.
+
+The reader that plans lives in a process beside the driver for as long as the query; what executors
+get is a copy that only reads.
+"""
+# ruff: noqa: N802  (names are Spark's)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerolog.archive.files.layout import MAX_I64
+from aerolog.catalog.extras import require
+from aerolog.catalog.spark.following import Follower, Limits
+from aerolog.catalog.spark.offsets import Offset, from_spark, to_spark
+from aerolog.catalog.spark.planning import split_ranges
+from aerolog.catalog.spark.source import RangesPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxBytes,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+
+    from aerolog.catalog.spark.columns import SparkColumns
+    from aerolog.catalog.spark.reading import RowSource
+else:
+    _PURPOSE = "following recordings in Spark, from PySpark 4.2 on,"
+    DataSourceStreamReader = require("pyspark.sql.datasource", _PURPOSE).DataSourceStreamReader
+    _limits = require("pyspark.sql.streaming.datasource", _PURPOSE)
+    ReadAllAvailable, ReadMaxBytes = _limits.ReadAllAvailable, _limits.ReadMaxBytes
+    ReadMaxRows = _limits.ReadMaxRows
+    SupportsTriggerAvailableNow = _limits.SupportsTriggerAvailableNow
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Follows recordings, live ones and those that come."""
+
+    def __init__(self, rows: RowSource, columns: SparkColumns) -> None:
+        self.rows = rows
+        self.columns = columns
+        self.follower = Follower(rows.options)
+        self._target: Offset | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Where a new query begins: nothing is read yet, or all that is there counts as read."""
+        if not self.rows.options.from_latest:
+            return {}
+        return to_spark(self.follower.latest({}, Limits()))
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Where the next micro-batch ends, never behind the recorded position."""
+        found = self.follower.latest(from_spark(start), self._limits(limit), self._target)
+        return to_spark(found)
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """The options' limit; bytes as well as rows hold, whichever is told here."""
+        options = self.rows.options
+        if options.max_rows is not None:
+            return ReadMaxRows(options.max_rows)
+        if options.max_bytes is not None:
+            return ReadMaxBytes(options.max_bytes)
+        return ReadAllAvailable()
+
+    def reportLatestOffset(self) -> dict[str, Any]:
+        """Where the recordings are, for the query's progress report."""
+        return to_spark(self.follower.latest({}, Limits()))
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Remember where the recordings are: the query ends there."""
+        self._target = self.follower.latest({}, Limits())
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """What a micro-batch reads."""
+        ranges = self.follower.ranges(from_spark(start), from_spark(end))
+        return [RangesPartition(each) for each in split_ranges(self.rows.options, ranges)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Arrow batches of one partition; keeps nothing."""
+        return (self.columns.batch(batch) for batch in self.rows.batches(partition.ranges))
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing to do: recordings stay, and retention is not a reader's business."""
+
+    def stop(self) -> None:
+        """Nothing is open."""
+
+    def _limits(self, limit: ReadLimit) -> Limits:
+        if isinstance(limit, ReadAllAvailable):
+            return Limits()
+        options = self.rows.options
+        rows = getattr(limit, "max_rows", options.max_rows)
+        size = getattr(limit, "max_bytes", options.max_bytes)
+        return Limits(MAX_I64 if rows is None else rows, MAX_I64 if size is None else size)
