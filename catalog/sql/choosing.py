@@ -10,7 +10,6 @@ the two: they have no statistics of a catalog that was filled a moment ago, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
@@ -24,6 +23,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from aerolog.catalog.sql.journal import place_of
 from aerolog.catalog.sql.models import Archive, Name, Recording, Stream, Tag
 from aerolog.catalog.sql.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
@@ -131,11 +131,14 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     if len(keys) == 1:
         (key,) = keys
         return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
-    if len(keys) <= FEW:
-        return [_of_column(Recording.stream_fk.in_(keys), (Recording.stream_fk + 0).in_(keys))]
-    # Each stream has a recording: the condition is common whatever a count would say.
-    inside = (Recording.stream_fk + 0).in_(streams)
-    return [_of_column(inside, inside)]
+    # Each stream has a recording: with this many, the condition is common whatever a count says.
+    inside = streams if len(keys) > FEW else keys
+    return [
+        _of_column(
+            Recording.stream_fk.in_(inside),
+            exists().where(Stream.id == Recording.stream_fk, *clauses),
+        )
+    ]
 
 
 def _of_labels(wanted: Search) -> list[Condition]:
@@ -166,7 +169,7 @@ def _of_columns(wanted: Search) -> list[Condition]:
             _of_column(Recording.recording_id.in_(ids), (Recording.recording_id + 0).in_(ids))
         )
     if wanted.archive is not None:
-        archives = select(Archive.id).where(_archive(wanted.archive))
+        archives = select(Archive.id).where(is_archive(wanted.archive))
         found.append(
             _of_column(Recording.archive_fk.in_(archives), (Recording.archive_fk + 0).in_(archives))
         )
@@ -189,11 +192,11 @@ def _of_columns(wanted: Search) -> list[Condition]:
     return found
 
 
-def _archive(archive: str | int) -> ColumnElement[bool]:
+def is_archive(archive: str | int) -> ColumnElement[bool]:
+    """The condition on ``archives`` of a place (path or URL), or of a mark file's id."""
     if isinstance(archive, int):
         return Archive.archive_id == archive
-    places = {archive} if "://" in archive else {archive, str(Path(archive).absolute())}
-    return Archive.place.in_(sorted(places))
+    return Archive.place == place_of(archive)
 
 
 def _overlaps(wanted: Search) -> ColumnElement[bool]:

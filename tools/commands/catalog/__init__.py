@@ -4,6 +4,10 @@ A module adds its commands to the group when it is imported; the overview lists 
 of the imports here.
 """
 
+from aerolog.tools.commands.catalog import (  # noqa: F401 - each adds its commands to the group
+    searching,
+    tagging,
+)
 from aerolog.tools.commands.catalog.group import app
 
 __all__ = ["app"]

@@ -39,3 +39,18 @@ def open_catalog(options: CatalogOptions) -> "RecordingCatalog":
     if options.catalog is None and options.archive_dir is None:
         raise typer.BadParameter("pass --catalog URL, --archive-dir DIR or both")
     return RecordingCatalog.open(options.catalog, archive_dir=options.archive_dir)
+
+
+def chosen_archive(options: CatalogOptions, archive: str | None) -> str | int | None:
+    """Which archive of the catalog is meant: that of ``--archive``, or the folder's.
+
+    The database in a folder has that archive alone, unless others were synced into it.
+    """
+    from aerolog.catalog.sql.journal import place_of
+    from aerolog.catalog.sql.search_text import parse_archive
+
+    if archive is not None:
+        return parse_archive("--archive", archive)
+    if options.catalog is not None and options.archive_dir is not None:
+        return place_of(options.archive_dir)
+    return None
