@@ -240,12 +240,14 @@ class CatalogMap:
             descriptor = RecordingDescriptor.decode(self._view(at + ENTRY_HEADER_LENGTH, stop))
         except (FileFormatError, struct.error) as error:
             raise FileFormatError(f"{error}: {self.path} in the entry at offset {at}") from error
+        if descriptor.stop_position != stop_position:
+            descriptor = descriptor.with_changes(stop_position=stop_position)
         return CatalogEntry(
             at,
             length,
             self._mapped.load_i32(at + ENTRY["state"]),
             self._mapped.load_i32(at + ENTRY["checksum"]),
-            descriptor.with_changes(stop_position=stop_position),
+            descriptor,
         )
 
 

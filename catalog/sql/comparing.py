@@ -53,6 +53,9 @@ COLUMNS: Final = (
     "source_identity",
     "size_bytes",
 )
+_START_TIME: Final = COLUMNS.index("start_time_ms")
+_INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
+
 #: What hangs on a recording's row.
 OF_A_RECORDING: Final = (Segment, Tag, Name, Lineage, Mark, TimeIndexEntry, Hold)
 
@@ -62,7 +65,12 @@ class Stored(NamedTuple):
 
     key: int
     stream_id: int
-    values: dict[str, Any]
+    in_order: tuple[Any, ...]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """By the names of ``COLUMNS``."""
+        return dict(zip(COLUMNS, self.in_order, strict=True))
 
 
 class StoredSegment(NamedTuple):
@@ -95,7 +103,7 @@ class _Changes:
 
 
 def values_of(found: Found) -> dict[str, Any]:
-    """The columns of a recording's row, see ``COLUMNS``."""
+    """The columns of a recording's row, in the order of ``COLUMNS``."""
     descriptor = found.descriptor
     is_active = descriptor.is_active
     return {
@@ -152,7 +160,7 @@ class ChunkWriter:
             if found is None:
                 continue
             row = stored.get(found.descriptor.recording_id)
-            if row is not None and _is_another(row.values, found):
+            if row is not None and _is_another(row.in_order, found):
                 scan.problems.setdefault(
                     f"recording {found.descriptor.recording_id} of {scan.path} is another one than "
                     "before: what was noted of that one is dropped"
@@ -179,9 +187,7 @@ class ChunkWriter:
                 _RECORDINGS.c.archive_fk == self._archive_fk, _RECORDINGS.c.recording_id.in_(ids)
             )
         )
-        return {
-            row[2]: Stored(row[0], row[1], dict(zip(COLUMNS, row[2:], strict=True))) for row in rows
-        }
+        return {row[2]: Stored(row[0], row[1], tuple(row[2:])) for row in rows}
 
     def _stored_segments(self, keys: Sequence[int]) -> dict[int, dict[int, StoredSegment]]:
         found: dict[int, dict[int, StoredSegment]] = {}
@@ -211,7 +217,7 @@ class ChunkWriter:
         if row is None:
             changes.added.append((values, stream_id, found))
             return
-        if (stream_id, values) != (row.stream_id, row.values):
+        if stream_id != row.stream_id or tuple(values.values()) != row.in_order:
             changes.changed.append({**values, "key": row.key, "stream_id": stream_id})
         left = segments.get(row.key, {})
         for segment in found.segments:
@@ -226,7 +232,8 @@ class ChunkWriter:
                 changes.segments_added.append({**fields, "fingerprint": None})
                 continue
             is_kept = (
-                segment.state != SegmentState.MISSING
+                before.fingerprint is not None
+                and segment.state != SegmentState.MISSING
                 and before.size_bytes == segment.size_bytes
                 and covered_until(row.values, segment.base_position)
                 == covered_until(values, segment.base_position)
@@ -337,10 +344,10 @@ def drop_recordings(session: Session, keys: Sequence[int]) -> None:
     session.execute(delete(Recording).where(Recording.id.in_(keys)))
 
 
-def _is_another(before: dict[str, Any], found: Found) -> bool:
+def _is_another(before: tuple[Any, ...], found: Found) -> bool:
     """Whether an id has been given anew: what never changes in a recording is different."""
     descriptor = found.descriptor
-    return (before["start_time_ms"], before["initial_term_id"]) != (
+    return (before[_START_TIME], before[_INITIAL_TERM]) != (
         descriptor.start_timestamp,
         descriptor.initial_term_id,
     )

@@ -142,24 +142,19 @@ class FolderScan:
         self.problems.setdefault(problem)
 
     def _entries(self) -> Iterator[CatalogEntry]:
+        last_id = -1
         try:
             self._catalog = CatalogReader.open(self.path, self.files)
-            # A first walk, for nothing but damage: one found half-way would lose what is behind it.
-            for _ in self._catalog.entries():
-                pass
+            for entry in self._catalog.entries():
+                yield entry
+                last_id = entry.descriptor.recording_id
         except FileFormatError:
+            # Damaged; or a running archive has just moved entries to make one of them longer.
             entries, damages = salvage_entries(self.path, self.files)
             self.is_whole = False
             for damage in damages:
                 self._name(str(damage))
-            yield from entries
-            return
-        try:
-            yield from self._catalog.entries()
-        except FileFormatError as error:
-            # A running archive moves entries to make one of them longer.
-            self.is_whole = False
-            self._name(str(error))
+            yield from (one for one in entries if one.descriptor.recording_id > last_id)
 
     def _read_again(self, entry: CatalogEntry) -> CatalogEntry | None:
         if self._catalog is None:
