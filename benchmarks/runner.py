@@ -14,6 +14,7 @@ from benchmarks import (
     ipc_threads,
     record_streams,
     replay_start,
+    scan,
     udp,
     udp_streams,
 )
@@ -35,6 +36,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "replay-64": partial(archive.replay, 64),
     "replay-start": replay_start.start,
     "catalog-1m": catalog_million.million,
+    "scan-1024": partial(scan.scan, 1024),
+    "scan-64": partial(scan.scan, 64),
     "udp-32": partial(udp.throughput, 32),
     "udp-1024": partial(udp.throughput, 1024),
     "udp-1024-no-offload": partial(udp.throughput_without_offload, 1024),

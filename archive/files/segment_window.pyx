@@ -18,7 +18,7 @@ cdef enum:
     PAGE = 4096
 
 # Long enough for a call to cost nothing beside the copy, short enough for the cache.
-WINDOW_LENGTH = 512 * 1024
+WINDOW_LENGTH = 1024 * 1024
 
 
 cdef class SegmentWindow:
