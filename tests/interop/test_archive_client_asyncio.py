@@ -14,10 +14,10 @@ CHANNEL = "aeron:ipc?term-length=64k"
 async def record(archive, stream_id: int, count: int) -> int:
     await archive.start_recording(CHANNEL, stream_id)
     with archive.aeron.add_publication(CHANNEL, stream_id) as publication:
-        publication.wait_connected(5.0)
+        publication.wait_connected(30.0)
         for index in range(count):
-            publication.send(b"message %d" % index, timeout=5.0)
-    async for signal in archive.signals(timeout=10.0):
+            publication.send(b"message %d" % index, timeout=30.0)
+    async for signal in archive.signals(timeout=30.0):
         if signal.signal == RecordingSignal.STOP:
             return signal.recording_id
     raise AssertionError("no STOP signal came")
@@ -46,7 +46,7 @@ async def test_a_replay_comes_over_a_response_channel(java_archive, our_client, 
             stream_id=stream_id + 50_000,
         )
         with replay:
-            got = [one.data for one in replay.messages(timeout=10.0, until_eos=True)]
+            got = [one.data for one in replay.messages(timeout=30.0, until_eos=True)]
     assert got == [b"message %d" % index for index in range(20)]
 
 

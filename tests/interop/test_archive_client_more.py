@@ -7,7 +7,12 @@ import time
 
 import pytest
 
-from aerolog.archive.client import AeronArchive, ArchiveClientOptions, ArchiveConnection
+from aerolog.archive.client import (
+    AeronArchive,
+    ArchiveClientOptions,
+    ArchiveConnection,
+    RecordingSignal,
+)
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import (
     AeronTimeoutError,
@@ -29,13 +34,13 @@ def payload(index: int) -> bytes:
 def record(archive, stream_id: int, count: int, channel: str = CHANNEL):
     """A stopped recording of `count` messages."""
     with archive.add_recorded_exclusive_publication(channel, stream_id) as publication:
-        publication.wait_connected(5.0)
+        publication.wait_connected(30.0)
         for index in range(count):
-            position = publication.send(payload(index), timeout=10.0)
-        deadline = time.monotonic() + 10
+            position = publication.send(payload(index), timeout=30.0)
+        deadline = time.monotonic() + 30
         while not (found := list(archive.recordings(stream_id=stream_id))):
             assert time.monotonic() < deadline, f"no recording of stream {stream_id}"
-        archive.recording_position_counter(found[-1].recording_id).wait(position, timeout=10.0)
+        archive.recording_position_counter(found[-1].recording_id).wait(position, timeout=30.0)
         archive.stop_recording_of(publication)
     while (stopped := archive.list_recording(found[-1].recording_id)).is_active:
         assert time.monotonic() < deadline, "the recording did not stop"
@@ -96,13 +101,11 @@ def test_a_killed_archive_is_noticed_in_the_client_liveness_timeout(
 ):
     driver = start_server("reference", "driver", properties={"aeron.client.liveness.timeout": "2s"})
     server = start_server("ours", "archive", aeron_dir=driver.spec.aeron_dir)
-    archive = our_archive_client(driver.aeron_dir)
+    archive = our_archive_client(driver.aeron_dir, message_timeout=30)
     server.process.kill()
-    begin = time.monotonic()
-    with pytest.raises(NotConnectedError):
+    with pytest.raises(NotConnectedError):  # long before the message timeout
         archive.query_archive_id()
-    assert time.monotonic() - begin < 8
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not archive.is_disconnected:
         archive.poll()
         assert time.monotonic() < deadline
@@ -114,12 +117,12 @@ def test_no_archive_is_a_timeout_that_says_where_it_stood(any_driver, our_client
     begin = time.monotonic()
     with pytest.raises(AeronTimeoutError, match="AWAIT_PUBLICATION_CONNECTED"):
         AeronArchive(our_client(any_driver.aeron_dir), message_timeout=0.5, request_stream_id=7777)
-    assert 0.5 <= time.monotonic() - begin < 5
+    assert time.monotonic() - begin >= 0.5
 
 
 def test_a_connection_can_be_polled_from_a_duty_cycle(any_archive, our_client):
     connection = ArchiveConnection(our_client(any_archive.aeron_dir), ArchiveClientOptions())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while (session := connection.poll()) is None:
         assert time.monotonic() < deadline
     assert session.archive_id >= 0
@@ -135,6 +138,12 @@ def test_control_over_response_channels(any_archive, our_archive_client, stream_
     assert got == [payload(i) for i in range(100)]
 
 
+def await_deleted(archive, recording_id: int) -> None:
+    """Files go after the answer; until they are gone nothing else of the recording may."""
+    signals = archive.signals(30.0, recording_id=recording_id, kinds=RecordingSignal.DELETE)
+    assert next(signals).recording_id == recording_id
+
+
 def test_segments_are_truncated_detached_attached_and_purged(
     java_archive, our_archive_client, stream_id
 ):
@@ -144,6 +153,7 @@ def test_segments_are_truncated_detached_attached_and_purged(
     assert recording.stop_position > 3 * segment
     cut = recording.stop_position - recording.stop_position % segment
     assert archive.truncate_recording(identity, cut) >= 1
+    await_deleted(archive, identity)
     assert archive.stop_position(identity) == cut
     archive.detach_segments(identity, segment)
     assert archive.start_position(identity) == segment
@@ -151,7 +161,9 @@ def test_segments_are_truncated_detached_attached_and_purged(
     assert archive.start_position(identity) == 0
     archive.detach_segments(identity, segment)
     assert archive.delete_detached_segments(identity) == 1
+    await_deleted(archive, identity)
     assert archive.purge_segments(identity, 2 * segment) == 1
+    await_deleted(archive, identity)
     assert archive.start_position(identity) == 2 * segment
     assert archive.purge_recording(identity) >= 1
     assert archive.list_recording(identity) is None
@@ -180,7 +192,7 @@ def test_a_replay_comes_over_a_response_channel(java_archive, our_archive_client
         channel="aeron:ipc?control-mode=response",
         stream_id=stream_id + 50_000,
     ) as subscription:
-        got = [m.data for m in subscription.messages(timeout=10.0, until_eos=True)]
+        got = [m.data for m in subscription.messages(timeout=30.0, until_eos=True)]
     assert got == [payload(i) for i in range(100)]
 
 

@@ -17,7 +17,7 @@ def recorded(archive, client, stream_id, count=COUNT):
     archive.startRecording(CHANNEL, stream_id, "LOCAL")
     with client.add_publication(CHANNEL, stream_id) as publication:
         end = publication.offer_numbered(count, LENGTH)["position"]
-        (recording,) = archive.recordings(channel="aeron:ipc", stream=stream_id)
+        recording = only_recording(archive, stream_id)
         counters = [c for c in client.counters() if c["typeId"] == 100]
         assert recording["sessionId"] == publication.sessionId()
         assert any(f"rec-pos: {recording['recordingId']} " in c["label"] for c in counters)
@@ -26,8 +26,18 @@ def recorded(archive, client, stream_id, count=COUNT):
     return recording["recordingId"], end
 
 
-def wait_signal(archive, recording_id, wanted, rounds=20_000):
-    for _ in range(rounds):
+def only_recording(archive, stream_id):
+    """The stream's one recording, which the archive makes once it has seen the publication."""
+    deadline = time.monotonic() + 30
+    while not (found := archive.recordings(channel="aeron:ipc", stream=stream_id)):
+        assert time.monotonic() < deadline, f"no recording of stream {stream_id}"
+    (recording,) = found
+    return recording
+
+
+def wait_signal(archive, recording_id, wanted):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
         for signal in archive.signals():
             if signal.get("recordingId") == recording_id and signal.get("signal") == wanted:
                 return signal
@@ -64,7 +74,7 @@ def test_the_reference_s_client_follows_a_live_recording(any_archive, java_clien
     archive.startRecording(CHANNEL, stream_id, "REMOTE")
     publication = client.add_exclusive_publication(CHANNEL, stream_id)
     publication.offer_numbered(100, LENGTH)
-    (recording,) = archive.recordings(channel="aeron:ipc", stream=stream_id)
+    recording = only_recording(archive, stream_id)
     replay = archive.replay(recording["recordingId"], 0, (1 << 63) - 1, CHANNEL, stream_id + 50_000)
     assert replay.poll_numbered(100, LENGTH)["first_wrong"] is None
     publication.offer_numbered(100, LENGTH, first=100)
@@ -77,7 +87,7 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
     client = java_client(any_archive.aeron_dir)
     archive = client.archive()
     subscription = client.add_subscription("aeron:ipc", 30)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while not subscription.isConnected():
         assert time.monotonic() < deadline, "no events stream"
     # A subscriber is given first what nobody had read before, and events that find no room are
@@ -86,7 +96,7 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
         assert time.monotonic() < deadline, "old events do not end"
     recording_id, end = recorded(archive, client, stream_id, count=50)
     events = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 30
     while not events or events[-1]["event"] != "stop":
         assert time.monotonic() < deadline, events
         events += [
@@ -107,11 +117,14 @@ def test_a_stream_of_ours_is_replayed_to_the_reference(
     ours = our_archive_client(any_archive.aeron_dir)
     ours.start_recording(CHANNEL, stream_id)
     with ours.aeron.add_publication(CHANNEL, stream_id) as publication:
-        publication.wait_connected(5.0)
+        publication.wait_connected(30.0)
         for index in range(1000):
-            end = publication.send(numbered_message(index, LENGTH), timeout=10.0)
-        (recording,) = ours.recordings(stream_id=stream_id)
-        ours.recording_position_counter(recording.recording_id).wait(end, timeout=10.0)
+            end = publication.send(numbered_message(index, LENGTH), timeout=30.0)
+        deadline = time.monotonic() + 30
+        while not (found := list(ours.recordings(stream_id=stream_id))):
+            assert time.monotonic() < deadline, f"no recording of stream {stream_id}"
+        (recording,) = found
+        ours.recording_position_counter(recording.recording_id).wait(end, timeout=30.0)
     ours.stop_recording(CHANNEL, stream_id)
     theirs = java_client(any_archive.aeron_dir).archive()
     replay = theirs.replay(recording.recording_id, 0, end, CHANNEL, stream_id + 50_000)

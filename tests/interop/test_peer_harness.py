@@ -1,5 +1,7 @@
 """The harness itself: the reference talks to itself through it."""
 
+import time
+
 import peer
 import pytest
 from peer.client import numbered_message
@@ -34,12 +36,18 @@ def test_reference_archive_records_and_lists(java_archive, java_client, stream_i
     publication = client.add_publication("aeron:ipc", stream_id)
     archive.startRecording("aeron:ipc", stream_id, "LOCAL")
     end = publication.offer_numbered(100, 64)["position"]
-    assert archive.recordings(channel="aeron:ipc", stream=stream_id)[0]["startPosition"] == 0
-    recording_id = archive.recordings(channel="aeron:ipc", stream=stream_id)[0]["recordingId"]
+    deadline = time.monotonic() + 30
+    while not (found := archive.recordings(channel="aeron:ipc", stream=stream_id)):
+        assert time.monotonic() < deadline, "no recording"
+    (recording,) = found
+    assert recording["startPosition"] == 0
+    recording_id = recording["recordingId"]
     replay = archive.replay(recording_id, 0, end, "aeron:ipc", stream_id + 5000)
     assert replay.poll_numbered(100, 64) == {"count": 100, "position": end, "first_wrong": None}
     archive.stopRecording("aeron:ipc", stream_id)
-    assert archive.getStopPosition(recording_id) == end
+    while (stopped := archive.getStopPosition(recording_id)) == -1:
+        assert time.monotonic() < deadline, "the recording does not stop"
+    assert stopped == end
     assert [s["signal"] for s in archive.signals() if "signal" in s][:1] == ["START"]
 
 

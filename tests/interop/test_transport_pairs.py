@@ -33,7 +33,7 @@ def test_java_publisher_reaches_our_subscriber(any_driver, java_client, our_clie
     publication = java_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
     sent = publication.start_offer_numbered(COUNT, LENGTH)
     messages = []
-    for message in subscription.messages(timeout=10.0):
+    for message in subscription.messages(timeout=30.0):
         messages.append(message)
         if len(messages) == COUNT:
             break
@@ -49,7 +49,7 @@ def test_our_publisher_reaches_java_subscriber(
     publication = getattr(our_client(any_driver.aeron_dir), kind)(CHANNEL, stream_id)
     received = subscription.start_poll_numbered(COUNT, LENGTH)
     for index in range(COUNT):
-        position = publication.send(numbered_message(index, LENGTH), timeout=10.0)
+        position = publication.send(numbered_message(index, LENGTH), timeout=30.0)
     assert received.result(40) == {"count": COUNT, "position": position, "first_wrong": None}
 
 
@@ -57,7 +57,7 @@ def test_our_publisher_reaches_java_subscriber(
 def test_our_publisher_reaches_our_subscriber(any_driver, our_client, stream_id, kind):
     subscription = our_client(any_driver.aeron_dir).add_subscription(CHANNEL, stream_id)
     publication = getattr(our_client(any_driver.aeron_dir), kind)(CHANNEL, stream_id)
-    publication.wait_connected(5.0)
+    publication.wait_connected(30.0)
     got = []
     for index in range(COUNT):
         while publication.offer(numbered_message(index, LENGTH)) <= 0:
@@ -76,8 +76,8 @@ def test_fragmented_messages_and_reserved_values_cross_both_ways(
     our_subscription = ours.add_subscription(CHANNEL, stream_id)
     our_publication = ours.add_publication(CHANNEL, stream_id)
     big = bytes(range(256)) * 30  # more than one MTU, less than an eighth of a term
-    our_publication.wait_connected(5.0)
-    our_position = our_publication.send(big, timeout=5.0, reserved_value=77)
+    our_publication.wait_connected(30.0)
+    our_position = our_publication.send(big, timeout=30.0, reserved_value=77)
     (at_theirs,) = their_subscription.poll(1)
     (at_ours,) = next_messages(our_subscription, 1)
     assert at_theirs["data"] == at_ours.data == big
@@ -101,9 +101,9 @@ def test_shared_publications_of_both_kinds_write_one_log(
     our_publication = ours.add_publication(CHANNEL, stream_id)
     their_publication = java_client(any_driver.aeron_dir).add_publication(CHANNEL, stream_id)
     assert their_publication.sessionId() == our_publication.session_id
-    our_publication.wait_connected(5.0)
+    our_publication.wait_connected(30.0)
     for index in range(50):
-        our_publication.send(b"ours-%d" % index, timeout=5.0)
+        our_publication.send(b"ours-%d" % index, timeout=30.0)
         their_publication.offer(b"theirs-%d" % index)
     got = [m.data for m in next_messages(subscription, 100)]
     assert got == [b"%s-%d" % (side, i) for i in range(50) for side in (b"ours", b"theirs")]
@@ -114,7 +114,7 @@ def test_claims_and_aborts_look_alike(any_driver, java_client, our_client, strea
     ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
     subscription = theirs.add_subscription(CHANNEL, stream_id)
     publication = ours.add_exclusive_publication(CHANNEL, stream_id)
-    publication.wait_connected(5.0, writable=True)
+    publication.wait_connected(30.0, writable=True)
     with publication.try_claim(5) as claim:
         claim.buffer[:] = b"first"
     dropped = publication.try_claim(100)
@@ -130,8 +130,8 @@ def test_end_of_stream_is_seen_across(any_driver, java_client, our_client, strea
     ours, theirs = our_client(any_driver.aeron_dir), java_client(any_driver.aeron_dir)
     subscription = theirs.add_subscription(CHANNEL, stream_id)
     publication = ours.add_publication(CHANNEL, stream_id)
-    publication.wait_connected(5.0)
-    publication.send(b"last", timeout=5.0)
+    publication.wait_connected(30.0)
+    publication.send(b"last", timeout=30.0)
     publication.close()
     assert [m["data"] for m in subscription.poll(10, until_eos=True)] == [b"last"]
 
@@ -139,7 +139,7 @@ def test_end_of_stream_is_seen_across(any_driver, java_client, our_client, strea
     their_publication = theirs.add_publication(CHANNEL, stream_id + 100_000)
     their_publication.offer(b"last")
     their_publication.close()
-    got = [m.data for m in our_subscription.messages(timeout=10.0, until_eos=True)]
+    got = [m.data for m in our_subscription.messages(timeout=30.0, until_eos=True)]
     assert got == [b"last"]
 
 
@@ -173,8 +173,8 @@ def test_aeron_stat_reads_the_driver_s_directory(any_driver, our_client, stream_
     client = our_client(any_driver.aeron_dir)
     subscription = client.add_subscription(CHANNEL, stream_id)
     publication = client.add_publication(CHANNEL, stream_id)
-    publication.wait_connected(5.0)
-    publication.send(b"x" * 100, timeout=5.0)
+    publication.wait_connected(30.0)
+    publication.send(b"x" * 100, timeout=30.0)
     next_messages(subscription, 1)
     shown = peer.aeron_stat(any_driver.aeron_dir)
     assert f"pub-pos (concurrent): {publication.registration_id}" in shown
@@ -184,7 +184,7 @@ def test_aeron_stat_reads_the_driver_s_directory(any_driver, our_client, stream_
     assert "Bytes sent" in shown
 
 
-def next_messages(subscription, count, timeout=10.0):
+def next_messages(subscription, count, timeout=30.0):
     """The next messages, waited for."""
     got = []
     for message in subscription.messages(timeout=timeout):

@@ -80,12 +80,16 @@ async def test_tasks_wait_for_signals_of_their_own_recordings(any_archive, our_c
             await until(lambda: publication.is_connected, "the archive to subscribe")
             for _ in range(number):
                 publication.send(bytes(FRAME - 32), timeout=WAIT_S)
-        async for recording in archive.recordings(stream_id=stream_id + number):
-            async for signal in archive.signals(
-                WAIT_S, recording_id=recording.recording_id, kinds=STOP
-            ):
-                return signal.position
-        raise AssertionError("nothing was recorded")
+
+        async def listed() -> list[int]:
+            found = archive.recordings(stream_id=stream_id + number)
+            return [recording.recording_id async for recording in found]
+
+        # The driver connects the publication before the archive has begun to record it.
+        (recording_id,) = await until(listed, "the recording")
+        async for signal in archive.signals(WAIT_S, recording_id=recording_id, kinds=STOP):
+            return signal.position
+        raise AssertionError(f"no STOP signal of recording {recording_id}")
 
     got = await asyncio.wait_for(asyncio.gather(*(record(n) for n in range(1, 6))), 2 * WAIT_S)
     assert got == [n * FRAME for n in range(1, 6)]
@@ -100,6 +104,7 @@ async def test_a_handler_may_not_call_its_client(form, any_archive, our_client, 
     await archive.start_recording(CHANNEL, stream_id)
     with archive.client.aeron.add_publication(CHANNEL, stream_id) as publication:
         publication.wait_connected(WAIT_S)
+        await archive.signal(START)
     await archive.signal(STOP)
     assert len(errors) == 3
     assert {type(error) for error in errors} == {ReentrantCallError}
@@ -110,9 +115,14 @@ async def test_a_handler_may_not_call_its_client(form, any_archive, our_client, 
 def test_a_series_of_one_thread_lets_others_ask(any_archive, our_archive_client, stream_id):
     archive = our_archive_client(any_archive.aeron_dir)
     got = []
-    waiting = threading.Thread(
-        target=lambda: got.extend(s.signal for s in archive.signals(1.0)), daemon=True
-    )
+
+    def follow() -> None:
+        for signal in archive.signals(WAIT_S):
+            got.append(signal.signal)
+            if signal.signal == STOP:
+                break
+
+    waiting = threading.Thread(target=follow, daemon=True)
     waiting.start()
     archive.start_recording(CHANNEL, stream_id, SourceLocation.REMOTE)
     with archive.aeron.add_publication(CHANNEL, stream_id) as publication:
@@ -120,7 +130,7 @@ def test_a_series_of_one_thread_lets_others_ask(any_archive, our_archive_client,
         while not list(archive.recordings(stream_id=stream_id)):
             assert waiting.is_alive()
         archive.stop_recording(CHANNEL, stream_id)
-    waiting.join(WAIT_S)
+    waiting.join(2 * WAIT_S)
     assert not waiting.is_alive()
     assert got == [START, STOP]
 
@@ -150,6 +160,9 @@ async def events_of(form, aeron):
 async def test_recording_events_tell_what_is_recorded(form, bench):
     events = await events_of(form, bench.aeron)
     events.subscription.wait_connected(WAIT_S)
+    # A subscriber is given first what nobody had read before; events without room are lost.
+    while events.subscription.poll_messages():
+        pass
     recording = await bench.stopped(5)
     of_it = {"recording_id": recording.recording_id}
     got = []
@@ -171,13 +184,16 @@ async def test_recording_events_tell_what_is_recorded(form, bench):
     assert [event async for event in each(events.events(WAIT_S))] == []
 
 
-async def test_what_is_no_event_is_reported_and_passed_over(form, our_driver, our_client):
+async def test_what_is_no_event_is_reported_and_passed_over(
+    form, our_driver, our_client, stream_id
+):
     aeron, errors = our_client(our_driver.aeron_dir), []
+    options = {"stream_id": stream_id, "on_error": errors.append}
     if form == "waiting":
-        events = RecordingEvents(aeron, stream_id=3030, on_error=errors.append)
+        events = RecordingEvents(aeron, **options)
     else:
-        events = await AsyncRecordingEvents.connect(aeron, stream_id=3030, on_error=errors.append)
-    with aeron.add_publication("aeron:ipc", 3030) as publication:
+        events = await AsyncRecordingEvents.connect(aeron, **options)
+    with aeron.add_publication("aeron:ipc", stream_id) as publication:
         publication.wait_connected(WAIT_S)
         publication.send(b"\x08\x00\x65\x00\x63\x00\x01\x00" + bytes(8))  # of schema 99
         publication.send(ap.KeepAliveRequest(control_session_id=1, correlation_id=2).encode())

@@ -16,7 +16,7 @@ from .conftest import CHANNEL, WAIT_S, Archive, Bench, connect, payload, settle,
 
 pytestmark = pytest.mark.interop
 IMPLEMENTATIONS = ["ours", "reference"]
-LIVENESS = {"aeron.client.liveness.timeout": "2s", "aeron.publication.linger.timeout": "200ms"}
+LIVENESS = {"aeron.client.liveness.timeout": "4s", "aeron.publication.linger.timeout": "200ms"}
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -98,7 +98,8 @@ async def test_reconnecting_to_nobody_fails_leaves_nothing_and_can_be_tried_agai
 ):
     driver, server = pair
     aeron = our_client(driver.aeron_dir)
-    archive = await connect(form, aeron, message_timeout=1.5)
+    archive = await connect(form, aeron, message_timeout=WAIT_S)
+    archive.client.options.message_timeout = 1.5
     kill(server)
     await until(lambda: archive.client.is_disconnected, "the driver to give the archive up")
     for _ in range(2):
@@ -109,6 +110,7 @@ async def test_reconnecting_to_nobody_fails_leaves_nothing_and_can_be_tried_agai
     with pytest.raises(ResourceClosedError, match="the archive has disconnected"):
         await archive.query_archive_id()
     start_again(start_server, server)
+    archive.client.options.message_timeout = WAIT_S
     await archive.reconnect()
     assert await archive.query_archive_id() == archive.client.archive_id
     await settle(archive.client.close())

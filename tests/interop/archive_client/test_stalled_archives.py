@@ -9,7 +9,7 @@ import pytest
 
 from aerolog.transport.errors import AeronTimeoutError, BackPressuredError
 
-from .conftest import FORMS, connect, settle
+from .conftest import FORMS, WAIT_S, connect, settle
 
 pytestmark = pytest.mark.interop
 TIMEOUT_S = 0.6
@@ -117,9 +117,13 @@ async def test_our_client_says_what_the_references_says(start_server, java_clien
     }
     driver = start_server("reference", "driver", properties=patient)
     server = start_server("reference", "archive", aeron_dir=driver.spec.aeron_dir)
-    theirs = java_client(driver.aeron_dir).archive(message_timeout_ms=round(1000 * TIMEOUT_S))
+    client = java_client(driver.aeron_dir)
+    client.archive().close()  # the first session is slow: the archive has just been started
+    theirs = client.archive(message_timeout_ms=round(1000 * TIMEOUT_S))
     aeron = our_client(driver.aeron_dir)
-    ours = [await connect(form, aeron, message_timeout=TIMEOUT_S) for form in FORMS]
+    ours = [await connect(form, aeron, message_timeout=WAIT_S) for form in FORMS]
+    for archive in ours:
+        archive.client.options.message_timeout = TIMEOUT_S
     os.kill(server.pid, signal.SIGSTOP)
     try:
         for our_call, their_call in TIMED_OUT:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import peer
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 CHANNEL = "aeron:ipc?term-length=64k"
 
 
@@ -96,6 +96,14 @@ class Bench:
         assert self.wait_stopped(recording_id) == position
         publication.close()
         return recording_id, position
+
+    def wait_unsubscribed(self) -> None:
+        """Until no subscription of the stream is recorded any more."""
+        wanted = {"channel": "", "stream": self.stream_id, "apply_stream": True}
+        wait_until(
+            lambda: not self.archive.recording_subscriptions(**wanted),
+            f"the subscriptions of stream {self.stream_id} to go",
+        )
 
     def counters(self) -> list[Any]:
         """All counters of the driver."""

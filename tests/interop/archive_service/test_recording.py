@@ -114,6 +114,7 @@ def test_auto_stop_ends_the_subscription_with_its_first_recording(bench) -> None
     publications[0].close()
     bench.wait_stopped(second - 1)
     bench.wait_stopped(second)
+    bench.wait_unsubscribed()
     with pytest.raises(JavaError) as refused:
         bench.archive.stopRecording(CHANNEL, bench.stream_id)
     assert refused.value.code == 4
@@ -178,9 +179,7 @@ def test_an_extension_that_does_not_fit_is_refused_after_its_ok(bench) -> None:
     bench.archive.signals()
     bench.archive.extendRecording(recording_id, CHANNEL, bench.stream_id, "LOCAL", True)
     publication = bench.client.add_exclusive_publication(CHANNEL, bench.stream_id)
-    error = None
-    while error is None:
-        error = bench.archive.pollForErrorResponse()
+    error = bench.wait(bench.archive.pollForErrorResponse, "the error")
     assert (
         f"cannot extend recording {recording_id} image.joinPosition=0 != rec.stopPosition={stop}"
         in error
@@ -190,6 +189,10 @@ def test_an_extension_that_does_not_fit_is_refused_after_its_ok(bench) -> None:
 
 def test_recording_events_tell_start_progress_and_stop(bench) -> None:
     events = bench.client.add_subscription("aeron:ipc", 30)
+    bench.wait(events.isConnected, "the events stream")
+    # A subscriber is given first what nobody had read before; events without room are lost.
+    while events.poll(10_000, timeout=0.2):
+        pass
     bench.record()
     publication = bench.publish()
     position = publication.offer_numbered(20, 100)["position"]
@@ -199,12 +202,16 @@ def test_recording_events_tell_start_progress_and_stop(bench) -> None:
     bench.wait_stopped(recording_id)
     publication.close()
     found = []
-    while not found or found[-1]["event"] != "stop":
-        found += [
+
+    def stopped() -> bool:
+        found.extend(
             event
             for event in bench.archive.recording_events(events, 1)
             if event["recordingId"] == recording_id
-        ]
+        )
+        return bool(found) and found[-1]["event"] == "stop"
+
+    bench.wait(stopped, "the event of the end")
     assert [found[0]["event"], found[-1]["event"]] == ["start", "stop"]
     assert found[0]["channel"] == CHANNEL
     assert found[0]["sourceIdentity"] == "aeron:ipc"

@@ -40,8 +40,10 @@ def test_the_archive_tool_describes_dumps_and_verifies_the_folder(
 def test_the_error_log_is_read_by_the_archive_tool(bench) -> None:
     with pytest.raises(peer.JavaError):
         bench.archive.startRecording("nonsense", bench.stream_id, "LOCAL")
-    assert "Aeron URIs must start with 'aeron:', found: nonsense" in peer.archive_tool(
-        bench.server.archive_dir, "errors"
+    text = "Aeron URIs must start with 'aeron:', found: nonsense"
+    bench.wait(
+        lambda: text in peer.archive_tool(bench.server.archive_dir, "errors"),
+        "the error in the log",
     )
 
 
@@ -127,4 +129,6 @@ def test_the_recorder_counts_bytes_with_padding_as_its_header(bench) -> None:
     before = bench.counter_value(106)
     # 409 frames of 160 bytes leave 96 bytes at the end of each term.
     bench.recorded(820, 100)
-    assert bench.counter_value(106) - before == 820 * 160 + 2 * 32
+    expected = before + 820 * 160 + 2 * 32
+    bench.wait(lambda: bench.counter_value(106) >= expected, "all bytes to be counted")
+    assert bench.counter_value(106) == expected

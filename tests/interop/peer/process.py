@@ -36,7 +36,7 @@ def run_quietly(*command: str) -> str:
     Raises:
         OSError: it is not installed, or it failed, with what it said.
     """
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
         raise OSError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
     return done.stdout
@@ -101,7 +101,7 @@ class ServerProcess:
             self.on_line(raw.decode(errors="replace").rstrip("\n"))
         self.on_line(None)
 
-    def next_line(self, timeout: float = 20.0) -> str:
+    def next_line(self, timeout: float = 60.0) -> str:
         """The next line of standard output; fails with the log when the child ends first."""
         try:
             line = self._lines.get(timeout=timeout)
@@ -116,7 +116,7 @@ class ServerProcess:
             )
         return line
 
-    def wait_line(self, wanted: str, timeout: float = 20.0) -> str:
+    def wait_line(self, wanted: str, timeout: float = 60.0) -> str:
         """The first line that contains ``wanted``."""
         deadline = time.monotonic() + timeout
         while wanted not in (line := self.next_line(max(0.01, deadline - time.monotonic()))):
@@ -129,7 +129,7 @@ class ServerProcess:
         self.process.stdin.write(text.encode() + b"\n")
         self.process.stdin.flush()
 
-    def wait(self, timeout: float = 20.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """The exit code; fails when the child is still running after ``timeout`` seconds."""
         try:
             code = self.process.wait(timeout=timeout)
@@ -140,7 +140,7 @@ class ServerProcess:
         self._release()
         return code
 
-    def terminate(self, timeout: float = 20.0) -> int:
+    def terminate(self, timeout: float = 60.0) -> int:
         """SIGTERM, then the exit code."""
         self.process.terminate()
         return self.wait(timeout)
@@ -150,7 +150,7 @@ class ServerProcess:
         self.process.kill()
         return self.wait()
 
-    def stop(self, timeout: float = 20.0) -> int:
+    def stop(self, timeout: float = 60.0) -> int:
         """A clean end, by closing the input or by SIGTERM; SIGKILL and a failure when it hangs."""
         if self.running:
             if self._stop_by_signal:

@@ -95,7 +95,7 @@ def start_java(spec: ServerSpec) -> Server:
 
 
 def start_ours(
-    spec: ServerSpec, *, env: dict[str, str] | None = None, timeout: float = 20.0
+    spec: ServerSpec, *, env: dict[str, str] | None = None, timeout: float = 60.0
 ) -> Server:
     """Starts ours with the same properties and waits for its one line."""
     command = [sys.executable, "-m", *MODULES[spec.kind]]
