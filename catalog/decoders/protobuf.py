@@ -1,0 +1,163 @@
+"""Protobuf by a descriptor set, as ``protoc --include_imports --descriptor_set_out`` writes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.decoders.base import (
+    SCHEMA_CHANGED,
+    Decoded,
+    Decoder,
+    DecoderError,
+    Reject,
+    as_binary,
+    one_line,
+)
+from aerolog.catalog.decoders.fitting import MisfitError, RowFitter
+from aerolog.catalog.decoders.options import Options
+from aerolog.catalog.decoders.protobuf_types import UINT64_FORMS, MessageColumns
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+else:
+    pa = require("pyarrow", "decoding Protobuf")
+
+FILES_MAX = 5000
+_KNOWN_FILES = "any", "duration", "empty", "field_mask", "struct", "timestamp", "wrappers"
+
+
+class ProtobufDecoder(Decoder):
+    """Protobuf messages of one type.
+
+    Options: ``descriptor_file``, or ``descriptor_set`` with its content as base64; ``message`` is
+    the full name of the type, which may be left out where the set has only one; ``extra`` is
+    ``reject`` (fields that the type does not have make their message a reject) or ``ignore``;
+    ``uint64`` is the form of unsigned 64-bit numbers: ``int64`` (larger ones reject their
+    message), ``decimal`` or ``uint64``.
+    """
+
+    name = "protobuf"
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        known = ("descriptor_file", "descriptor_set", "message", "extra", "uint64")
+        checked = Options(self.name, options, known)
+        content = checked.inline_file("descriptor_file", "descriptor_set", is_text=False)
+        if content is None:
+            raise DecoderError(
+                "decoder protobuf needs the option descriptor_file: "
+                "the output of protoc --include_imports --descriptor_set_out"
+            )
+        ignore = checked.choice("extra", ("reject", "ignore")) == "ignore"
+        uint64 = checked.choice("uint64", tuple(UINT64_FORMS))
+        super().__init__(checked.values)
+        descriptor = _message_type(content, checked.text("message", ""))
+        factory = require("google.protobuf.message_factory", "decoding Protobuf")
+        self._message: Any = factory.GetMessageClass(descriptor)
+        self._columns = MessageColumns(descriptor, uint64=uint64, ignore_unknown=ignore)
+        self._schema = pa.schema(self._columns.fields)
+        if not len(self._schema):
+            raise DecoderError(f"the Protobuf message {descriptor.full_name} has no fields")
+        self._fitter = RowFitter(self._schema, extra=False)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """As the message type says."""
+        return self._schema
+
+    def decode(self, payloads: pa.BinaryArray) -> Decoded:
+        """Every message is a row; the empty one has all defaults."""
+        rows: list[dict[str, Any]] = []
+        source: list[int] = []
+        rejects: list[Reject] = []
+        parse, row_of = self._message.FromString, self._columns.row
+        for index, payload in enumerate(as_binary(payloads).to_pylist()):
+            try:
+                if payload is None:
+                    raise ValueError("no payload")
+                rows.append(row_of(parse(payload)))
+            except MisfitError as error:
+                rejects.append(Reject(index, SCHEMA_CHANGED + one_line(error)))
+            except Exception as error:  # noqa: BLE001 (of arbitrary bytes: each failure is a reject)
+                rejects.append(Reject(index, f"not Protobuf: {one_line(error)}"))
+            else:
+                source.append(index)
+        return self._fitter.fit(rows, source, rejects)
+
+
+def _message_type(content: bytes, name: str) -> Any:
+    """The descriptor of a message type in a descriptor set.
+
+    Raises:
+        DecoderError: it is no descriptor set, is not complete, or has no such message.
+    """
+    descriptors = require("google.protobuf.descriptor_pb2", "decoding Protobuf")
+    pools = require("google.protobuf.descriptor_pool", "decoding Protobuf")
+    try:
+        found = descriptors.FileDescriptorSet.FromString(content)
+    except Exception as error:
+        raise DecoderError(f"not a Protobuf descriptor set: {one_line(error)}") from error
+    if len(found.file) > FILES_MAX:
+        raise DecoderError(f"a descriptor set of more than {FILES_MAX} files")
+    files = {one.name: one for one in found.file}
+    pool = pools.DescriptorPool()
+    for one in _in_order(files):
+        try:
+            pool.Add(one)
+        except Exception as error:
+            raise DecoderError(f"descriptor of {one.name}: {one_line(error)}") from error
+    names = [
+        f"{one.package}.{message.name}" if one.package else message.name
+        for one in found.file
+        for message in one.message_type
+        if not one.name.startswith("google/protobuf/")
+    ]
+    if not name:
+        if len(names) != 1:
+            raise DecoderError(
+                f"decoder protobuf needs the option message: one of {', '.join(names)[:500]}"
+            )
+        name = names[0]
+    try:
+        return pool.FindMessageTypeByName(name)
+    except KeyError as error:
+        raise DecoderError(
+            f"the descriptor set has no message {name!r}; there are {', '.join(names)[:500]}"
+        ) from error
+
+
+def _in_order(files: dict[str, Any]) -> list[Any]:
+    """Files after those that they import; the well-known ones are brought where they lack."""
+    ordered: list[Any] = []
+    done: set[str] = set()
+    waiting = list(reversed(files))
+    opened: set[str] = set()
+    while waiting:
+        name = waiting[-1]
+        if name in done:
+            waiting.pop()
+            continue
+        file = files.get(name) or _known_file(name)
+        missing = [one for one in file.dependency if one not in done]
+        if not missing:
+            done.add(waiting.pop())
+            ordered.append(file)
+            continue
+        if name in opened:
+            raise DecoderError(f"the descriptor set imports {name} in a circle")
+        opened.add(name)
+        waiting.extend(missing)
+    return ordered
+
+
+def _known_file(name: str) -> Any:
+    stem = name.removeprefix("google/protobuf/").removesuffix(".proto")
+    if stem not in _KNOWN_FILES or name == stem:
+        raise DecoderError(
+            f"the descriptor set lacks {name}: make it with protoc --include_imports"
+        )
+    module = require(f"google.protobuf.{stem}_pb2", "decoding Protobuf")
+    descriptors = require("google.protobuf.descriptor_pb2", "decoding Protobuf")
+    return descriptors.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
