@@ -23,7 +23,13 @@ from aerolog.catalog.pipeline.manifests import (
 )
 from aerolog.catalog.pipeline.reports import RunReport, commit_report
 from aerolog.catalog.places import without_secrets
-from aerolog.catalog.sql.marks import AppliedRange, RunTotals, applied_runs, apply_commit
+from aerolog.catalog.sql.marks import (
+    AppliedRange,
+    RunTotals,
+    applied_runs,
+    apply_commit,
+    journal_commit,
+)
 
 if TYPE_CHECKING:
     from aerolog.catalog.pipeline.target import Store
@@ -64,30 +70,31 @@ class Commits:
             undone.append(manifest)
         return undone[::-1]
 
-    def commit(self, manifest: Manifest, report: RunReport) -> None:
-        """From staged files to a commit that everybody sees."""
+    def commit(self, manifest: Manifest, report: RunReport) -> list[str]:
+        """From staged files to a commit that everybody sees; returns what a person should know."""
         put_manifest(self._store, manifest)
         publish(self._store, manifest)
-        self._apply(manifest, report)
+        return self._apply(manifest, report)
 
-    def _apply(self, manifest: Manifest, report: RunReport) -> None:
+    def _apply(self, manifest: Manifest, report: RunReport) -> list[str]:
         files = {file.path: (file.rows, file.bytes, file.sha256) for file in manifest.files}
+        ranges = [
+            AppliedRange(
+                place=one.place,
+                recording_id=one.recording_id,
+                from_position=one.from_position,
+                until_position=one.until_position,
+                rows=one.rows,
+                files={path: files[path] for path in one.files},
+            )
+            for one in manifest.ranges
+        ]
+        named = {"job": self._job, "output": self.output, "run_id": manifest.run_id}
         apply_commit(
             self._catalog,
-            job=self._job,
-            output=self.output,
-            run_id=manifest.run_id,
+            **named,
             time_ms=manifest.time_ms,
-            ranges=[
-                AppliedRange(
-                    place=one.place,
-                    recording_id=one.recording_id,
-                    from_position=one.from_position,
-                    until_position=one.until_position,
-                    rows=one.rows,
-                    files={path: files[path] for path in one.files},
-                )
-                for one in manifest.ranges
-            ],
+            ranges=ranges,
             totals=RunTotals(report.rows, report.file_bytes, report.rejected, report.to_json()),
         )
+        return journal_commit(self._catalog, **named, ranges=ranges)

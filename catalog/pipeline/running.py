@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, Protocol
@@ -48,7 +48,8 @@ from aerolog.catalog.sql.marks import (
     now_ms,
 )
 from aerolog.catalog.sql.opening import RecordingCatalog
-from aerolog.catalog.sql.search import parse_search, search
+from aerolog.catalog.sql.search import search
+from aerolog.catalog.sql.search_text import parse_search
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -296,8 +297,8 @@ class _Run:
                 f"another process took job {job.name} over, since this one was silent for too long"
             )
         self._committing = True
-        self._commits.commit(manifest, report)
-        return report
+        problems = self._commits.commit(manifest, report)
+        return replace(report, remarks=(*report.remarks, *problems))
 
     def _forget(self) -> None:
         if self._commits.latest() is not None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, select, text, update
 
+from aerolog.catalog.sql.errors import JournalError
 from aerolog.catalog.sql.models import (
     Archive,
     Export,
@@ -27,7 +28,7 @@ from aerolog.catalog.sql.models import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlalchemy.orm import Session
 
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
 RUNNING: Final = "running"
 COMPLETE: Final = "complete"
 FAILED: Final = "failed"
+
+_RUN_FIELDS: Final = (
+    *("run_id", "job", "state", "started_ms", "finished_ms"),
+    *("rows", "bytes", "rejected", "report"),
+)
+_FILE_FIELDS: Final = ("from_position", "until_position", "rows", "bytes", "checksum", "state")
+_EXPORT_FIELDS: Final = (*_FILE_FIELDS, "time_ms")
 
 #: A run of another machine that has not said for this long that it is alive is taken to be dead.
 LEASE_MS: Final = 60_000
@@ -256,6 +264,42 @@ def apply_commit(
     return True
 
 
+def journal_commit(
+    catalog: RecordingCatalog, *, job: str, output: str, run_id: str, ranges: Iterable[AppliedRange]
+) -> list[str]:
+    """Note an applied commit in the journals of its archives as well, for a catalog made anew.
+
+    Returns:
+        What could not be noted, and why: an archive that is not here, or whose folder is read only.
+        Nothing is lost by that, the output has it.
+    """
+    from aerolog.catalog.sql.journal import Fact, record_all
+
+    with catalog.session() as session:
+        run = session.get(PipelineRun, run_id)
+        facts: dict[str, list[Fact]] = {}
+        files: dict[tuple[str, int], set[str]] = {}
+        for part in ranges:
+            if "://" not in part.place:
+                files.setdefault((part.place, part.recording_id), set()).update(part.files)
+        for (place, recording_id), paths in files.items():
+            key = _recording_key(session, place, recording_id)
+            if key is not None:
+                found = _facts(session, key, recording_id, sorted(paths), (job, output))
+                facts.setdefault(place, []).extend(Fact(place, *one) for one in found)
+        if run is not None and facts:
+            values = {name: getattr(run, name) for name in _RUN_FIELDS}
+            place = min(facts)
+            facts[place].append(Fact(place, "run", values))
+    problems = []
+    for place in sorted(facts):
+        try:
+            record_all(catalog, facts[place])
+        except JournalError as error:
+            problems.append(str(error))
+    return problems
+
+
 def list_runs(
     catalog: RecordingCatalog, job: str | None = None, limit: int = 20
 ) -> list[PipelineRun]:
@@ -320,6 +364,30 @@ def _apply(
         file.until_position = max(file.until_position, part.until_position)
         file.rows, file.bytes, file.checksum, file.state = rows, size, checksum, COMPLETE
     session.flush()
+
+
+def _facts(
+    session: Session, key: int, recording_id: int, paths: list[str], where: tuple[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the tables say now of a recording in an output, as facts of the journal."""
+    job, output = where
+    named = {"recording_id": recording_id}
+    mark = session.get(Mark, (job, key, output))
+    if mark is not None:
+        values = {name: getattr(mark, name) for name in ("position", "run_id", "time_ms")}
+        yield "mark", named | {"job": job, "output": output} | values
+    export = session.scalar(
+        select(Export).where(Export.recording_fk == key, Export.target == output)
+    )
+    if export is None:
+        return
+    values = {name: getattr(export, name) for name in _EXPORT_FIELDS}
+    yield "export", named | {"target": output} | values
+    for path in paths:
+        file = session.get(ExportFile, (export.id, path))
+        if file is not None:
+            values = {name: getattr(file, name) for name in _FILE_FIELDS}
+            yield "export-file", named | {"target": output, "path": path} | values
 
 
 def _recording_key(session: Session, place: str, recording_id: int) -> int | None:
