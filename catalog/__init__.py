@@ -5,10 +5,15 @@ are imported when they are first used.
 """
 
 from aerolog.catalog.arrow import ArrowRecording, open_recording, record_batches
-from aerolog.catalog.export import (
+from aerolog.catalog.parquet import (
+    CheckReport,
+    ExportError,
+    ExportOptions,
     ExportProgress,
+    ExportReport,
     ExportResult,
-    export_recording,
+    check_export,
+    export_parquet,
     export_recordings,
     parquet_name,
 )
@@ -16,10 +21,15 @@ from aerolog.catalog.schema import arrow_schema
 
 __all__ = [
     "ArrowRecording",
+    "CheckReport",
+    "ExportError",
+    "ExportOptions",
     "ExportProgress",
+    "ExportReport",
     "ExportResult",
     "arrow_schema",
-    "export_recording",
+    "check_export",
+    "export_parquet",
     "export_recordings",
     "open_recording",
     "parquet_name",

@@ -1,33 +1,24 @@
-"""Export of recordings that a running archive replays, to the same files as from its folder."""
+"""Recordings to export that a running archive replays; files are the same as from its folder."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.files.recording import ScanTotals
-from aerolog.catalog.export import (
-    COMPRESSION_LEVEL,
-    ExportProgress,
-    ExportResult,
-    parquet_name,
-    write_parquet,
-)
 from aerolog.catalog.extras import require
-from aerolog.catalog.schema import arrow_schema, recording_metadata
+from aerolog.catalog.schema import arrow_schema
 from aerolog.tools.following import Idle
-from aerolog.tools.recordings_view import known_recording
 from aerolog.tools.replayer import Range, check_complete, range_in_archive
 from aerolog.tools.watching import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.transport.client import Subscription
 
 _ROWS_MAX: Final = 10_000
@@ -49,13 +40,6 @@ class Row:
     flags: int
     reserved_value: int
     payload: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """What `recording_metadata` needs to know."""
-
-    descriptor: RecordingDescriptor
 
 
 class Assembler:
@@ -98,78 +82,91 @@ class Assembler:
         self._first, self._parts = None, []
 
 
-def export_from_archive(
-    archive: AeronArchive,
-    ids: Iterable[int],
-    to: Path,
-    *,
-    raw_fragments: bool,
-    progress: Callable[[ExportProgress], object],
-) -> list[ExportResult]:
-    """Writes recordings to Parquet files, one each; what is recorded when each export begins.
+class ReplaySource:
+    """Recordings of a running archive, as it replays them. For one thread."""
 
-    Raises:
-        MissingExtraError: Arrow is not installed.
-        ArchiveError: an unknown recording, before anything is written.
-        AerologError: a replay ended early, or the driver or archive is gone.
-    """
-    require("pyarrow.parquet", "exporting recordings to Parquet")
-    descriptors = [known_recording(archive, recording_id) for recording_id in dict.fromkeys(ids)]
-    to.mkdir(parents=True, exist_ok=True)
-    return [_export(archive, descriptor, to, raw_fragments, progress) for descriptor in descriptors]
+    threaded = False
+    place = None
+
+    def __init__(self, archive: AeronArchive) -> None:
+        self._archive = archive
+
+    @property
+    def archive_id(self) -> int | None:
+        """As the archive says."""
+        return self._archive.archive_id
+
+    def ids(self) -> list[int]:
+        """Of all recordings."""
+        return [descriptor.recording_id for descriptor in self._archive.list_recordings()]
+
+    def recording(self, recording_id: int) -> ReplayedRecording:
+        """One of them, up to where it is recorded now.
+
+        Raises:
+            ArchiveError: there is no such recording.
+        """
+        part = range_in_archive(self._archive, recording_id, None, None, follow_live=False)
+        return ReplayedRecording(self._archive, part)
 
 
-def _export(
-    archive: AeronArchive,
-    descriptor: RecordingDescriptor,
-    to: Path,
-    raw_fragments: bool,
-    progress: Callable[[ExportProgress], object],
-) -> ExportResult:
-    begun = time.monotonic()
-    recording_id = descriptor.recording_id
-    part = range_in_archive(archive, recording_id, None, None, follow_live=False)
-    assert part.end is not None
-    totals = ScanTotals(part.start)
-    metadata = recording_metadata(
-        _Described(descriptor),  # type: ignore[arg-type]
-        assemble=not raw_fragments,
-        from_position=part.start,
-        until_position=part.end,
-    )
-    path = to / parquet_name(recording_id)
+class ReplayedRecording:
+    """A recording of a running archive."""
 
-    def batches() -> Iterator[Any]:
-        if part.length == 0:
+    def __init__(self, archive: AeronArchive, part: Range) -> None:
+        self._archive = archive
+        self._part = part
+        self.descriptor = part.descriptor
+
+    @property
+    def start_position(self) -> int:
+        """Of its first frame."""
+        return self._part.start
+
+    @property
+    def end_position(self) -> int:
+        """Up to which it was recorded when it was opened."""
+        assert self._part.end is not None
+        return self._part.end
+
+    def batches(
+        self,
+        columns: tuple[str, ...],
+        *,
+        from_position: int,
+        until_position: int,
+        assemble: bool,
+        totals: ScanTotals,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of a range.
+
+        Raises:
+            AerologError: the replay ended early, or the driver or archive is gone.
+        """
+        if until_position == from_position:
             return
-        with archive.replay(recording_id, part.start, part.length) as subscription:
-            fragments = _fragments(subscription, totals, part, Watch(archive.aeron, archive))
-            for rows in _rows(fragments, totals, raw_fragments):
-                yield _record_batch(recording_id, rows)
-                progress(
-                    ExportProgress(
-                        recording_id,
-                        totals.position,
-                        part.start,
-                        part.end or 0,
-                        totals.rows,
-                        totals.payload_bytes,
-                    )
-                )
+        whole = until_position == self.end_position
+        part = Range(self.descriptor, from_position, until_position, ends_with_recording=whole)
+        recording_id = self.descriptor.recording_id
+        with self._archive.replay(recording_id, from_position, part.length) as subscription:
+            watch = Watch(self._archive.aeron, self._archive)
+            fragments = _fragments(subscription, totals, part, watch)
+            for rows in _rows(fragments, totals, not assemble):
+                yield _record_batch(recording_id, rows).select(columns)
 
-    options = {"compression": "zstd", "compression_level": COMPRESSION_LEVEL}
-    write_parquet(path, batches(), metadata, totals, options)
-    return ExportResult(
-        recording_id,
-        str(path),
-        path.stat().st_size,
-        part.end,
-        totals.rows,
-        totals.payload_bytes,
-        totals.skipped_fragments,
-        totals.checksum_mismatches,
-        time.monotonic() - begun,
-    )
+    def last_message_end(self, from_position: int, until_position: int) -> int:
+        """The last position in a range that is behind a message and before the next one."""
+        term_length = self.descriptor.term_buffer_length
+        found = max(from_position, until_position - until_position % term_length)
+        for batch in self.batches(
+            ("position",),
+            from_position=found,
+            until_position=until_position,
+            assemble=True,
+            totals=ScanTotals(found),
+        ):
+            found = batch.column(0)[-1].as_py()
+        return found
 
 
 def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:

@@ -73,7 +73,7 @@ def test_required_options_are_in_the_usage(capsys: pytest.CaptureFixture[str]) -
     main(["export", "--help"])
 
     out = capsys.readouterr().out
-    assert "Usage: aerolog export ID... --to DIR [OPTIONS]" in out
+    assert "Usage: aerolog export [ID...] --to DIR [OPTIONS]" in out
     assert "[required]" in out
 
 

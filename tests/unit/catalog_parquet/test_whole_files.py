@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aerolog.catalog import ExportProgress, arrow_schema, export, export_recordings, parquet_name
+from aerolog.catalog import ExportProgress, arrow_schema, export_recordings, parquet_name
+from aerolog.catalog.parquet import MANIFEST_NAME, export_parquet
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ArchiveError, FileFormatError, MissingExtraError
 
@@ -40,7 +39,8 @@ def out(tmp_path: Path) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    """What is in a folder, but for the manifest."""
+    return sorted(path.name for path in folder.iterdir() if path.name != MANIFEST_NAME)
 
 
 def test_a_file_a_recording_with_every_message(archive: Path, out: Path) -> None:
@@ -129,11 +129,17 @@ def test_an_interrupted_export_keeps_the_file_that_was_there(archive: Path, out:
     assert names(out) == ["recording-0.parquet"]
 
 
-def test_damage_leaves_nothing_of_the_file(archive: Path, out: Path) -> None:
+def test_damage_ends_a_file_before_it_and_is_raised(archive: Path, out: Path) -> None:
     (archive / "0-65536.rec").unlink()
     with pytest.raises(FileFormatError, match=r"0-65536\.rec"):
-        export_recordings(archive, [0], out)
-    assert names(out) == []
+        export_recordings(archive, None, out)
+    assert names(out) == ["recording-0.parquet", "recording-1.parquet"]
+    table = pq.read_table(out / "recording-0.parquet")
+    assert 0 < table.num_rows < 250
+    assert table["payload"].to_pylist() == MESSAGES[: table.num_rows]
+    metadata = pq.read_metadata(out / "recording-0.parquet").metadata
+    assert int(metadata[b"aerolog.until_position"]) == table["position"][-1].as_py() <= 65536
+    assert pq.read_table(out / "recording-1.parquet").num_rows == 250
 
 
 def test_a_file_is_hidden_until_it_is_complete(archive: Path, out: Path) -> None:
@@ -149,14 +155,11 @@ def test_a_file_is_hidden_until_it_is_complete(archive: Path, out: Path) -> None
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(archive: Path, out: Path) -> None:
-    out.mkdir(parents=True)
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    (out / f".recording-0.parquet.{process.pid}.tmp").write_bytes(b"half")
-    other = out / f".recording-0.parquet.{os.getppid()}.tmp"
-    other.write_bytes(b"somebody is at it")
-    export_recordings(archive, [0], out)
-    assert names(out) == [other.name, "recording-0.parquet"]
+    (out / "_temporary").mkdir(parents=True)
+    (out / "_temporary" / "recording-0.parquet").write_bytes(b"half")
+    report = export_parquet(archive, [0], out, partition_by=())
+    assert names(out) == ["recording-0.parquet"]
+    assert report.abandoned == ["recording-0.parquet"]
 
 
 def test_an_unknown_recording_stops_before_anything_is_written(archive: Path, out: Path) -> None:
@@ -182,26 +185,6 @@ def test_an_empty_recording_is_an_empty_file(tmp_path: Path, out: Path) -> None:
     table = pq.read_table(result.path)
     assert table.num_rows == 0
     assert table.schema.equals(arrow_schema())
-
-
-def test_row_groups_bound_the_memory(
-    archive: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "ROW_GROUP_BYTES", 100_000)
-    builder = RecordingBuilder(segment_length=4 * 1024 * 1024)
-    for _ in range(2000):
-        builder.add(b"m" * 1000)
-    recording_id = builder.write(archive)
-    peak = 0
-    before = pa.total_allocated_bytes()
-
-    def watch(progress: ExportProgress) -> None:
-        nonlocal peak
-        peak = max(peak, pa.total_allocated_bytes() - before)
-
-    (result,) = export_recordings(archive, [recording_id], out, progress=watch)
-    assert pq.read_metadata(result.path).num_row_groups >= 2
-    assert peak < 8 * 1024 * 1024
 
 
 def test_without_arrow_the_extra_is_named(

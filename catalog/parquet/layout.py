@@ -1,0 +1,77 @@
+"""Names of an export's files. They are made from positions: the same range has the same name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROWS: Final = "rows"
+REJECTS: Final = "rejects"
+_PART = re.compile(r"part-(\d{19})-(\d{19})\.parquet")
+
+
+def parquet_name(recording_id: int) -> str:
+    """Name of a recording's file in the layout of a file for each recording."""
+    return f"recording-{recording_id}.parquet"
+
+
+def part_name(from_position: int, until_position: int) -> str:
+    """Name of a range's file in a partitioned layout; by name they are in order of position."""
+    return f"part-{from_position:019d}-{until_position:019d}.parquet"
+
+
+def part_range(name: str) -> tuple[int, int] | None:
+    """The range of a file's name, None when it is not the name of one."""
+    match = _PART.fullmatch(name)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def recording_key(recording_id: int, values: Mapping[str, str]) -> str:
+    """What names a recording in a manifest; the archive's id only where the layout has it."""
+    archive_id = values.get("archive_id")
+    return str(recording_id) if archive_id is None else f"{archive_id}/{recording_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where the files of one recording are.
+
+    Attributes:
+        recording_id: of it.
+        values: of the partition keys, in order; empty in the layout of a file each.
+        decoded: whether there are two tables, rows and rejects.
+    """
+
+    recording_id: int
+    values: Mapping[str, str]
+    decoded: bool
+
+    def folder(self, table: str) -> str:
+        """Folder of a table's files, relative to the target; "" is the target."""
+        parts = [table] if self.decoded else []
+        return "/".join([*parts, *(f"{key}={quote(value)}" for key, value in self.values.items())])
+
+    def path(self, table: str, from_position: int, until_position: int) -> str:
+        """Path of the file of a range."""
+        name = (
+            part_name(from_position, until_position)
+            if self.values
+            else parquet_name(self.recording_id)
+        )
+        folder = self.folder(table)
+        return f"{folder}/{name}" if folder else name
+
+
+def end_of_part(from_position: int, file_length: int, term_length: int) -> int:
+    """Where the file that begins at a position ends at the latest.
+
+    It is a multiple of the file's length, or of the next longer one that is whole terms: at the
+    beginning of a term no message is under way.
+    """
+    step = -(-file_length // term_length) * term_length
+    return (from_position // step + 1) * step

@@ -1,0 +1,147 @@
+"""What an export tells: how far it is, what it wrote, what it could not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """How far the export of one recording has come.
+
+    Attributes:
+        recording_id: of the recording.
+        position: up to which its rows are written.
+        from_position: where the export began.
+        until_position: where it will end.
+        rows: written so far.
+        payload_bytes: in those rows.
+    """
+
+    recording_id: int
+    position: int
+    from_position: int
+    until_position: int
+    rows: int
+    payload_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """A range that was purged from the recording before it was exported."""
+
+    from_position: int
+    until_position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """A finished file, as the manifest lists it.
+
+    Attributes:
+        path: relative to the target, with slashes.
+        table: ``rows`` or ``rejects``.
+        recording: key of the recording in the manifest.
+        recording_id: of the recording.
+        from_position: of its range in the recording.
+        until_position: where the next file goes on.
+        rows: in it.
+        payload_bytes: of the messages read for it.
+        rejected: messages of its range that are in the file of rejects beside it.
+        skipped_fragments: of messages that the range does not have whole.
+        checksum_mismatches: frames whose checksum does not match.
+        bytes: its length.
+        checksum: ``crc32c:`` and eight hex digits.
+    """
+
+    path: str
+    table: str
+    recording: str
+    recording_id: int
+    from_position: int
+    until_position: int
+    rows: int
+    payload_bytes: int
+    rejected: int
+    skipped_fragments: int
+    checksum_mismatches: int
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What is there of one recording after an export, and what was not there before it.
+
+    In the layout of a file for each recording, figures are those of the file. In a partitioned
+    layout they are those of the files that this export added.
+
+    Attributes:
+        recording_id: of the recording.
+        path: of the file, or of the recording's folder.
+        file_bytes: length of the file or files.
+        until_position: up to which the recording is exported.
+        rows: in them.
+        payload_bytes: in those rows.
+        skipped_fragments: of messages whose beginning or end the recording does not have.
+        checksum_mismatches: frames in checksummed data whose checksum does not match.
+        seconds: that it took.
+        from_position: where they begin.
+        files: how many there are, without those of rejects.
+        rejected: messages that could not be decoded; they are in the table of rejects.
+        damage: what ended it before the recording's end, None when nothing did.
+        purged: ranges that are lost to the export.
+    """
+
+    recording_id: int
+    path: str
+    file_bytes: int
+    until_position: int
+    rows: int
+    payload_bytes: int
+    skipped_fragments: int
+    checksum_mismatches: int
+    seconds: float
+    from_position: int = 0
+    files: int = 0
+    rejected: int = 0
+    damage: str | None = None
+    purged: tuple[Purged, ...] = ()
+
+
+@dataclass(slots=True)
+class ExportReport:
+    """What an export came to.
+
+    Attributes:
+        target: folder or URL, without secrets.
+        results: of each recording, in the order in which they were asked for.
+        abandoned: files that an earlier export was writing when it was killed. In an object
+            store, parts of their uploads may be left and cost money.
+        seconds: that it took.
+    """
+
+    target: str
+    results: list[ExportResult] = field(default_factory=list)
+    abandoned: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """Rows of all results."""
+        return sum(result.rows for result in self.results)
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of all results' files."""
+        return sum(result.file_bytes for result in self.results)
+
+    @property
+    def rejected(self) -> int:
+        """Messages that could not be decoded."""
+        return sum(result.rejected for result in self.results)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was asked for is there."""
+        return not any(result.damage or result.purged for result in self.results)
