@@ -20,7 +20,7 @@ from aerolog.catalog.arrow import open_recording
 from benchmarks.building import native
 from benchmarks.result import BenchmarkFailedError, Result
 
-DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_SCAN_BYTES", 2 * 1024**3))
+DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_SCAN_BYTES") or 2 * 1024**3)
 ROUNDS = 9
 TERM_LENGTH = 16 * 1024 * 1024
 SEGMENT_LENGTH = 128 * 1024 * 1024
