@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 
 import pyarrow as pa
@@ -14,8 +14,8 @@ from aerolog.catalog.schema import arrow_schema
 from aerolog.catalog.spark.columns import SparkColumns
 from aerolog.catalog.spark.recordings import recordings_schema
 
-UTC = datetime.UTC
-MOMENT = datetime.datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
+UTC = dt.UTC
+MOMENT = dt.datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("schema", [arrow_schema(), REJECTS_SCHEMA, recordings_schema()])
@@ -36,8 +36,8 @@ CASES = [
     (pa.binary(3), b"abc", b"abc"),
     (pa.timestamp("ms"), MOMENT.replace(tzinfo=None, microsecond=456000), ...),
     (pa.timestamp("s", tz="Europe/Paris"), MOMENT.replace(microsecond=0), ...),
-    (pa.date64(), datetime.date(2026, 11, 21), datetime.date(2026, 11, 21)),
-    (pa.duration("ms"), datetime.timedelta(seconds=3), datetime.timedelta(seconds=3)),
+    (pa.date64(), dt.date(2026, 11, 21), dt.date(2026, 11, 21)),
+    (pa.duration("ms"), dt.timedelta(seconds=3), dt.timedelta(seconds=3)),
     (pa.list_(pa.uint16()), [1, None], [1, None]),
     (pa.struct([("a", pa.uint8()), ("b", pa.large_string())]), {"a": 1, "b": "x"}, ...),
     (pa.map_(pa.string(), pa.uint8()), [("k", 1)], [("k", 1)]),
