@@ -1,6 +1,6 @@
 """Run the whole: ``python -m examples.flights [--out DIR]``.
 
-Exit codes: 0 when both tables are equal, 1 when anything differs or fails, 130 when interrupted.
+Exit codes: 0 when all tables are equal, 1 when anything differs or fails, 130 when interrupted.
 The recording and the Parquet file stay in the output folder until the next run; all else goes.
 """
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from examples.flights.data import CarrierDelay
+
+    from aerolog.catalog.sql.search import FoundRecording
 
 T = TypeVar("T")
 OUT = Path(".cache") / "demo"
@@ -85,47 +87,68 @@ def run(out: Path) -> int:
             count,
             size,
         )
+        found = report.stage(
+            "sync, tag and search the catalog",
+            lambda: stages.tag_and_find(archive_dir, recording_id),
+        )
     print(f"  {checked:,} bytes replayed as they were published")
+    print(f"  found by stream, channel and tag: {describe(found)}")
     expected = report.stage(
         "table straight from the CSV", lambda: data.delays_by_carrier(data.rows(source))
     )
     with report.stage("start Spark", lambda: query.LocalSpark(out / "spark.log")) as spark:
-        found = report.stage(
-            "table by Spark from the Parquet file",
-            lambda: query.delays_by_carrier(spark.session, Path(exported.path)),
+        by_file = report.stage(
+            "the same by Spark, from Parquet",
+            lambda: query.delays_by_carrier(query.exported(spark.session, Path(exported.path))),
             count,
             size,
         )
-    print_tables(expected, found)
+        by_recording = report.stage(
+            'the same by Spark, format("aerolog")',
+            lambda: query.delays_by_carrier(
+                query.recorded(spark.session, archive_dir, recording_id)
+            ),
+            count,
+            size,
+        )
+    print_tables(expected, by_file, by_recording)
     print(f"\nrecording:  {archive_dir.resolve()}  (id {recording_id})")
     print(f"Spark log:  {(out / 'spark.log').resolve()}")
     print(f"Parquet:    {Path(exported.path).resolve()}  ({exported.file_bytes:,} bytes)")
-    if expected != found:
-        print("FAILED: the two tables differ", file=sys.stderr)
+    if not expected == by_file == by_recording:
+        print("FAILED: the tables differ", file=sys.stderr)
         return 1
-    print(f"both tables are equal, in {report.total():.0f} s")
+    print(f"all three tables are equal, in {report.total():.0f} s")
     return 0
 
 
-def print_tables(expected: Sequence[CarrierDelay], found: Sequence[CarrierDelay]) -> None:
-    """Both tables side by side; a row that differs is marked."""
-    print(f"\n{'':9}{'from the CSV':^30}  {'by Spark':^30}")
-    heads = f"{'flights':>9}{'delays':>9}{'average':>12}"
-    print(f"{'carrier':<9}{heads}  {heads}")
-    by_carrier = {row.carrier: row for row in found}
-    for row in expected:
-        other = by_carrier.pop(row.carrier, None)
-        mark = "" if row == other else "  <-- differs"
-        print(f"{row.carrier:<9}{_cells(row)}  {_cells(other)}{mark}")
-    for other in by_carrier.values():
-        print(f"{other.carrier!s:<9}{_cells(None)}  {_cells(other)}  <-- differs")
+def describe(found: FoundRecording) -> str:
+    """A recording of the catalog in a line."""
+    tags = ", ".join(f"{key}={value}" for key, value in found.tags.items())
+    return (
+        f"recording {found.recording_id}, {found.state}, {found.size_bytes / MIB:.1f} MiB,"
+        f" {found.channel} stream {found.stream_id}, {tags}"
+    )
+
+
+def print_tables(*tables: Sequence[CarrierDelay]) -> None:
+    """The tables side by side; a row that differs is marked."""
+    titles = ("from the CSV", "Spark, Parquet", "Spark, recording")
+    heads = f"{'flights':>9}{'delays':>8}{'average':>11}"
+    print("\n" + " " * 7 + "".join(f"  {title:^28}" for title in titles))
+    print(f"{'carrier':<7}" + f"  {heads}" * len(tables))
+    by_carrier = [{row.carrier: row for row in table} for table in tables]
+    for carrier in sorted({row.carrier for table in tables for row in table}, key=str):
+        rows = [table.get(carrier) for table in by_carrier]
+        mark = "" if rows.count(rows[0]) == len(rows) else "  <-- differs"
+        print(f"{carrier!s:<7}" + "".join(f"  {_cells(row)}" for row in rows) + mark)
 
 
 def _cells(row: CarrierDelay | None) -> str:
     if row is None:
-        return f"{'-':>9}{'-':>9}{'-':>12}"
+        return f"{'-':>9}{'-':>8}{'-':>11}"
     average = "-" if row.average_delay is None else f"{row.average_delay:.6f}"
-    return f"{row.flights:>9,}{row.delays:>9,}{average:>12}"
+    return f"{row.flights:>9,}{row.delays:>8,}{average:>11}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

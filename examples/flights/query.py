@@ -1,4 +1,4 @@
-"""Average delay and number of flights per carrier, by PySpark from the exported file."""
+"""Average delay and number of flights per carrier, by PySpark: from the file, and the recording."""
 
 from __future__ import annotations
 
@@ -88,16 +88,28 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def delays_by_carrier(session: Any, parquet: Path) -> list[CarrierDelay]:
+def exported(session: Any, parquet: Path) -> Any:
+    """The messages in an exported file, or in a folder of them, as a frame."""
+    return session.read.parquet(str(parquet))
+
+
+def recorded(session: Any, archive_dir: Path, recording_id: int) -> Any:
+    """The messages of a recording as a frame, straight from the archive's segments."""
+    from aerolog.catalog.spark import register
+
+    register(session)
+    reader = session.read.format("aerolog").option("archive", str(archive_dir.absolute()))
+    return reader.option("recordings", recording_id).option("payload", "binary").load()
+
+
+def delays_by_carrier(frame: Any) -> list[CarrierDelay]:
     """The table, ordered by carrier.
 
     Args:
-        session: of Spark.
-        parquet: an exported file, or a folder of them.
+        frame: of Spark, with a column ``payload``.
     """
     from pyspark.sql import functions as f
 
-    frame = session.read.parquet(str(parquet))
     flight = f.from_json(frame.payload.cast("string"), "carrier string, dep_delay int")
     table = (
         frame.select(flight.alias("flight"))

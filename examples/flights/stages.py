@@ -1,4 +1,4 @@
-"""What happens to the messages: published and recorded, replayed and checked, exported."""
+"""What happens to the messages: published, recorded, replayed and checked, found, exported."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from examples.flights.service import wait_for
 
 from aerolog.catalog import ExportResult, export_recordings
+from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.sql.labels import label
+from aerolog.catalog.sql.search import FoundRecording, Search, search
 from aerolog.transport.client import Aeron, ExclusivePublication, OfferStatus
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "aeron:ipc?term-length=4m|alias=flights"
 STREAM_ID = 2013
+TAGS = {"dataset": "nycflights13"}
 BATCH = 4096
 STALL_TIMEOUT_S = 20.0
 
@@ -95,6 +99,21 @@ def replay_and_check(archive: AeronArchive, recording_id: int, messages: Sequenc
     if index != len(messages):
         raise CheckError(f"{index} of {len(messages)} messages were replayed")
     return size
+
+
+def tag_and_find(archive_dir: Path, recording_id: int) -> FoundRecording:
+    """Give the recording a tag, and find it again by that, its stream and a part of its channel.
+
+    Raises:
+        CheckError: something else is found.
+    """
+    with RecordingCatalog.open(archive_dir=archive_dir) as catalog:
+        sync_folder(catalog, archive_dir)
+        label(catalog, archive_dir, [recording_id], tags=TAGS)
+        found = search(catalog, Search(stream_id=STREAM_ID, channel="alias=flights", tags=TAGS))
+    if [one.recording_id for one in found] != [recording_id]:
+        raise CheckError(f"searched for recording {recording_id} and found {found}")
+    return found[0]
 
 
 def export(archive_dir: Path, recording_id: int, to: Path, messages: int) -> ExportResult:

@@ -61,10 +61,13 @@ def test_all_flights_go_through_within_64_mib_of_shared_memory(tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert "336,776 flights" in done.stdout
-    assert re.fullmatch(r"both tables are equal, in \d+ s", lines[-1]), lines[-1]  # nothing left
-    assert sum(line.count("58,665") for line in lines) == 2
+    assert re.fullmatch(r"all three tables are equal, in \d+ s", lines[-1]), lines[
+        -1
+    ]  # nothing left
+    assert sum(line.count("58,665") for line in lines) == 3
     assert "differs" not in done.stdout
-    assert done.stdout.count(" messages/s ") == 4
+    assert done.stdout.count(" messages/s ") == 5
+    assert "found by stream, channel and tag: recording 0, stopped, " in done.stdout
     assert (tmp_path / "out" / "parquet" / "recording-0.parquet").exists()
     assert (tmp_path / "out" / "archive" / "0-0.rec").exists()
     assert leftovers() <= before
@@ -102,7 +105,8 @@ class Local:
     def __exit__(self, *_): pass
 query.LocalSpark = Local
 right = data.delays_by_carrier(iter(lines))
-query.delays_by_carrier = lambda session, path: right
+query.exported = query.recorded = lambda *where: where
+query.delays_by_carrier = lambda where: right
 {change}
 sys.exit(demo.main(["--out", sys.argv[1]]))
 """
@@ -128,8 +132,24 @@ def leftovers() -> set[str]:
     ("change", "message"),
     [
         (
-            "query.delays_by_carrier = lambda s, p: data.delays_by_carrier(iter(lines[:-1]))",
-            "FAILED: the two tables differ",
+            (
+                "query.exported = lambda *where: None\n"
+                "less = data.delays_by_carrier(iter(lines[:-1]))\n"
+                "query.delays_by_carrier = lambda where: less if where is None else right"
+            ),
+            "FAILED: the tables differ",
+        ),
+        (
+            (
+                "query.recorded = lambda *where: None\n"
+                "less = data.delays_by_carrier(iter(lines[:-1]))\n"
+                "query.delays_by_carrier = lambda where: less if where is None else right"
+            ),
+            "FAILED: the tables differ",
+        ),
+        (
+            "stages.TAGS = {}\nstages.search = lambda catalog, wanted: []",
+            "FAILED: searched for recording 0 and found []",
         ),
         ("data.FLIGHTS = 3001", "FAILED: the CSV has 3000 flights and not 3001"),
         (
@@ -164,7 +184,7 @@ def test_any_number_that_differs_fails_loudly(tmp_path: Path, change: str, messa
     done = fake(tmp_path, change)
     assert done.returncode == 1, done.stdout + done.stderr
     assert message in done.stderr
-    assert "both tables are equal" not in done.stdout
+    assert "tables are equal" not in done.stdout
     assert leftovers() <= before
 
 
