@@ -145,8 +145,12 @@ class Follower:
                     seen.add(key)
                     try:
                         recording = folder.recording(recording_id)
-                    except (ArchiveError, FileFormatError) as error:
+                    except ArchiveError as error:
                         self._missing(key, start.get(key), error)
+                        continue
+                    except FileFormatError:
+                        if not self.options.skip_bad:
+                            raise
                         continue
                     yield key, recording
         for key, progress in start.items():
