@@ -74,9 +74,13 @@ class RawClient:
 
     def end_text(self) -> str:
         """Why the only session that was warned about has ended, without what is chosen anew."""
-        log = peer.archive_tool(self.server.archive_dir, "errors")
+
+        def lines() -> set[str]:
+            log = peer.archive_tool(self.server.archive_dir, "errors")
+            return {line for line in log.splitlines() if " terminated: " in line}
+
         # The reference's archive logs in its driver's log as well, which the tool shows behind.
-        (line,) = {line for line in log.splitlines() if " terminated: " in line}
+        (line,) = wait_until(lines, "the end of the session in the log")
         return re.sub(r"=-?\d+ ", "=N ", line.rpartition(" controlSessionId")[2])
 
 
@@ -113,7 +117,7 @@ def test_a_challenge_is_not_answered(raw) -> None:
     assert client.next(ap.Challenge).encoded_challenge == b"challenge!"
     wait_until(lambda: not client.requests.is_connected, "the request stream to be refused")
     wait_until(lambda: not client.responses.is_connected, "the responses to end")
-    assert client.sessions() == 0
+    wait_until(lambda: client.sessions() == 0, "the session to end")
     assert client.end_text().endswith(
         " terminated: failed to establish initial connection: state=CHALLENGED"
     )
@@ -155,14 +159,14 @@ def test_responses_are_not_read(raw) -> None:
 
 
 def test_a_client_dies(raw, own_java_peer) -> None:
-    client = raw(**{"aeron.client.liveness.timeout": "2s"})
+    client = raw(**{"aeron.client.liveness.timeout": "4s"})
     archive = own_java_peer.connect(client.server.aeron_dir).archive(response_stream=21)
     assert archive.startRecording("aeron:ipc", 7, "LOCAL") >= 0
     assert client.sessions() == 1
     own_java_peer.kill()
     wait_until(lambda: client.sessions() == 0, "the session to end")
-    counters = list(CountersReader(client.server.aeron_dir).infos())
-    assert not [c for c in counters if c.type_id == SESSION_COUNTER]
+    counters = CountersReader(client.server.aeron_dir)
+    wait_until(lambda: counters.find(type_id=SESSION_COUNTER) is None, "its counter to be freed")
     # What it started goes on.
     client.connect()
     session_id = client.next(ap.ControlResponse).control_session_id

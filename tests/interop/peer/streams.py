@@ -3,6 +3,7 @@
 A message is its number (8 bytes), the CRC-32 of number and body (4 bytes), and a random body.
 """
 
+import os
 import random
 import socket
 import struct
@@ -11,10 +12,17 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-WAIT_S = 15.0
+WAIT_S = 30.0
 PAUSE_S = 0.0005
 _HEAD = struct.Struct("<qI")
-_ports = iter(range(20_000 + random.Random().randrange(0, 8000), 32_700))
+# Workers that run side by side take turns, so that none is given what another has just probed.
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_ports = iter(
+    range(
+        20_000 + random.Random().randrange(8000 // _workers) * _workers + _worker, 32_700, _workers
+    )
+)
 
 
 def checked_message(number: int, length: int, source: random.Random) -> bytes:

@@ -13,13 +13,13 @@ from aerolog.transport.driver.system_counters import SystemCounter
 
 pytest_plugins = ["aerolog.testing.pytest_plugin"]
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 CLAIM_AND_DIE = """
 import os, signal, sys
 from aerolog.transport.client import Aeron
 aeron = Aeron(sys.argv[1])
-publication = aeron.add_publication("aeron:ipc", 7).wait_connected(10, writable=True)
+publication = aeron.add_publication("aeron:ipc", 7).wait_connected(30, writable=True)
 publication.send(b"last words")
 claim = publication.try_claim(500)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -29,7 +29,7 @@ WRITE_UNTIL_KILLED = """
 import sys
 from aerolog.transport.client import Aeron
 aeron = Aeron(sys.argv[1])
-publication = aeron.add_publication("aeron:ipc", 7).wait_connected(10)
+publication = aeron.add_publication("aeron:ipc", 7).wait_connected(30)
 print("writing", flush=True)
 message = bytes(range(256)) * 11
 while True:
@@ -40,7 +40,7 @@ while True:
 @pytest.fixture
 def driver(media_driver_factory):
     return media_driver_factory(
-        timer_interval=0.05, client_liveness_timeout=0.8, publication_unblock_timeout=0.9
+        timer_interval=0.05, client_liveness_timeout=4, publication_unblock_timeout=4.1
     )
 
 
