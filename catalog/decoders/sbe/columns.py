@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import SCHEMA_CHANGED, DecoderError
 from aerolog.catalog.decoders.sbe.model import PRIMITIVES, BitSet, Composite, Enum, Field, Scalar
-from aerolog.catalog.decoders.sbe.text import text_array
+from aerolog.catalog.decoders.sbe.text import codec_of, text_array
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class BlockReader:
             raise DecoderError(f"SBE field {path} has the length 0")
         name = self._leaf(kind.primitive, kind.length, offset)
         if kind.primitive == "char":
+            codec_of(kind.charset or "US-ASCII")
             return pa.string(), _characters(kind, name, field.since, path)
         if kind.length > 1:
             return self._array(kind, name, field.since, path)
