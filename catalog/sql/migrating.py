@@ -43,7 +43,7 @@ def prepare(engine: Engine) -> None:
     """
     with engine.connect() as connection, connection.begin():
         found = revision_of(connection)
-        is_empty = found is None and not inspect(connection).get_table_names()
+        is_empty = found is None and not _tables(connection)
     if is_empty:
         migrate(engine)
         return
@@ -101,8 +101,7 @@ def migrate(engine: Engine, revision: str = "head") -> tuple[str | None, str | N
 
 def _check_known(engine: Engine, connection: Connection, found: str | None) -> None:
     if found is None:
-        tables = set(inspect(connection).get_table_names()) - {_VERSION_TABLE}
-        if tables:
+        if _tables(connection):
             raise NotACatalogError(
                 f"{named(engine.url)} holds tables that are no catalog's; name another database"
             )
@@ -113,6 +112,10 @@ def _check_known(engine: Engine, connection: Connection, found: str | None) -> N
             found=found,
             wanted=revisions()[-1],
         )
+
+
+def _tables(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names()) - {_VERSION_TABLE}
 
 
 def _is_behind(one: str, other: str) -> bool:

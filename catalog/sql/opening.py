@@ -38,6 +38,11 @@ def catalog_url(url: str | None = None, archive_dir: Path | str | None = None) -
     return URL.create("sqlite", database=str(Path(archive_dir).absolute() / DATABASE_NAME))
 
 
+def open_engine(url: str | None = None, archive_dir: Path | str | None = None) -> Engine:
+    """An engine of a catalog's database, whatever the state of its tables; see `catalog_url`."""
+    return make_engine(catalog_url(url, archive_dir))
+
+
 class RecordingCatalog:
     """A SQL catalog that is open. A context manager; threads may share it.
 
@@ -63,7 +68,7 @@ class RecordingCatalog:
             CatalogError: it cannot be opened; see the subclasses.
             MissingExtraError: the database's driver is not installed.
         """
-        engine = make_engine(catalog_url(url, archive_dir))
+        engine = open_engine(url, archive_dir)
         try:
             prepare(engine)
         except BaseException:

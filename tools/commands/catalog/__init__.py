@@ -5,7 +5,9 @@ of the imports here.
 """
 
 from aerolog.tools.commands.catalog import (  # noqa: F401 - each adds its commands to the group
+    querying,
     searching,
+    syncing,
     tagging,
 )
 from aerolog.tools.commands.catalog.group import app

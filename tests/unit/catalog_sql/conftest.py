@@ -1,0 +1,57 @@
+"""Archive folders to make catalogs of, and catalogs in both kinds of database."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from postgres import postgres_server, postgres_url  # noqa: F401
+from sql_content import golden_folder
+
+from aerolog.catalog.sql import RecordingCatalog
+from aerolog.testing.recordings import RecordingBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An archive's folder with three stopped recordings, and one that a crash has left."""
+    archive_dir = tmp_path / "archive"
+    archive_dir.mkdir()
+    for stream_id, (messages, stopped) in enumerate(
+        [(1, True), (200, True), (40, True), (90, False)]
+    ):
+        builder = RecordingBuilder(stream_id=stream_id)
+        for number in range(messages):
+            builder.add(b"%d" % number * 200)
+        builder.write(archive_dir, stopped=stopped)
+    return archive_dir
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    """A copy of the folder that the reference's archive wrote."""
+    target = tmp_path / "golden"
+    shutil.copytree(golden_folder(), target)
+    return target
+
+
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.database)],
+)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """URL of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'catalog.db'}"
+    made: str = request.getfixturevalue("postgres_url")
+    return made
+
+
+@pytest.fixture
+def catalog(url: str) -> Iterator[RecordingCatalog]:
+    with RecordingCatalog.open(url) as opened:
+        yield opened

@@ -1,0 +1,137 @@
+"""Bringing a catalog up to a folder, making it anew, and its tables: ``sync, rebuild, migrate``."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aerolog.tools.commands.catalog.group import app
+from aerolog.tools.commands.catalog.options import CatalogOptions, open_catalog
+from aerolog.tools.help import command
+from aerolog.tools.options import JsonOption, grouped
+
+if TYPE_CHECKING:
+    from aerolog.catalog.sql import SyncReport
+
+_SHOWN_MAX = 20
+FingerprintsOption = Annotated[
+    bool,
+    typer.Option("--fingerprints", help="Also compute xxh3 of closed segments that have none."),
+]
+
+
+@command(
+    app,
+    examples=(
+        "catalog sync --archive-dir aeron-archive",
+        "catalog sync --archive-dir archive --fingerprints --json",
+        "catalog sync --archive-dir archive --catalog postgresql://u@host/db",
+    ),
+)
+@grouped
+def sync(
+    *,
+    fingerprints: FingerprintsOption = False,
+    as_json: JsonOption = False,
+    options: CatalogOptions,
+) -> None:
+    """Bring a catalog up to an archive's folder.
+
+    The folder is only read, beside a running archive or without one; what is damaged is named and
+    passed over. A sync may be broken off and done again at any time.
+    """
+    from aerolog.catalog.sql import sync_folder
+    from aerolog.tools.console import progress
+
+    folder = _folder(options)
+    with open_catalog(options) as catalog, progress("recordings", None, quiet=as_json) as bar:
+        report = sync_folder(catalog, folder, fingerprints=fingerprints, progress=bar.update)
+    _show(report, as_json=as_json)
+
+
+@command(
+    app,
+    examples=(
+        "catalog rebuild --archive-dir aeron-archive",
+        "catalog rebuild --archive-dir archive --catalog sqlite:///fleet.db",
+    ),
+)
+@grouped
+def rebuild(
+    *,
+    fingerprints: FingerprintsOption = False,
+    without_journal: Annotated[
+        bool,
+        typer.Option("--without-journal", help="Lose tags and names whose journal is gone."),
+    ] = False,
+    as_json: JsonOption = False,
+    options: CatalogOptions,
+) -> None:
+    """Make an archive's part of a catalog anew, with the same content.
+
+    Recordings and segments come from the folder; tags, names, exports, lineage and the marks of
+    jobs from the journal in it. Fingerprints are computed again if there were any.
+    """
+    from aerolog.catalog.sql import rebuild as build
+    from aerolog.tools.console import progress
+
+    folder = _folder(options)
+    with open_catalog(options) as catalog, progress("recordings", None, quiet=as_json) as bar:
+        report = build(
+            catalog,
+            folder,
+            fingerprints=fingerprints or None,
+            without_journal=without_journal,
+            progress=bar.update,
+        )
+    _show(report, as_json=as_json)
+
+
+@command(
+    app,
+    examples=(
+        "catalog migrate --archive-dir aeron-archive",
+        "catalog migrate --catalog postgresql://u@host/db --json",
+    ),
+)
+@grouped
+def migrate(*, as_json: JsonOption = False, options: CatalogOptions) -> None:
+    """Bring a catalog's tables to the version of this aerolog; a new database gets them."""
+    from aerolog.catalog.sql.migrating import migrate as bring_up
+    from aerolog.catalog.sql.opening import open_engine
+    from aerolog.tools import console
+
+    if options.catalog is None and options.archive_dir is None:
+        raise typer.BadParameter("pass --catalog URL or --archive-dir DIR")
+    engine = open_engine(options.catalog, options.archive_dir)
+    try:
+        before, after = bring_up(engine)
+    finally:
+        engine.dispose()
+    if as_json:
+        console.print_json({"from": before, "to": after})
+    elif before == after:
+        console.say(f"the tables have revision {after} already")
+    else:
+        console.say(f"the tables went from revision {before or 'none'} to {after}")
+
+
+def _folder(options: CatalogOptions) -> str:
+    if options.archive_dir is None:
+        raise typer.BadParameter("pass --archive-dir DIR, the archive's folder")
+    return options.archive_dir
+
+
+def _show(report: "SyncReport", *, as_json: bool) -> None:
+    from aerolog.tools import console
+
+    values: dict[str, Any] = asdict(report)
+    problems: list[str] = values["problems"]
+    if as_json:
+        console.print_json(values)
+        return
+    console.print_fields({**values, "problems": len(problems)})
+    for problem in problems[:_SHOWN_MAX]:
+        console.remark(f"passed over: {problem}")
+    if len(problems) > _SHOWN_MAX:
+        console.remark(f"and {len(problems) - _SHOWN_MAX} more, see --json")
