@@ -46,6 +46,7 @@ _SIMPLE = {
 }  # fmt: skip
 _TOKEN = re.compile(r'\s*(?:(\w+(?:[./+-]\w+)*)|("(?:[^"\\]|\\.)*")|([<>\[\](),:=])|(\S))')
 _PLAIN_NAME = re.compile(r"\w+")
+_PLAIN_ZONE = re.compile(r"\w+(?:[/-]\w+)*")
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -99,6 +100,10 @@ def _type(kind: pa.DataType) -> str:
         return f"map<{_type(kind.key_type)}, {_type(kind.item_type)}>"
     if pa.types.is_list(kind):
         return f"list<{_type(kind.value_type)}>"
+    if pa.types.is_date32(kind):
+        return "date32"
+    if pa.types.is_timestamp(kind) and kind.tz and not _PLAIN_ZONE.fullmatch(kind.tz):
+        return f"timestamp[{kind.unit}, {json.dumps(kind.tz)}]"
     return str(kind)
 
 
