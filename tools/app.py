@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recordings": ("recordings", "List, describe and change recordings."),
     "replay": ("replay", "Replay a recording to a channel or to the terminal."),
     "catalog": ("catalog", "Find, tag and describe recordings in a SQL catalog."),
+    "pipeline": ("pipeline", "Load recordings into tables with Spark, exactly once."),
     "export": ("export", "Write recordings as Parquet."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),

@@ -46,7 +46,7 @@ ON_BROKEN: Final = ("reject", "keep", "fail")
 ON_DAMAGE: Final = ("fail", "reject")
 ON_PURGED: Final = ("report", "fail")
 COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
-FORMATS: Final = ("parquet",)
+FORMATS: Final = ("parquet", "iceberg")
 UNIT_BYTES: Final = 256 * 1024 * 1024
 #: More rejects than this share of a run's messages is a wrong decoder and not bad messages.
 REJECTED_MAX: Final = 0.5
@@ -133,8 +133,15 @@ class Job:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
 
 
-def load_job(path: str | Path) -> Job:
+def load_job(
+    path: str | Path, *, catalog: str | None = None, archive_dir: str | None = None
+) -> Job:
     """Read a job file.
+
+    Args:
+        path: of it.
+        catalog: URL in place of the file's.
+        archive_dir: folder in place of the file's.
 
     Raises:
         JobFileError: not TOML, an unknown or missing key, a value that cannot be used.
@@ -149,7 +156,10 @@ def load_job(path: str | Path) -> Job:
         raise JobFileError(shown, None, f"is not UTF-8 at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
         raise JobFileError(shown, None, f"is not TOML: {error}") from error
-    return parse_job(document, shown)
+    given = {"catalog": catalog, "archive-dir": archive_dir and str(Path(archive_dir).absolute())}
+    return parse_job(
+        document | {key: value for key, value in given.items() if value is not None}, shown
+    )
 
 
 def parse_job(document: dict[str, Any], path: str) -> Job:
@@ -192,7 +202,12 @@ def _output(table: _Table, home: Path) -> Output:
     if not to:
         raise table.error("to", "is missing; name a folder or the URL of one")
     level = table.integer("compression-level", low=1, high=22)
-    table.choice("format", FORMATS, "parquet")
+    if table.choice("format", FORMATS, "parquet") == "iceberg":
+        raise table.error(
+            "format",
+            "'iceberg' needs an Iceberg runtime made for the Spark in use, and there is none for"
+            " Spark 4.3 yet (docs/catalog/pipeline.md); write parquet",
+        )
     output = Output(
         to=_beside(to, home),
         date_column=table.matching("date-column", _COLUMN, "letters, digits and '_'", "date"),

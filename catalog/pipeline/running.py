@@ -32,6 +32,7 @@ from aerolog.catalog.pipeline.target import (
     explained,
     identity,
     open_store,
+    refuse_foreign,
 )
 from aerolog.catalog.pipeline.writing import Writing
 from aerolog.catalog.places import local_folder, open_place, without_secrets
@@ -168,7 +169,7 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
         found = identity(store, job.output.to)
         commits = Commits(catalog, store, job.name, job.output.to)
         if found is None:
-            _refuse_foreign(store, job.output.to)
+            refuse_foreign(store, job.output.to)
         elif found["job"] != job.name:
             claim(store, job.output.to, job.name)  # says whose it is
         undone = commits.undone()
@@ -426,15 +427,6 @@ def _planned(job: Job, catalog: RecordingCatalog, marks: dict[tuple[str, int], i
     except SearchError as error:
         raise JobFileError(job.path, "recordings", str(error)) from error
     return make_plan(found, marks, unit_bytes=job.output.unit_bytes)
-
-
-def _refuse_foreign(store: Store, to: str) -> None:
-    others = store.names("")
-    if others:
-        raise TargetError(
-            f"{without_secrets(to)} is not empty and no job's output (there is {others[0]!r});"
-            " name another place, or empty this one"
-        )
 
 
 def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:

@@ -231,12 +231,7 @@ def claim(store: Store, to: str, job: str) -> str:
     """
     found = identity(store, to)
     if found is None:
-        others = store.names("")
-        if others:
-            raise TargetError(
-                f"{without_secrets(to)} is not empty and no job's output (there is {others[0]!r});"
-                " name another place, or empty this one"
-            )
+        refuse_foreign(store, to)
         found = {"version": VERSION, "job": job, "id": uuid.uuid4().hex}
         try:
             store.put(IDENTITY, json.dumps(found).encode(), fresh=True)
@@ -248,6 +243,21 @@ def claim(store: Store, to: str, job: str) -> str:
             " name another place"
         )
     return str(found["id"])
+
+
+def refuse_foreign(store: Store, to: str) -> None:
+    """Of a folder that says nothing of itself, make sure that it is empty.
+
+    Raises:
+        TargetError: it has something in it.
+    """
+    # Ours alone is what a run leaves that was killed before it had claimed the folder.
+    others = [name for name in store.names("") if name != OURS]
+    if others:
+        raise TargetError(
+            f"{without_secrets(to)} is not empty and no job's output (there is {others[0]!r});"
+            " name another place, or empty this one"
+        )
 
 
 def identity(store: Store, to: str) -> dict[str, Any] | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -12,11 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.files.segment import segment_file_name
 from aerolog.catalog.pipeline.job import load_job
 from aerolog.catalog.pipeline.loading import load
 from aerolog.catalog.pipeline.running import run_job
 from aerolog.catalog.pipeline.target import LocalStore, open_store
 from aerolog.catalog.pipeline.writing import write
+from aerolog.catalog.sql.journal_file import JOURNAL_NAME
+from aerolog.catalog.sql.opening import DATABASE_NAME, RecordingCatalog
+from aerolog.catalog.sql.syncing import sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -76,6 +83,22 @@ def numbers(first: int, last: int, **options: Any) -> RecordingBuilder:
     return builder
 
 
+def lengthen(folder: Path, recording_id: int, builder: RecordingBuilder) -> None:
+    """Let a recording go on: the builder has all of it, the beginning as it was."""
+    with CatalogFile.open(folder, capacity=4096) as catalog:
+        catalog.extend_recording(recording_id, 0, 0, builder.session_id)
+        catalog.recording_stopped(recording_id, builder.position, 1_700_000_002_000)
+    write_segments(folder, recording_id, builder)
+
+
+def write_segments(folder: Path, recording_id: int, builder: RecordingBuilder) -> None:
+    """The recording's files anew."""
+    length = builder.segment_length
+    for start in range(0, len(builder.data), length):
+        path = folder / segment_file_name(recording_id, builder.first_base + start)
+        path.write_bytes(bytes(builder.data[start : start + length]).ljust(length, b"\0"))
+
+
 def write_job(home: Path, to: str = "out", output: str = "", text: str = JOB) -> Path:
     """A job file."""
     path = home / "job.toml"
@@ -112,52 +135,118 @@ def loaded_numbers(out: Path) -> list[int]:
 
 
 class DyingStore(LocalStore):
-    """Kills this process when a number of changes were made, or in the middle of the last one."""
+    """Kills this process before the n-th change to the output or the catalog, or amid it."""
 
     left = 0
     torn = False
 
-    def _step(self, finish: Callable[[], Any], tear: Callable[[], Any]) -> Any:
-        cls = DyingStore
-        cls.left -= 1
-        if cls.left < 0:
-            if cls.torn:
-                tear()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return finish()
-
     def put(self, path: str, content: bytes, *, fresh: bool = False) -> None:
-        self._step(
-            lambda: LocalStore.put(self, path, content, fresh=fresh),
-            lambda: None,
-        )
+        def tear() -> None:
+            temporary = self._root / f"{path}.tmp"
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(content[:10])
+
+        die(tear)
+        super().put(path, content, fresh=fresh)
 
     def create(self, path: str) -> Any:
         def tear() -> None:
             with LocalStore.create(self, path) as sink:
                 sink.write(b"PAR1 and no more")
 
-        return self._step(lambda: LocalStore.create(self, path), tear)
+        die(tear)
+        return super().create(path)
 
     def move(self, source: str, to: str) -> None:
-        self._step(
-            lambda: LocalStore.move(self, source, to), lambda: LocalStore.move(self, source, to)
-        )
+        die(lambda: LocalStore.move(self, source, to))
+        super().move(source, to)
 
     def remove_tree(self, path: str) -> None:
-        self._step(lambda: LocalStore.remove_tree(self, path), lambda: None)
+        die(lambda: LocalStore.remove_tree(self, path))
+        super().remove_tree(path)
+
+
+def die(tear: Callable[[], object]) -> None:
+    """Counts a change; the last one is begun at most."""
+    DyingStore.left -= 1
+    if DyingStore.left < 0:
+        if DyingStore.torn:
+            tear()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run_and_die(path: Path, changes: int, torn: bool) -> None:
+    """Run a job with a store and a catalog that let so many changes through."""
+    from aerolog.catalog.pipeline import commits, target
+
+    DyingStore.left, DyingStore.torn = changes, torn
+    target.LocalStore = DyingStore  # type: ignore[misc]
+    for name in ("apply_commit", "journal_commit"):
+        noted = getattr(commits, name)
+
+        def dying(*args: Any, noted: Any = noted, **options: Any) -> Any:
+            die(lambda: noted(*args, **options))
+            return noted(*args, **options)
+
+        setattr(commits, name, dying)
+    run_here(path)
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Do something in a fork of this process; returns how it ended."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def content(out: Path) -> dict[str, str]:
+    """What a reader sees: files and hashes of their content."""
+    return {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in visible(out)}
+
+
+def kill(path: Path, template: Path, changes: int, torn: bool) -> dict[str, Any]:
+    """Kill a run of a job and run it again; what was seen then."""
+    archive, out = path.parent / "archive", path.parent / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    for found in archive.glob(f"{DATABASE_NAME}*"):
+        found.unlink()
+    (archive / JOURNAL_NAME).unlink(missing_ok=True)
+    shutil.copy(template, archive / DATABASE_NAME)
+    ended = in_child(lambda: run_and_die(path, changes, torn))
+    assert ended in {0, -signal.SIGKILL}, ended
+    died = ended != 0
+    seen = content(out)
+    again = in_child(lambda: run_here(path) and None)
+    left = [one.name for one in (out / "_aerolog/staging").glob("*")]
+    found = {"died": died, "seen": seen, "again": again, "then": content(out), "left": left}
+    return {"changes": changes, "torn": torn} | found
 
 
 def main() -> None:
-    """Run a job and be killed: ``JOB.toml STEPS torn|whole``; tells when it came to its end."""
-    from aerolog.catalog.pipeline import running, target
+    """Kill a job at every change that it makes; a JSON line for each: ``JOB.toml``."""
+    path = Path(sys.argv[1])
+    archive = path.parent / "archive"
+    template = path.with_suffix(".db")
 
-    path, steps, way = sys.argv[1:]
-    DyingStore.left, DyingStore.torn = int(steps), way == "torn"
-    target.LocalStore = DyingStore  # type: ignore[misc]
-    assert running.open_store is open_store
-    run_here(Path(path))
-    print("complete", int(steps) - DyingStore.left)
+    def sync() -> None:
+        with RecordingCatalog.open(archive_dir=archive) as catalog:
+            sync_folder(catalog, archive)
+
+    assert in_child(sync) == 0
+    shutil.copy(archive / DATABASE_NAME, template)
+    print(json.dumps(kill(path, template, 10**9, torn=False)))
+    for torn in (False, True):
+        for changes in range(100):
+            killed = kill(path, template, changes, torn)
+            print(json.dumps(killed))
+            if not killed["died"]:
+                break
 
 
 if __name__ == "__main__":
