@@ -1,0 +1,210 @@
+"""SQL over a catalog's tables and the frames of its recordings, in this process, with DuckDB.
+
+Tables of the SQL catalog are read from its database, ``frames`` from the segments, both when a
+query asks for them and with its columns and bounds handed down. Queries come from people and
+programs: they can read these tables and nothing else. No file, no network, no extension, no
+variable of the program, no change of settings.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BigInteger, Integer, select
+
+from aerolog.catalog.dataset import ArchiveDataset
+from aerolog.catalog.extras import require
+from aerolog.catalog.lazy_dataset import LazyDataset
+from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bounds
+from aerolog.catalog.sql.models import Archive, Base
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+    from sqlalchemy import Table
+
+    from aerolog.catalog.sql import RecordingCatalog
+
+FRAMES = "frames"
+MEMORY_LIMIT = "2GB"
+_PURPOSE = "asking a catalog in SQL"
+_ROWS = 10_000
+# A query finds no file, program or setting but through these.
+_CLOSED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+
+
+# How a stream of ours that fails is told of.
+_OURS = re.compile(r"failed: \w+: (.*)\. Detail: Python exception")
+
+
+class QueryError(AerologError, ValueError):
+    """A query that is wrong, not allowed, or failed while it read."""
+
+
+class CatalogTable(LazyDataset):
+    """A table of the SQL catalog."""
+
+    def __init__(self, catalog: RecordingCatalog, table: Table) -> None:
+        self._catalog = catalog
+        self._table = table
+        pyarrow = require("pyarrow", _PURPOSE)
+        self._numbers = frozenset(
+            column.name for column in table.columns if isinstance(column.type, BigInteger | Integer)
+        )
+        super().__init__(
+            pyarrow.schema(
+                [
+                    pyarrow.field(
+                        name, pyarrow.int64() if name in self._numbers else pyarrow.utf8()
+                    )
+                    for name in table.columns.keys()  # noqa: SIM118 - no dictionary
+                ]
+            )
+        )
+
+    def answers(self, bounds: Bounds) -> bool:
+        """Whether the database alone can tell: columns may be null here, so it only chooses."""
+        return bounds.exact and not bounds.columns
+
+    def read(
+        self, columns: Sequence[str], bounds: Bounds, **options: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows as the database has them now."""
+        pyarrow = require("pyarrow", _PURPOSE)
+        schema = pyarrow.schema([self.schema.field(name) for name in columns])
+        query = select(*(self._table.columns[name] for name in columns))
+        for name in self._numbers & set(bounds.columns):
+            column, bound = self._table.columns[name], bounds.of(name)
+            if bound.low > LOWEST:
+                query = query.where(column >= bound.low)
+            if bound.high < HIGHEST:
+                query = query.where(column <= bound.high)
+        with self._catalog.session() as session:
+            found = session.execute(query.execution_options(yield_per=_ROWS))
+            for rows in found.partitions(options.get("rows_max", _ROWS)):
+                arrays = [
+                    pyarrow.array(values, field.type)
+                    for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+                ]
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class CatalogQueries:
+    """A DuckDB of its own over one catalog. A context manager."""
+
+    def __init__(
+        self,
+        catalog: RecordingCatalog,
+        *,
+        allowed_dirs: Sequence[str | Path] = (),
+        memory_limit: str = MEMORY_LIMIT,
+    ) -> None:
+        """Make the tables known; nothing is read yet.
+
+        Args:
+            catalog: stays open while queries run, and is the caller's to close.
+            allowed_dirs: folders whose files queries may read and write, and COPY to.
+            memory_limit: of DuckDB, such as ``2GB``.
+
+        Raises:
+            MissingExtraError: DuckDB or Arrow is not installed.
+            QueryError: a limit or folder that DuckDB does not take.
+        """
+        self._duckdb = require("duckdb", _PURPOSE)
+        self._allows_files = bool(allowed_dirs)
+        with catalog.session() as session:
+            rows = session.execute(select(Archive.place, Archive.id)).all()
+        places: dict[str, int] = {place: key for place, key in rows}  # noqa: C416 - typed rows
+        try:
+            self._connection = self._duckdb.connect(
+                ":memory:", config=_CLOSED | {"memory_limit": memory_limit}
+            )
+            for table in Base.metadata.sorted_tables:
+                self._connection.register(table.name, CatalogTable(catalog, table))
+            self._connection.register(FRAMES, ArchiveDataset(catalog, archive_keys=places))
+            folders = [str(Path(folder).absolute()) for folder in allowed_dirs]
+            self._connection.execute("SET allowed_directories = ?", [folders])
+            self._connection.execute("SET enable_external_access = false")
+            self._connection.execute("SET lock_configuration = true")
+        except self._duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+
+    def query(self, sql: str) -> pa.RecordBatchReader:
+        """Ask one question; the answer is streamed.
+
+        Args:
+            sql: one SELECT (or WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE) or EXPLAIN; with
+                allowed folders also a COPY.
+
+        Raises:
+            QueryError: not one such statement, wrong, not allowed, or what it reads is damaged,
+                also while the answer is read.
+        """
+        pyarrow = require("pyarrow", _PURPOSE)
+        kind = self._kind_of(sql)
+        try:
+            if kind == self._duckdb.StatementType.COPY:
+                (written,) = self._connection.execute(sql).fetchone()
+                return pyarrow.table({"rows": [written]}).to_reader()
+            reader = self._connection.sql(sql).to_arrow_reader(_ROWS)
+        except self._duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+        return pyarrow.RecordBatchReader.from_batches(reader.schema, _read(reader))
+
+    def _kind_of(self, sql: str) -> Any:
+        kinds = self._duckdb.StatementType
+        allowed = [kinds.SELECT, kinds.EXPLAIN, *([kinds.COPY] if self._allows_files else [])]
+        try:
+            statements = self._connection.extract_statements(sql)
+        except self._duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+        if len(statements) != 1:
+            raise QueryError(f"one statement at a time, not {len(statements)}")
+        if statements[0].type not in allowed:
+            raise QueryError(
+                f"{statements[0].type.name} is not allowed: a catalog is read with SELECT,"
+                " EXPLAIN, DESCRIBE or SHOW (COPY ... TO with allowed folders)"
+            )
+        return statements[0].type
+
+    def close(self) -> None:
+        """Let go of DuckDB; a second call does nothing."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from reader
+    except OSError as error:  # what Arrow makes of an error behind a stream
+        raise QueryError(_first_line(error)) from error
+
+
+def _first_line(error: Any) -> str:
+    """DuckDB's words without the picture of where it stumbled, or ours when they are inside."""
+    line = str(error).partition("\n")[0]
+    ours = _OURS.search(line)
+    return ours[1] if ours else line

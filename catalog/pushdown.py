@@ -1,0 +1,231 @@
+"""What of a filter can be known before anything is read: bounds of columns.
+
+Filters are Arrow's expressions, as a user, DuckDB or Polars gives them, or plain comparisons such
+as ``("position", ">", 4096)``. An expression shows what it is by its text alone. What is not
+understood bounds nothing, so that a filter of any form is right; it is merely slower.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow.compute as pc
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+_COMPARISON = re.compile(r"(\w+) (==|<=|>=|<|>) (-?\d+)")
+_REVERSED = re.compile(r"(-?\d+) (==|<=|>=|<|>) ([A-Za-z_]\w*)")
+_IS_IN = re.compile(
+    r"is_in\((\w+), \{value_set=u?int\d+:\[([\s\d,-]*)\], null_matching_behavior=\w+\}\)"
+)
+# DuckDB asks whether a value is there first.
+_IF_VALID = re.compile(r"if_else\(is_valid\((\w+)\), (.*), null\[bool\]\)", re.DOTALL)
+_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Values that a column may have.
+
+    Attributes:
+        low: the least.
+        high: the greatest.
+        values: those alone; None when there is no list of them.
+    """
+
+    low: int = LOWEST
+    high: int = HIGHEST
+    values: frozenset[int] | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[int]) -> Bound:
+        """Just these values."""
+        found = frozenset(values)
+        return cls(min(found, default=HIGHEST), max(found, default=LOWEST), found)
+
+    def allows(self, value: int) -> bool:
+        """Whether the column may have this value."""
+        return self.low <= value <= self.high and (self.values is None or value in self.values)
+
+    def __and__(self, other: Bound) -> Bound:
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        listed = self.values if self.values is not None else other.values
+        if listed is None:
+            return Bound(low, high)
+        return Bound.of(value for value in listed if self.allows(value) and other.allows(value))
+
+    def __or__(self, other: Bound) -> Bound:
+        if self.values is not None and other.values is not None:
+            return Bound.of(self.values | other.values)
+        return Bound(min(self.low, other.low), max(self.high, other.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a filter says about columns.
+
+    Attributes:
+        columns: name -> values that rows of the answer can have there.
+        exact: whether every row within the bounds is in the answer.
+    """
+
+    columns: Mapping[str, Bound] = field(default_factory=dict)
+    exact: bool = False
+
+    def of(self, column: str) -> Bound:
+        """The values of one column."""
+        return self.columns.get(column, Bound())
+
+    def __and__(self, other: Bounds) -> Bounds:
+        names = {*self.columns, *other.columns}
+        return Bounds(
+            {name: self.of(name) & other.of(name) for name in names}, self.exact and other.exact
+        )
+
+    def __or__(self, other: Bounds) -> Bounds:
+        names = {*self.columns} & {*other.columns}
+        either = {name: self.of(name) | other.of(name) for name in names}
+        is_one_list = len(self.columns) == len(other.columns) == len(either) == 1 and all(
+            bound.values is not None for bound in either.values()
+        )
+        return Bounds(either, self.exact and other.exact and is_one_list)
+
+
+NO_FILTER = Bounds({}, exact=True)
+
+
+def bounds_of(expression: pc.Expression | None) -> Bounds:
+    """What an expression says about columns of whole numbers that are never null."""
+    return NO_FILTER if expression is None else _parsed(str(expression))
+
+
+def as_expression(
+    given: pc.Expression | Sequence[tuple[str, str, Any]] | None,
+) -> pc.Expression | None:
+    """A filter as an Arrow expression.
+
+    Args:
+        given: one, or comparisons ``(column, operator, value)`` that must all hold; operators are
+            ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not in``.
+
+    Raises:
+        ValueError: no such operator, or not a comparison.
+    """
+    compute = require("pyarrow.compute", "filtering recordings")
+    if given is None or isinstance(given, compute.Expression):
+        return given
+    expression = None
+    for comparison in given:
+        one = _compared(compute, comparison)
+        expression = one if expression is None else expression & one
+    return expression
+
+
+def _compared(compute: Any, comparison: tuple[str, str, Any]) -> Any:
+    try:
+        name, operator, value = comparison
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"not a comparison: {comparison!r}; write (column, operator, value)"
+        ) from error
+    column = compute.field(name)
+    made = {
+        "==": lambda: column == value,
+        "=": lambda: column == value,
+        "!=": lambda: column != value,
+        "<": lambda: column < value,
+        "<=": lambda: column <= value,
+        ">": lambda: column > value,
+        ">=": lambda: column >= value,
+        "in": lambda: column.isin(list(value)),
+        "not in": lambda: ~column.isin(list(value)),
+    }
+    if operator not in made:
+        raise ValueError(f"no such operator: {operator!r}; there are {', '.join(_OPERATORS)}")
+    return made[operator]()
+
+
+def _parsed(text: str) -> Bounds:
+    while text.startswith("(") and _end_of_group(text) == len(text):
+        text = text[1:-1]
+    for word, joined in ((" and ", Bounds.__and__), (" or ", Bounds.__or__)):
+        parts = _split(text, word)
+        if len(parts) == 2:
+            return joined(_parsed(parts[0]), _parsed(parts[1]))
+    return _atom(text)
+
+
+def _atom(text: str) -> Bounds:
+    if match := _COMPARISON.fullmatch(text):
+        return _compared_bound(match[1], match[2], int(match[3]))
+    if match := _REVERSED.fullmatch(text):
+        return _compared_bound(match[3], _MIRRORED[match[2]], int(match[1]))
+    if match := _IS_IN.fullmatch(text):
+        values = [int(word) for word in match[2].split(",") if word.strip()]
+        return Bounds({match[1]: Bound.of(values)}, exact=True)
+    if match := _IF_VALID.fullmatch(text):
+        inner = _parsed(match[2])
+        return inner if {*inner.columns} == {match[1]} else Bounds()
+    return Bounds()
+
+
+def _compared_bound(name: str, operator: str, value: int) -> Bounds:
+    bound = {
+        "==": Bound.of([value]),
+        "<": Bound(high=value - 1),
+        "<=": Bound(high=value),
+        ">": Bound(low=value + 1),
+        ">=": Bound(low=value),
+    }[operator]
+    return Bounds({name: bound}, exact=True)
+
+
+def _split(text: str, word: str) -> list[str]:
+    """The parts of a text between a word where it stands outside of brackets and quotes."""
+    parts, depth, begun, at, is_quoted = [], 0, 0, 0, False
+    while at < len(text):
+        letter = text[at]
+        if is_quoted:
+            at += letter == "\\"
+            is_quoted = letter != '"'
+        elif letter == '"':
+            is_quoted = True
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif depth == 0 and text.startswith(word, at):
+            parts.append(text[begun:at])
+            at += len(word)
+            begun = at
+            continue
+        at += 1
+    return [*parts, text[begun:]]
+
+
+def _end_of_group(text: str) -> int:
+    """Where the bracket ends that the text begins with; -1 when it does not."""
+    depth, at, is_quoted = 0, 0, False
+    while at < len(text):
+        letter = text[at]
+        if is_quoted:
+            at += letter == "\\"
+            is_quoted = letter != '"'
+        elif letter == '"':
+            is_quoted = True
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return -1
