@@ -20,7 +20,7 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-WAIT_S = 15.0
+WAIT_S = 60.0
 DRIVER_PROPERTIES = {"aeron.client.liveness.timeout"}
 
 

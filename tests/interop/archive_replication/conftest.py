@@ -6,7 +6,6 @@ import itertools
 import os
 import random
 import shutil
-import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.servers import Server, ServerSpec, start
+from peer.streams import free_port
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive
@@ -43,13 +43,6 @@ def pair_name(pair: tuple[str, str]) -> str:
 
 
 _numbers = itertools.count(1)
-
-
-def free_port() -> int:
-    """A UDP port that nobody has now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:

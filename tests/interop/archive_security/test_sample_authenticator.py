@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
+from peer.streams import free_port
 
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
@@ -109,10 +108,3 @@ def test_challenges_over_udp_from_both_clients(
             on_challenge=answering(wrong),
             **channels,
         )
-
-
-def free_port() -> int:
-    """A UDP port that nobody has now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from peer import streams
 from peer.servers import Server, ServerSpec, start
 
 from aerolog.transport.client import CountersReader
@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 
     import peer
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 HOST = "127.0.0.1"
 _dirs = itertools.count(1)
 
 
 def free_port(host: str = HOST) -> int:
-    """A UDP port that nobody has now."""
-    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind((host.strip("[]"), 0))
-        return int(probe.getsockname()[1])
+    """A UDP port that nobody has now, and that the kernel gives to nobody."""
+    return streams.free_port(host.strip("[]"))
 
 
 def wait_until(condition: Callable[[], Any], what: str, timeout: float = WAIT_S) -> Any:

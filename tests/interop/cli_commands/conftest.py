@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     import signal
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 class Command:

@@ -13,7 +13,7 @@ def test_commands_end_with_an_error_when_the_driver_dies(
     aerolog: Any, start_server: Any, stream_id: int
 ) -> None:
     server = start_server("ours", "driver")
-    waiting = ["--driver-timeout", "2s"]
+    waiting = ["--driver-timeout", "4s"]
     subscriber = aerolog("subscribe", "aeron:ipc", stream_id, *waiting, on=server)
     publisher = aerolog(
         "publish", "aeron:ipc", stream_id, "--size", 32, "--rate", 100, *waiting, on=server
@@ -36,8 +36,8 @@ def test_commands_end_with_an_error_when_the_archive_dies(
         "ours",
         "driver",
         properties={
-            "aeron.client.liveness.timeout": "2s",
-            "aeron.publication.unblock.timeout": "3s",
+            "aeron.client.liveness.timeout": "5s",
+            "aeron.publication.unblock.timeout": "6s",
         },
     )
     archive = start_server(implementation, "archive", aeron_dir=driver.spec.aeron_dir)

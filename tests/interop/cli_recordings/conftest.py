@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +17,10 @@ from aerolog.transport.client import Aeron
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 CHANNEL = "aeron:ipc?term-length=64k"
 SEGMENT = 128 * 1024
 PAYLOAD = 992  # a frame of 1024 bytes
-
-
-def free_port() -> int:
-    """A UDP port that nobody has now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from peer.lifetimes import server_starter, stop_all
+from peer.streams import free_port
 
-from .conftest import CHANNEL, Recordist, free_port
+from .conftest import CHANNEL, Recordist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,10 +7,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from peer.streams import free_port
 
 from aerolog.archive.client import SourceLocation
 
-from .conftest import CHANNEL, Recordist, free_port
+from .conftest import CHANNEL, Recordist
 
 if TYPE_CHECKING:
     from .conftest import Run

@@ -96,8 +96,8 @@ def test_destinations_of_wrong_or_closed_objects_are_errors(client, stream_id):
 
 
 def test_a_spy_sees_a_network_publication(client, stream_id):
-    publication = client.add_publication("aeron:udp?endpoint=127.0.0.1:24999|ssc=true", stream_id)
-    spy = client.add_subscription("aeron-spy:aeron:udp?endpoint=127.0.0.1:24999", stream_id)
+    publication = client.add_publication("aeron:udp?endpoint=127.0.0.1:19999|ssc=true", stream_id)
+    spy = client.add_subscription("aeron-spy:aeron:udp?endpoint=127.0.0.1:19999", stream_id)
     publication.wait_connected(10, writable=True)
     publication.offer(b"spied")
     assert next(spy.messages(timeout=10)).data == b"spied"

@@ -73,7 +73,7 @@ class Tally:
 
     def stable(self) -> tuple[dict[str, int], dict[str, int]]:
         """The same, at a moment in which nothing was under way."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         before = self.read()
         while True:
             time.sleep(STABLE_S)

@@ -11,7 +11,7 @@ from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
-DEADLINE_S = 10.0
+DEADLINE_S = 30.0
 SENTINEL_STREAM = -1
 
 

@@ -3,6 +3,7 @@
 A message is its number (8 bytes), the CRC-32 of number and body (4 bytes), and a random body.
 """
 
+import itertools
 import os
 import random
 import socket
@@ -15,14 +16,12 @@ from typing import Any
 WAIT_S = 30.0
 PAUSE_S = 0.0005
 _HEAD = struct.Struct("<qI")
-# Workers that run side by side take turns, so that none is given what another has just probed.
+# Workers that run side by side have a share each, so that none is given what another has probed.
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-_ports = iter(
-    range(
-        20_000 + random.Random().randrange(8000 // _workers) * _workers + _worker, 32_700, _workers
-    )
-)
+_share = 12_700 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_first = 20_000 + _worker * _share
+_begin = random.Random().randrange(_share)
+_ports = itertools.chain(range(_first + _begin, _first + _share), range(_first, _first + _begin))
 
 
 def checked_message(number: int, length: int, source: random.Random) -> bytes:

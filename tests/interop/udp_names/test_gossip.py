@@ -18,7 +18,7 @@ from aerolog.transport.network.frame_codec import (
 )
 from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
 
-DEADLINE_S = 20.0
+DEADLINE_S = 30.0
 NEIGHBORS_COUNTER, CACHE_COUNTER = 15, 16
 
 

@@ -153,8 +153,8 @@ def test_spies_are_destinations_too(link, stream_id):
 
 REFUSED = {
     "a destination of a plain publication": (
-        "aeron:udp?endpoint=127.0.0.1:24999",
-        "aeron:udp?endpoint=127.0.0.1:24998",
+        "aeron:udp?endpoint=127.0.0.1:19999",
+        "aeron:udp?endpoint=127.0.0.1:19998",
     ),
     "a destination with any port": (
         "aeron:udp?control-mode=manual",
@@ -162,11 +162,11 @@ REFUSED = {
     ),
     "a destination with an mtu": (
         "aeron:udp?control-mode=manual",
-        "aeron:udp?endpoint=127.0.0.1:24998|mtu=1408",
+        "aeron:udp?endpoint=127.0.0.1:19998|mtu=1408",
     ),
     "a spy as destination": (
         "aeron:udp?control-mode=manual",
-        "aeron-spy:aeron:udp?endpoint=127.0.0.1:24998",
+        "aeron-spy:aeron:udp?endpoint=127.0.0.1:19998",
     ),
 }
 

@@ -103,7 +103,7 @@ def test_a_slow_receiver_that_does_not_count_holds_nobody(link, stream_id, optio
     assert numbers == list(range(len(numbers)))
 
 
-@pytest.mark.parametrize("options", ["min,g:/2,t:1s", "tagged,g:9/2,t:1s"])
+@pytest.mark.parametrize("options", ["min,g:/2,t:3s", "tagged,g:9/2,t:3s"])
 def test_a_group_must_be_complete_to_be_connected(link, stream_id, options):
     group = Group(link, stream_id, options)
     tag = "|gtag=9" if "tagged" in options else ""

@@ -161,7 +161,7 @@ def test_a_revoked_publication_is_seen_as_revoked(link, stream_id, row):
 
 
 def test_without_eos_a_stream_ends_by_silence(own_link, stream_id):
-    link = own_link(receiving={"aeron.image.liveness.timeout": "1s"})
+    link = own_link(receiving={"aeron.image.liveness.timeout": "3s"})
     publication, (subscription,) = join(link, unicast("|eos=false|linger=0"), stream_id)
     receipt = Receipt(subscription)
     end = transfer(publication, [receipt], batch(0))

@@ -49,7 +49,7 @@ def test_frames_larger_than_the_window_make_no_image_and_harm_nobody(link, strea
 
 
 def test_a_session_that_may_not_rejoin_stays_away(own_link, stream_id):
-    link = own_link(receiving={"aeron.image.liveness.timeout": "1s"})
+    link = own_link(receiving={"aeron.image.liveness.timeout": "3s"})
     publication, (subscription,) = join(link, unicast(sub="|rejoin=false"), stream_id)
     transfer(publication, [Receipt(subscription)], batch(0))
     (image,) = subscription.images
@@ -95,7 +95,7 @@ def test_an_untethered_spy_that_stands_still_is_left_behind_and_comes_back(link,
 
 def test_receivers_that_fall_silent_are_forgotten(own_link, stream_id):
     """A source forgets a receiver that died; what it held up goes on."""
-    link = own_link({"aeron.flow.control.receiver.timeout": "1s"})
+    link = own_link({"aeron.flow.control.receiver.timeout": "3s"})
     publication, (first, second) = join(link, dynamic("|fc=min"), stream_id)
     sending, _ = link.counters()
     key = (publication.session_id, stream_id)

@@ -98,8 +98,7 @@ def test_a_source_gets_any_control_port_and_tells_which(link, stream_id):
 
 
 def test_ports_come_from_the_given_ranges(own_link, stream_id):
-    low = free_port()
-    ports = [low] + [free_port() for _ in range(3)]
+    ports = [*two_ports(), *two_ports()]
     link = own_link(
         {"aeron.sender.wildcard.port.range": f"{ports[0]} {ports[1]}"},
         {"aeron.receiver.wildcard.port.range": f"{ports[2]} {ports[3]}"},
@@ -124,6 +123,14 @@ def test_ports_come_from_the_given_ranges(own_link, stream_id):
         f"aeron:udp?endpoint=127.0.0.1:{free_port()}|control={address}", stream_id
     )
     transfer(publication, [Receipt(subscription)], batch(0))
+
+
+def two_ports():
+    """Two free ports side by side."""
+    while True:
+        first, last = free_port(), free_port()
+        if last - first == 1:
+            return first, last
 
 
 def any_port(link, stream_id):

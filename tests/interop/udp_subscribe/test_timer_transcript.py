@@ -24,7 +24,7 @@ PROPERTIES = {
     "aeron.untethered.resting.timeout": "500ms",
     "aeron.counters.free.to.reuse.timeout": "10ms",
 }
-DEADLINE_S = 10.0
+DEADLINE_S = 30.0
 FRAME = 1024
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMPOSE = Path(__file__).parents[3] / "docker-compose.yml"
-TIMEOUT_S = 30
+TIMEOUT_S = 60
 
 
 def commands() -> dict[str, list[str]]:

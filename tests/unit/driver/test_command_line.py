@@ -14,7 +14,7 @@ from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 class Process:

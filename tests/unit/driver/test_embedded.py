@@ -17,7 +17,7 @@ from aerolog.transport.protocol import responses as r
 
 pytest_plugins = ["aerolog.testing.pytest_plugin"]
 
-DEADLINE_S = 10
+DEADLINE_S = 60
 
 
 def answers(cnc, receiver, command):

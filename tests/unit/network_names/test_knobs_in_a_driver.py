@@ -15,7 +15,7 @@ from aerolog.transport.driver.network.flow_control import PythonFlowControl
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60
 UDP = "aeron:udp?endpoint=127.0.0.1:{port}|term-length=64k"
 GROUP = "aeron:udp?endpoint=224.20.30.41:{port}|interface=127.0.0.1|term-length=64k"
 _ports = iter(range(24_400, 24_500))

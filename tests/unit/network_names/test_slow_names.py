@@ -10,7 +10,7 @@ from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60
 SLOW = "aeron:udp?endpoint=slow.example:24377|term-length=64k"
 
 

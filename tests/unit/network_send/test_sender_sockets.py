@@ -12,7 +12,7 @@ from aerolog.transport.network import sockets
 from aerolog.transport.network.frame_codec import DataFrame, SetupFrame, decode_frame
 
 TERM = 65536
-DEADLINE_S = 5.0
+DEADLINE_S = 60
 LOOPBACK = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 
 

@@ -13,7 +13,7 @@ from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.network import sockets
 from aerolog.transport.network.frame_codec import DataFrame, decode_frames
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60
 WINDOW = 32768
 STREAMS = 24
 
