@@ -47,28 +47,16 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target = copy / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(origin, target, follow_symlinks=False)
-    take_c_along(copy)
-    return copy
-
-
-def take_c_along(copy: Path) -> None:
-    """Copy the C that is younger than all that it can have been made of.
-
-    Cython makes C anew that is older than a declaration it depends on, and those of Cython itself
-    are as young as the environment of an isolated build. So what is good is dated into the future;
-    Cython still refuses the C of another of its versions.
-    """
-    shared = run("git", "ls-files", "*.pxd", "setup.py", cwd=CHECKOUT).split()
-    declarations = max((CHECKOUT / name).stat().st_mtime for name in shared)
+    made = CHECKOUT / "build" / "cython"
+    if made.is_dir():
+        shutil.copytree(made, copy / "build" / "cython")
+    run(sys.executable, "setup.py", "-q", "--version", cwd=copy)  # makes C where it is out of date
+    # Cython makes C anew that is older than a declaration it depends on, and those of Cython itself
+    # are as young as the environment of an isolated build; the C of another version it refuses.
     tomorrow = time.time() + 86400
-    for made in (CHECKOUT / "build" / "cython").rglob("*.c"):
-        name = made.relative_to(CHECKOUT / "build" / "cython")
-        source = CHECKOUT / name.with_suffix(".pyx")
-        if source.exists() and made.stat().st_mtime > max(source.stat().st_mtime, declarations):
-            target = copy / "build" / "cython" / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(made, target)
-            os.utime(target, (tomorrow, tomorrow))
+    for path in (copy / "build" / "cython").rglob("*.c"):
+        os.utime(path, (tomorrow, tomorrow))
+    return copy
 
 
 @pytest.fixture(scope="session")
