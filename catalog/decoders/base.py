@@ -205,6 +205,12 @@ def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
+def counting(first: int, last: int) -> pa.Int64Array:
+    """The numbers from the first to before the last."""
+    numpy = require("numpy", "decoding messages")
+    return pa.array(numpy.arange(first, last, dtype=numpy.int64))
+
+
 def int64_array(values: Sequence[int]) -> pa.Int64Array:
     """Message indices as ``Decoded`` has them."""
     return pa.array(values, pa.int64())

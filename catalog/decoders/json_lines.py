@@ -11,6 +11,7 @@ from __future__ import annotations
 import decimal
 import json
 import re
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import (
@@ -20,6 +21,7 @@ from aerolog.catalog.decoders.base import (
     Reject,
     SchemaUnknownError,
     as_binary,
+    counting,
     int64_array,
     one_line,
     split_failures,
@@ -102,9 +104,9 @@ class ObjectDecoder(Decoder):
         schema = infer_schema(rows)
         return type(self)({**self.options, "schema": format_schema(schema)})
 
+    @abstractmethod
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
         """The objects of a message, or why there are none."""
-        raise NotImplementedError
 
     def fit_each(self, payloads: pa.BinaryArray, first: int) -> Decoded:
         """Messages one after the other.
@@ -174,7 +176,7 @@ class JsonDecoder(ObjectDecoder):
             if count > _SLOW_RANGE:
                 raise
             return self.fit_each(messages, first)
-        return Decoded(batch, int64_array(range(first, first + count)))
+        return Decoded(batch, counting(first, first + count))
 
     def _read(self, messages: pa.BinaryArray) -> pa.RecordBatch:
         """One row of each message, or an error."""

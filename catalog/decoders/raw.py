@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.catalog.decoders.base import Decoded, Decoder, Reject, as_binary
+from aerolog.catalog.decoders.base import Decoded, Decoder, Reject, as_binary, counting
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.extras import require
 
@@ -18,7 +18,7 @@ else:
 
 def without_nulls(payloads: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array, list[Reject]]:
     """Messages that are there, their indices, and rejects for those that are not."""
-    numbers = pa.array(range(len(payloads)), pa.int64())
+    numbers = counting(0, len(payloads))
     if not payloads.null_count:
         return payloads, numbers, []
     missing = payloads.is_null()

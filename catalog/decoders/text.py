@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.catalog.decoders.base import Decoded, Decoder, Reject, as_binary, split_failures
+from aerolog.catalog.decoders.base import (
+    Decoded,
+    Decoder,
+    Reject,
+    as_binary,
+    counting,
+    split_failures,
+)
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.extras import require
 
@@ -54,11 +61,11 @@ class TextDecoder(Decoder):
                    else "no payload")
             for index, _ in bad
         ]  # fmt: skip
-        source = [index for first, last, _ in texts for index in range(first, last)]
+        source = [counting(first, last) for first, last, _ in texts] or [counting(0, 0)]
         column = pa.concat_arrays([part for _, _, part in texts] or [pa.array([], pa.string())])
         return Decoded(
             pa.RecordBatch.from_arrays([column], schema=self._schema),
-            pa.array(source, pa.int64()),
+            pa.concat_arrays(source),
             rejects,
         )
 

@@ -14,6 +14,7 @@ from aerolog.catalog.decoders.raw import without_nulls
 from aerolog.catalog.decoders.sbe.body import BodyReader
 from aerolog.catalog.decoders.sbe.columns import UINT64_FORMS
 from aerolog.catalog.decoders.sbe.context import Batch
+from aerolog.catalog.decoders.sbe.model import PRIMITIVES
 from aerolog.catalog.decoders.sbe.places import find_body
 from aerolog.catalog.decoders.sbe.schema_reader import read_schema
 from aerolog.catalog.extras import require
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.catalog.decoders.sbe.context import Array
+    from aerolog.catalog.decoders.sbe.model import Header
 else:
     pa = require("pyarrow", "decoding SBE")
 
 np: Any = require("numpy", "decoding SBE")
 
 MESSAGE_COLUMN = "message"
+_HEADER_FIELDS = ("schema_id", "template_id", "block_length", "version")
 
 
 class SbeDecoder(Decoder):
@@ -60,6 +63,7 @@ class SbeDecoder(Decoder):
         }
         self._schema = self._arrow_schema()
         sizes = [reader.gathered for reader in self._readers.values()]
+        self._header = _header_record(self._messages.header, order)
         self._margin = max([self._messages.header.size + 8, *sizes])
 
     def _chosen(self, text: str) -> list[int]:
@@ -119,20 +123,17 @@ class SbeDecoder(Decoder):
 
     def _headers(self, batch: Batch) -> tuple[Array, Array, Array, Array]:
         """Indices, templates, block lengths and versions of messages that have a header of ours."""
-        header, order = self._messages.header, self._messages.byte_order
+        header = self._messages.header
         size = batch.end - batch.start
         everything = np.arange(len(size), dtype=np.int64)
         short = size < header.size
         if short.any():
             batch.reject(everything[short], f"shorter than the message header of {header.size}")
-        owner = everything[~short]
-        start = batch.start[owner]
-
-        def number(at: tuple[int, str]) -> Array:
-            return batch.numbers(start + at[0], at[1], order)
-
-        schema_id, template = number(header.schema_id), number(header.template_id)
-        length, version = number(header.block_length), number(header.version)
+        owner = everything[~short] if short.any() else everything
+        records = batch.records(batch.start[owner], self._header)
+        schema_id, template, length, version = (
+            records[name].astype(np.int64) for name in _HEADER_FIELDS
+        )
         foreign = schema_id != self._messages.schema_id
         if foreign.any():
             reasons = [
@@ -142,9 +143,13 @@ class SbeDecoder(Decoder):
             batch.reject(owner[foreign], reasons)
         negative = ~foreign & ((length < 0) | (version < 0))
         batch.reject(owner[negative], "the message header has numbers below zero")
-        other = ~foreign & ~negative & ~np.isin(template, list(self._readers))
+        other = ~foreign & ~negative
+        for template_id in self._readers:
+            other &= template != template_id
         if other.any():
             batch.reject(owner[other], [self._other(one) for one in template[other].tolist()])
+        if not batch.reasons:
+            return owner, template, length, version
         kept = batch.live[owner]
         return owner[kept], template[kept], length[kept], version[kept]
 
@@ -160,19 +165,13 @@ class SbeDecoder(Decoder):
     ) -> tuple[Array, list[pa.Array]]:  # fmt: skip
         """Indices of the messages of a template, and their columns."""
         reader = self._readers[template_id]
-        mine = template == template_id
-        chosen = owner[mine]
-        position = batch.start[chosen] + self._messages.header.size
-        places = find_body(
-            reader.body,
-            batch,
-            chosen,
-            position,
-            length[mine],
-            version[mine],
-            self._messages.byte_order,
-        )
-        return chosen, reader.read(places)
+        if len(self._readers) > 1:
+            mine = template == template_id
+            owner, length, version = owner[mine], length[mine], version[mine]
+        position = batch.start[owner] + self._messages.header.size
+        order = self._messages.byte_order
+        places = find_body(reader.body, batch, owner, position, length, version, order)
+        return owner, reader.read(places)
 
     def _columns(
         self, found: list[tuple[int, Array, list[pa.Array]]], live: Array, rows: int
@@ -201,3 +200,15 @@ class SbeDecoder(Decoder):
                 columns.append(values.take(pa.array(places, mask=mask)))
         titles = pa.array([self._readers[one].body.name for one, _, _ in found], pa.string())
         return [titles.take(pa.array(names)), *columns]
+
+
+def _header_record(header: Header, order: str) -> Any:
+    places = [getattr(header, name) for name in _HEADER_FIELDS]
+    return np.dtype(
+        {
+            "names": list(_HEADER_FIELDS),
+            "formats": [order + PRIMITIVES[primitive][1] for _, primitive in places],
+            "offsets": [offset for offset, _ in places],
+            "itemsize": header.size,
+        }
+    )

@@ -83,6 +83,12 @@ class Batch:
             return np.zeros(0, dtype=np.int64)
         return self.gather(positions, size).view(order + kind).astype(np.int64)
 
+    def records(self, positions: Array, record: Any) -> Array:
+        """A record at each position; ``record`` is its NumPy type."""
+        if len(positions) == 0:
+            return np.zeros(0, dtype=record)
+        return self.gather(positions, record.itemsize).view(record)
+
 
 class Rows:
     """Blocks to be read: of messages, or of the entries of a group.
