@@ -1,10 +1,17 @@
 """Bringing a catalog up to a folder, making it anew, and its tables: ``sync, rebuild, migrate``."""
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aerolog.tools.commands.catalog.following import (
+    FollowOption,
+    LookEveryOption,
+    follow_archive,
+)
+from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.tools.commands.catalog.group import app
 from aerolog.tools.commands.catalog.options import CatalogOptions, open_catalog
 from aerolog.tools.help import command
@@ -25,6 +32,7 @@ FingerprintsOption = Annotated[
     examples=(
         "catalog sync --archive-dir aeron-archive",
         "catalog sync --archive-dir archive --fingerprints --json",
+        "catalog sync --archive-dir archive --follow",
         "catalog sync --archive-dir archive --catalog postgresql://u@host/db",
     ),
 )
@@ -32,10 +40,12 @@ FingerprintsOption = Annotated[
 def sync(
     *,
     fingerprints: FingerprintsOption = False,
+    follow: FollowOption = False,
+    look_every: LookEveryOption = 1.0,
     as_json: JsonOption = False,
     options: CatalogOptions,
 ) -> None:
-    """Bring a catalog up to an archive's folder.
+    """Bring a catalog up to an archive's folder, once or for as long as this runs.
 
     The folder is only read, beside a running archive or without one; what is damaged is named and
     passed over. A sync may be broken off and done again at any time.
@@ -44,6 +54,11 @@ def sync(
     from aerolog.tools.console import progress
 
     folder = _folder(options)
+    if follow:
+        if fingerprints:
+            raise typer.BadParameter("--fingerprints is for a sync without --follow")
+        follow_archive(options, look_every_s=look_every, as_json=as_json)
+        return
     with open_catalog(options) as catalog, progress("recordings", None, quiet=as_json) as bar:
         report = sync_folder(catalog, folder, fingerprints=fingerprints, progress=bar.update)
     _show(report, as_json=as_json)
@@ -119,6 +134,8 @@ def migrate(*, as_json: JsonOption = False, options: CatalogOptions) -> None:
 def _folder(options: CatalogOptions) -> str:
     if options.archive_dir is None:
         raise typer.BadParameter("pass --archive-dir DIR, the archive's folder")
+    # Before a database is made in a folder that is none.
+    os.stat(f"{options.archive_dir}/{CATALOG_NAME}")
     return options.archive_dir
 
 
