@@ -14,11 +14,11 @@ CHANNEL = "aeron:ipc?term-length=64k"
 def test_the_archive_ends_with_the_reason_and_recovers_on_the_next_driver(
     aeron_dir, tmp_path, streams
 ) -> None:
-    properties = {"aeron.driver.timeout": "1500"}
+    properties = {"aeron.driver.timeout": "4000"}
     driver = start_ours(ServerSpec("driver", aeron_dir, properties=properties))
     spec = ServerSpec("archive", aeron_dir, tmp_path / "archive", properties)
     server = start_ours(spec)
-    aeron = Aeron(str(aeron_dir), driver_timeout=1.5)
+    aeron = Aeron(str(aeron_dir), driver_timeout=4)
     archive = AeronArchive(aeron)
     archive.start_recording(CHANNEL, 7)
     publication = aeron.add_exclusive_publication(CHANNEL, 7)
@@ -27,7 +27,7 @@ def test_the_archive_ends_with_the_reason_and_recovers_on_the_next_driver(
     end = [publication.send(message) for message in messages][-1]
     streams.wait(lambda: archive.recording_position(0) == end, "the recording")
     driver.process.kill()
-    assert server.process.wait(timeout=20) == 1
+    assert server.process.wait(timeout=60) == 1
     assert "MediaDriver" in server.process.log()
     aeron.close()
     # Nothing was written to the catalog: the recording looks as after a crash of the archive.

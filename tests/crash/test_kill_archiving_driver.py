@@ -26,7 +26,7 @@ def test_a_killed_archiving_driver_loses_no_complete_message(
         {"aeron.archive.recording.events.enabled": "false"},
     )
     server = start_ours(spec)
-    aeron = Aeron(str(aeron_dir), driver_timeout=2)
+    aeron = Aeron(str(aeron_dir))
     archive = AeronArchive(aeron)
     archive.start_recording(CHANNEL, 7)
     publication = aeron.add_exclusive_publication(CHANNEL, 7)

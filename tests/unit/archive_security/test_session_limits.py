@@ -268,8 +268,8 @@ def test_a_thousand_sessions_that_never_read_are_dropped_in_bounded_cycles(make_
     assert ends.pop(SessionEnd.NOT_READING.value) >= SILENT - 1
     assert set(ends) <= {SessionEnd.CLIENT_GONE.value}
     assert rig.counter(CONTROL_SESSIONS) == 1
-    # One of thousands may meet what is not the archive's: a collection, a processor lost.
-    assert sorted(cycles_s)[-2] < CYCLE_LIMIT_S
+    # One of a thousand may meet what is not the archive's: a collection, a processor lost.
+    assert sorted(cycles_s)[-2 - len(cycles_s) // 1000] < CYCLE_LIMIT_S
     rig.session_id = good
     assert rig.ask(ap.ArchiveIdRequest) == 7
     rig.wait(

@@ -210,7 +210,7 @@ def test_a_killed_process_frees_its_directory_at_once(tmp_path):
         driver.wait(30)
     before_ns = SystemClock().now_ns()
     directory.claim()
-    assert SystemClock().now_ns() - before_ns < 1_000_000_000
+    assert SystemClock().now_ns() - before_ns < 5_000_000_000
     assert RealFileSystem().list_dir(path) == []
 
 
