@@ -116,8 +116,8 @@ def test_a_killed_archive_is_noticed_in_the_client_liveness_timeout(
 def test_no_archive_is_a_timeout_that_says_where_it_stood(any_driver, our_client):
     begin = time.monotonic()
     with pytest.raises(AeronTimeoutError, match="AWAIT_PUBLICATION_CONNECTED"):
-        AeronArchive(our_client(any_driver.aeron_dir), message_timeout=0.5, request_stream_id=7777)
-    assert time.monotonic() - begin >= 0.5
+        AeronArchive(our_client(any_driver.aeron_dir), message_timeout=3, request_stream_id=7777)
+    assert time.monotonic() - begin >= 3
 
 
 def test_a_connection_can_be_polled_from_a_duty_cycle(any_archive, our_client):

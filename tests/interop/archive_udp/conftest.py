@@ -124,7 +124,7 @@ def archive_properties(control: str, events: str) -> dict[str, str]:
         "aeron.publication.linger.timeout": "200ms",
         "aeron.archive.replay.linger.timeout": "200ms",
         "aeron.image.liveness.timeout": "2s",
-        "aeron.archive.connect.timeout": "2s",
+        "aeron.archive.connect.timeout": "4s",
     }
 
 

@@ -37,24 +37,24 @@ def test_a_recording_ends_when_its_publisher_s_driver_is_killed(
         archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
         publisher = our_client(doomed.aeron_dir, on_error=lambda _: None)
         publication = publisher.add_exclusive_publication(channel, stream_id)
-        publication.wait_connected(10)
+        publication.wait_connected(30)
         for index in range(2000):
-            position = publication.send(numbered_message(index, LENGTH), timeout=10)
-        started = next(archive.signals(timeout=10))
+            position = publication.send(numbered_message(index, LENGTH), timeout=30)
+        started = next(archive.signals(timeout=30))
         site.wait(
             lambda: archive.recording_position(started.recording_id) == position,
             "everything to be recorded",
         )
         doomed.process.kill()
-        stopped = next(archive.signals(timeout=20))
+        stopped = next(archive.signals(timeout=30))
         assert (stopped.signal, stopped.position) == (RecordingSignal.STOP, position)
         assert archive.stop_position(started.recording_id) == position
         messages = [m.data for m in archive.read(started.recording_id)]
         assert messages == [numbered_message(i, LENGTH) for i in range(2000)]
         # Without auto-stop the archive waits for the next one.
         again = archive.aeron.add_exclusive_publication(channel, stream_id)
-        again.wait_connected(10)
-        assert next(archive.signals(timeout=10)).signal == RecordingSignal.START
+        again.wait_connected(30)
+        assert next(archive.signals(timeout=30)).signal == RecordingSignal.START
         archive.stop_recording(channel, stream_id)
         again.close()
 
@@ -70,18 +70,18 @@ def test_a_replay_ends_when_its_subscriber_s_driver_is_killed(
     ) as archive:
         archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
         publication = archive.aeron.add_exclusive_publication(channel, stream_id)
-        publication.wait_connected(10)
+        publication.wait_connected(30)
         for index in range(2000):
-            publication.send(numbered_message(index, LENGTH), timeout=10)
-        recording_id = next(archive.signals(timeout=10)).recording_id
+            publication.send(numbered_message(index, LENGTH), timeout=30)
+        recording_id = next(archive.signals(timeout=30)).recording_id
         subscriber = our_client(doomed.aeron_dir, on_error=lambda _: None)
         subscription = subscriber.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 9)
         site.wait(lambda: subscription.resolved_channel, "the port")
         archive.start_replay(recording_id, subscription.resolved_channel, 9)
         site.wait(lambda: subscription.is_connected, "the replay")
-        assert next(subscription.messages(10)).data == numbered_message(0, LENGTH)
+        assert next(subscription.messages(30)).data == numbered_message(0, LENGTH)
         assert site.counter_value(112) == 1
         doomed.process.kill()
-        site.wait(lambda: site.counter_value(112) == 0, "the replay to end", 20)
+        site.wait(lambda: site.counter_value(112) == 0, "the replay to end")
         publication.close()
         archive.stop_recording(channel, stream_id)

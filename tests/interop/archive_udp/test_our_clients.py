@@ -46,9 +46,9 @@ def archive(aeron: Aeron, options: dict) -> Iterator[AeronArchive]:
 def send(aeron: Aeron, channel: str, stream_id: int, count: int = COUNT) -> tuple[Any, int]:
     """A publication with numbered messages in it, and its position."""
     publication = aeron.add_exclusive_publication(channel, stream_id)
-    publication.wait_connected(10)
+    publication.wait_connected(30)
     for index in range(count):
-        position = publication.send(numbered_message(index, LENGTH), timeout=10)
+        position = publication.send(numbered_message(index, LENGTH), timeout=30)
     return publication, position
 
 
@@ -56,26 +56,29 @@ def test_a_stream_is_recorded_and_read(archive, site, channel, stream_id) -> Non
     archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
     publication, position = send(archive.aeron, channel, stream_id)
     publication.close()
-    signals = archive.signals(timeout=10)
+    signals = archive.signals(timeout=30)
     started, stopped = next(signals), next(signals)
     assert (started.position, stopped.position) == (0, position)
     archive.stop_recording(channel, stream_id)
     messages = [m.data for m in archive.read(started.recording_id)]
     assert messages == [numbered_message(i, LENGTH) for i in range(COUNT)]
-    assert archive.recording_position_counter(started.recording_id) is None
+    site.wait(
+        lambda: archive.recording_position_counter(started.recording_id) is None,
+        "the position counter to be freed",
+    )
     site.wait_replays_ended()
 
 
 def test_a_live_recording_is_followed_to_its_end(archive, site, channel, stream_id) -> None:
     archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
     publication, position = send(archive.aeron, channel, stream_id)
-    recording_id = next(archive.signals(timeout=10)).recording_id
+    recording_id = next(archive.signals(timeout=30)).recording_id
     with archive.replay(recording_id) as replay:
-        messages = replay.messages(10, until_eos=True)
+        messages = replay.messages(30, until_eos=True)
         assert [next(messages).data for _ in range(COUNT)] == [
             numbered_message(i, LENGTH) for i in range(COUNT)
         ]
-        last = publication.send(b"the last", timeout=10)
+        last = publication.send(b"the last", timeout=30)
         publication.close()
         assert [(m.data, m.position) for m in messages] == [(b"the last", last)]
     archive.stop_recording(channel, stream_id)
@@ -94,7 +97,7 @@ def test_two_sessions_share_an_endpoint_and_see_their_own_answers(
         assert one.archive_id == two.archive_id
         subscription_id = one.start_recording(channel, stream_id, SourceLocation.REMOTE)
         publication, _ = send(aeron, channel, stream_id, 1)
-        assert next(one.signals(timeout=10)).position == 0
+        assert next(one.signals(timeout=30)).position == 0
         assert two.poll_signals() == []
         (listed,) = two.list_recording_subscriptions(stream_id=stream_id)
         assert listed.subscription_id == subscription_id
@@ -114,7 +117,7 @@ def test_an_asyncio_session_records_and_reads(aeron, site, options, channel, str
             await archive.stop_recording(channel, stream_id)
             return [m.data async for m in archive.read(recording.recording_id)]
 
-    messages = asyncio.run(asyncio.wait_for(run(), 30))
+    messages = asyncio.run(asyncio.wait_for(run(), 90))
     assert messages == [numbered_message(i, LENGTH) for i in range(COUNT)]
     site.wait_replays_ended()
 
@@ -134,9 +137,9 @@ def test_everything_over_ipv6(sites, our_client, stream_id, free_port, makes, re
     ) as archive:
         archive.start_recording(channel, stream_id, SourceLocation.REMOTE)
         publication, position = send(archive.aeron, channel, stream_id)
-        started = next(archive.signals(timeout=10))
+        started = next(archive.signals(timeout=30))
         publication.close()
-        assert next(archive.signals(timeout=10)).position == position
+        assert next(archive.signals(timeout=30)).position == position
         recording = archive.list_recording(started.recording_id)
         assert recording.source_identity.startswith("0:0:0:0:0:0:0:1:")
         messages = [m.data for m in archive.read(started.recording_id)]

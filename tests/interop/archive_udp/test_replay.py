@@ -127,7 +127,7 @@ def test_a_replay_nobody_listens_to_is_given_up(bench: Any, address: Any) -> Non
     bench.archive.startReplay(
         recording_id, 0, position, f"aeron:udp?endpoint={endpoint}|session-id=5", 4711
     )
-    text = bench.site.wait(bench.archive.pollForErrorResponse, "the replay's error", 15)
+    text = bench.site.wait(bench.archive.pollForErrorResponse, "the replay's error")
     initial = bench.descriptor(recording_id)["initialTermId"]
     assert (
         "no connection established for replayChannel="

@@ -37,7 +37,7 @@ def ours(site: Any, our_client: Callable[..., Any]) -> AeronArchive:
         request_channel=site.control,
         response_channel=site.responses,
         name="ours",
-        message_timeout=5,
+        message_timeout=30,
     )
 
 
@@ -106,7 +106,7 @@ def test_responses_nobody_listens_to_end_the_session_and_the_request_stream(
 ) -> None:
     aeron = our_client(site.elsewhere.aeron_dir)
     requests = aeron.add_exclusive_publication(f"{site.control}|term-length=64k", 10)
-    requests.wait_connected(10)
+    requests.wait_connected(30)
     before = set(session_counters(site))
     request = AuthConnectRequest(
         correlation_id=1,
@@ -118,15 +118,15 @@ def test_responses_nobody_listens_to_end_the_session_and_the_request_stream(
     )
     site.wait(lambda: requests.offer(request.encode()) > 0, "room for the request")
     site.wait(lambda: set(session_counters(site)) - before, "the session")
-    site.wait(lambda: set(session_counters(site)) <= before, "the session to be given up", 15)
-    site.wait(lambda: not requests.is_connected, "the requests to be refused", 15)
+    site.wait(lambda: set(session_counters(site)) <= before, "the session to be given up")
+    site.wait(lambda: not requests.is_connected, "the requests to be refused")
 
 
 def test_a_response_channel_that_cannot_be_gives_no_answer(site: Any, our_client: Any) -> None:
     options = ArchiveClientOptions(
         request_channel=site.control,
         response_channel="aeron:ipc",
-        message_timeout=0.5,
+        message_timeout=3,
     )
     connection = ArchiveConnection(our_client(site.elsewhere.aeron_dir), options)
     # The archive answers over IPC of its own driver, on which nobody listens.
@@ -143,7 +143,7 @@ def test_an_archive_that_is_not_there_is_told_in_time(
             our_client(site.elsewhere.aeron_dir),
             request_channel=f"aeron:udp?endpoint={address()}",
             response_channel=site.responses,
-            message_timeout=0.5,
+            message_timeout=3,
         )
 
 
@@ -156,7 +156,7 @@ def test_clients_notice_an_archive_that_ends_and_connect_to_the_next(
     aeron = our_client(site.elsewhere.aeron_dir)
     java = java_client(site.elsewhere.aeron_dir)
     first = sites.start_archive(site.archive_make, site.driver_make, control, events)
-    ours = AeronArchive(aeron, **options, message_timeout=5)
+    ours = AeronArchive(aeron, **options, message_timeout=30)
     theirs = java.archive(**options)
     archive_id = ours.archive_id
     assert first.process.stop() == 0
