@@ -55,6 +55,11 @@ class SparkExecutor:
         self._session = session
         self._log: Path | None = None
 
+    @property
+    def session(self) -> Any:
+        """The session in use, None before ``start``."""
+        return self._session
+
     def start(self) -> None:
         """Start a session, unless there is one."""
         if self._session is not None:

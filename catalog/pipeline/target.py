@@ -21,6 +21,7 @@ import uuid
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, cast
+from urllib.parse import parse_qs, urlsplit
 
 from aerolog.catalog.extras import require
 from aerolog.catalog.pipeline.errors import TargetError
@@ -63,6 +64,9 @@ class Store(Protocol):
 
     def move(self, source: str, to: str) -> None:
         """Rename a file; folders are made."""
+
+    def prepare(self) -> None:
+        """Make what the folder is in, where its URL allows that (``allow_bucket_creation``)."""
 
     def names(self, path: str) -> list[str]:
         """Names in a folder, sorted; none when it is not there."""
@@ -121,6 +125,10 @@ class LocalStore:
         (self._root / source).replace(final)
         _sync_folder(final.parent)
 
+    def prepare(self) -> None:
+        """See ``Store``."""
+        self._root.mkdir(parents=True, exist_ok=True)
+
     def names(self, path: str) -> list[str]:
         """See ``Store``."""
         try:
@@ -150,6 +158,8 @@ class ObjectStore:
             ) from error
         self._fs = fs
         self._root = root.rstrip("/")
+        query = parse_qs(urlsplit(url).query)
+        self._makes_bucket = query.get("allow_bucket_creation", [""])[-1].lower() == "true"
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -178,6 +188,11 @@ class ObjectStore:
     def move(self, source: str, to: str) -> None:
         """See ``Store``."""
         self._store.move(self._at(source), self._at(to))
+
+    def prepare(self) -> None:
+        """See ``Store``."""
+        if self._makes_bucket:
+            self._store.create_dir(self._root.partition("/")[0])
 
     def names(self, path: str) -> list[str]:
         """See ``Store``."""
@@ -232,6 +247,7 @@ def claim(store: Store, to: str, job: str) -> str:
     found = identity(store, to)
     if found is None:
         refuse_foreign(store, to)
+        store.prepare()
         found = {"version": VERSION, "job": job, "id": uuid.uuid4().hex}
         try:
             store.put(IDENTITY, json.dumps(found).encode(), fresh=True)

@@ -1,40 +1,31 @@
-"""What docker-compose.yml runs, run here: the same commands, as local processes."""
+"""What docker-compose.yml runs, run here: the same commands, as local processes.
+
+Those that need Spark, PostgreSQL and an S3 store are run by tests/spark/catalog_pipeline.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from compose import COMPOSE, commands, local
+
+from aerolog.catalog.pipeline.job import Job, load_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMPOSE = Path(__file__).parents[3] / "docker-compose.yml"
-TIMEOUT_S = 60
-
-
-def commands() -> dict[str, list[str]]:
-    """Commands by service; every one stands on a line of its own, as a list."""
-    found, service = {}, ""
-    for line in COMPOSE.read_text().splitlines():
-        if match := re.fullmatch(r"  ([a-z-]+):", line):
-            service = match[1]
-        elif match := re.fullmatch(r"    command: (\[.*\])", line):
-            found[service] = json.loads(match[1])
-        elif match := re.fullmatch(r'      test: \["CMD", (.*)\]', line):
-            found[f"{service} health"] = json.loads(f"[{match[1]}]")
-    return found
+TIMEOUT_S = 30
 
 
 @pytest.fixture
@@ -48,11 +39,8 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 def start(home: Path, service: str) -> subprocess.Popen[str]:
-    name, *arguments = commands()[service]
-    assert name == "aerolog"
-    local = [argument.replace("/data", str(home / "data")) for argument in arguments]
     return subprocess.Popen(
-        [sys.executable, "-m", "aerolog.tools.main", *local],
+        local(commands()[service], {"/data": str(home / "data")}),
         env=os.environ | {"AERON_DIR": str(home / "shm" / "aeron")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -76,14 +64,35 @@ def first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline() if ready else ""
 
 
-def test_every_service_has_a_command() -> None:
-    assert list(commands()) == [
-        "archiving-driver",
-        "archiving-driver health",
-        "record",
-        "publish",
-        "export",
-    ]
+def test_every_service_of_ours_has_a_command() -> None:
+    ours = {name for name in commands() if not name.endswith(" health")}
+    jobs = {"record", "publish", "export", "load", "status"}
+    assert ours == {"archiving-driver", "spark-master", "spark-worker"} | jobs
+    services = {name for name in ours if name not in jobs} | {"postgres", "s3"}
+    assert {name for name in commands() if name.endswith(" health")} == {
+        f"{name} health" for name in services
+    }
+
+
+def test_the_image_has_what_the_commands_need() -> None:
+    text = (COMPOSE.parent / "Dockerfile").read_text()
+    (extras,) = re.findall(r"aerolog-\*\.whl\)\[([a-z,]+)\]", text)
+    project = tomllib.loads((COMPOSE.parent / "pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert {"cli", "postgres", "spark", "decoders"} <= set(extras.split(","))
+    for volume in re.findall(r"    - ([a-z]+):/", COMPOSE.read_text()):
+        assert f"\n  {volume}: {{}}\n" in COMPOSE.read_text()
+    job = load_job_with_variables(COMPOSE.read_text())
+    assert job.name == "demo"
+
+
+def load_job_with_variables(compose: str) -> Job:
+    """The job of the compose file, with what it sets in the environment."""
+    found = dict(re.findall(r"^    (A[A-Z_]+): (\S+)$", compose, re.MULTILINE))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in found.items():
+            patch.setenv(name, value)
+        return load_job(COMPOSE.parent / "examples" / "pipeline" / "demo.toml")
 
 
 def test_the_commands_record_and_export_a_stream(home: Path) -> None:

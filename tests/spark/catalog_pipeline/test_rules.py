@@ -1,0 +1,109 @@
+"""Rules and dates, computed by Spark between reading and writing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pipelines_here import loaded_numbers, numbers, rows, visible, write_job
+
+from aerolog.catalog.pipeline.errors import DamagedInputError, RuleError
+from aerolog.catalog.pipeline.job import load_job
+from aerolog.catalog.pipeline.running import run_job
+from aerolog.catalog.pipeline.spark import SparkExecutor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aerolog.catalog.pipeline.reports import RunReport
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+RULES = """
+[[rules]]
+name = "small"
+expression = "n < 1900"
+
+[[rules]]
+name = "short"
+expression = "length(word) < 90"
+on-broken = "keep"
+
+[[rules]]
+name = "seen"
+expression = "1 / (n - 7) IS NOT NULL"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "archive").mkdir()
+    return tmp_path
+
+
+def run(path: Path, spark: Any) -> RunReport:
+    job = load_job(path)
+    return run_job(job, SparkExecutor(job, spark))
+
+
+def with_rules(path: Path, rules: str) -> Path:
+    path.write_text(path.read_text() + rules)
+    return path
+
+
+@pytest.fixture
+def lenient(spark: Any) -> Any:
+    """The session as a pipeline's own is: a rule that cannot be computed is null."""
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    yield spark
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_rows_that_break_a_rule_are_rejected_or_counted(home: Path, lenient: Any) -> None:
+    builder = numbers(0, 2000)
+    at = builder.add(b"not json")
+    builder.write(home / "archive")
+    output = "date = \"date_add(DATE'2026-01-01', CAST(n / 1000 AS INT))\""
+    path = with_rules(write_job(home, output=output), RULES)
+    report = run(path, lenient)
+    expected = [n for n in range(1900) if n != 7]
+    assert loaded_numbers(home / "out") == expected
+    table = rows(home / "out")
+    days = {f"2026-01-0{1 + n // 1000}" for n in expected}
+    assert set(map(str, table["date"].to_pylist())) == days
+    assert report.kept == {"short": sum(1 for n in range(2000) if n % 97 >= 90)}
+    rejects = rows(home / "out", "rejects").to_pylist()
+    assert report.rejected == len(rejects) == 102
+    by_reason: dict[str, list[dict[str, Any]]] = {}
+    for one in rejects:
+        by_reason.setdefault(one["reason"], []).append(one)
+    assert {json.loads(one["payload"])["n"] for one in by_reason["rule small: n < 1900"]} == set(
+        range(1900, 2000)
+    )
+    (seven,) = by_reason["rule seen: 1 / (n - 7) IS NOT NULL"]
+    assert json.loads(seven["payload"]) == {"n": 7, "word": "w" * 7}
+    (undecoded,) = (one for one in rejects if one["position"] == at)
+    assert undecoded["payload"] == b"not json"
+    assert run(path, lenient).rows == 0
+
+
+def test_a_rule_that_must_hold_ends_the_run(home: Path, lenient: Any) -> None:
+    numbers(0, 100).write(home / "archive")
+    rule = "[[rules]]\nname = 'n'\nexpression = 'n <> 50'\non-broken = 'fail'\n"
+    says = r"position \d+ of recording 0 breaks rule n: n <> 50; nothing was loaded"
+    with pytest.raises(DamagedInputError, match=says):
+        run(with_rules(write_job(home), rule), lenient)
+    assert visible(home / "out") == []
+
+
+@pytest.mark.parametrize("expression", ["m < 3", "n <", "nope(n)"])
+def test_a_rule_that_spark_does_not_understand_is_named(
+    home: Path, lenient: Any, expression: str
+) -> None:
+    numbers(0, 10).write(home / "archive")
+    rule = f"[[rules]]\nname = 'odd'\nexpression = '{expression}'\n"
+    with pytest.raises(RuleError, match="rule odd: Spark does not understand"):
+        run(with_rules(write_job(home), rule), lenient)
+    assert visible(home / "out") == []
