@@ -1,17 +1,17 @@
 """Bringing a catalog up to a folder, making it anew, and its tables: ``sync, rebuild, migrate``."""
 
-import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.tools.commands.catalog.following import (
     FollowOption,
     LookEveryOption,
     follow_archive,
 )
-from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.tools.commands.catalog.group import app
 from aerolog.tools.commands.catalog.options import CatalogOptions, open_catalog
 from aerolog.tools.help import command
@@ -135,7 +135,7 @@ def _folder(options: CatalogOptions) -> str:
     if options.archive_dir is None:
         raise typer.BadParameter("pass --archive-dir DIR, the archive's folder")
     # Before a database is made in a folder that is none.
-    os.stat(f"{options.archive_dir}/{CATALOG_NAME}")
+    Path(options.archive_dir, CATALOG_NAME).stat()
     return options.archive_dir
 
 
