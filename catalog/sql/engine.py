@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 #: Execution option of a connection whose transactions are going to write.
 WRITES: Final = "aerolog_writes"
 
-#: How long SQLite waits for another process's transaction.
+#: How long another process's transaction is waited for.
 BUSY_TIMEOUT_S: Final = 30.0
+#: How long a server may take to answer at all.
+CONNECT_TIMEOUT_S: Final = 10
 
 
 def make_engine(url: URL) -> Engine:
@@ -43,7 +45,11 @@ def make_engine(url: URL) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
     else:
         require("psycopg", "a catalog in PostgreSQL")
-        engine = create_engine(url, connect_args={"application_name": "aerolog"})
+        # The URL's own settings stay: these are for what it does not say.
+        defaults = {"application_name": "aerolog", "connect_timeout": CONNECT_TIMEOUT_S}
+        given = {name: value for name, value in defaults.items() if name not in url.query}
+        engine = create_engine(url, connect_args=given)
+        event.listen(engine, "connect", _prepare_postgresql)
     translate_errors(engine)
     return engine
 
@@ -59,6 +65,12 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    # A setting of the session, and no option at its start: poolers refuse those.
+    connection.execute(f"SET lock_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    connection.commit()
 
 
 def _begin_sqlite(connection: Connection) -> None:
