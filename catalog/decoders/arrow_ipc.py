@@ -259,21 +259,24 @@ class ArrowDecoder(Decoder):
         if payload is None:
             raise ValueError("no payload")
         limit = EXPANSION_FREE + self._expansion * payload.size
-        messages = self._ipc.MessageReader.open_stream(pa.BufferReader(payload))
-        claimed, first = 0, None
-        for message in messages:
-            first = first or message
+        file = pa.BufferReader(payload)
+        messages: list[Any] = []
+        claimed = 0
+        for message in self._ipc.MessageReader.open_stream(file):
+            messages.append(message)
             claimed += claimed_size(message)
             if claimed > limit:
                 raise TooLargeError(f"it comes to more than {limit} rows or bytes")
-        if first is None:
+        if not messages:
             raise ValueError("no Arrow message")
-        if first.type == "schema":
+        if file.tell() < payload.size:
+            raise ValueError(f"{payload.size - file.tell()} bytes behind the stream")
+        if messages[0].type == "schema":
             reader = self._ipc.open_stream(pa.BufferReader(payload))
             self._check_schema(reader.schema)
             batches = list(reader)
         else:
-            batches = [self._ipc.read_record_batch(first, self._given)]
+            batches = [self._ipc.read_record_batch(one, self._given) for one in messages]
         return [self._plain(batch, limit) for batch in batches]
 
     def _check_schema(self, found: pa.Schema) -> None:

@@ -43,6 +43,7 @@ else:
 OBJECT_OPTIONS = ("schema", "schema_file", "extra", "sample")
 
 _SLOW_RANGE = 256  # messages; below this another try of the fast reader costs more than it saves
+_OPENED_MAX = 400  # brackets in a message; the stack of Python's parser holds more
 _FAST_BYTES_MAX = 1 << 30  # the reader's blocks and binary columns have 31-bit lengths
 _OTHER_INFINITY = re.compile(rb"Inf(?!inity)")
 _REFUSED = (pa.ArrowException, UnicodeDecodeError)
@@ -182,8 +183,11 @@ class JsonDecoder(ObjectDecoder):
         """One row of each message, or an error."""
         if messages.null_count or messages.nbytes > _FAST_BYTES_MAX:
             raise pa.ArrowInvalid("not for the fast reader")
-        wrapped = b'{"m":' + b'}\n{"m":'.join(messages.to_pylist()) + b"}"
+        parts = messages.to_pylist()
+        wrapped = b'{"m":' + b'}\n{"m":'.join(parts) + b"}"
         wrapped.decode()
+        if self.ignore_extra and any(map(_may_be_deep, parts)):
+            raise pa.ArrowInvalid("only this reader goes as deep as what is left out may be")
         if _OTHER_INFINITY.search(wrapped):
             raise pa.ArrowInvalid("a spelling of infinity that only this reader knows")
         table = self._json.read_json(
@@ -220,6 +224,10 @@ class JsonDecoder(ObjectDecoder):
         if not all(isinstance(row, dict) for row in found):
             return f"{SCHEMA_CHANGED}the message is no JSON object"
         return found
+
+
+def _may_be_deep(payload: bytes) -> bool:
+    return payload.count(b"[") + payload.count(b"{") > _OPENED_MAX
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

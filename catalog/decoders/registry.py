@@ -58,4 +58,8 @@ def make_decoder(name: str, options: Mapping[str, str] | None = None) -> Decoder
         raise DecoderError(
             f"the entry point {found[0].value} of decoder {name} gave no Decoder: {decoder!r}"
         )
+    if decoder.name != name:
+        raise DecoderError(
+            f"the decoder of the entry point {name} says that its name is {decoder.name!r}"
+        )
     return decoder

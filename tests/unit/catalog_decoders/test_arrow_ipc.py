@@ -125,6 +125,17 @@ def test_what_a_dictionary_comes_to_is_bounded() -> None:
     assert "s comes to more than" in decode(decoder, message).rejects[0].reason
 
 
+def test_nothing_behind_the_first_part_of_a_message_is_lost() -> None:
+    decoder = make_decoder("arrow", TEXT)
+    one, two = arrow_stream(rows(1), SCHEMA), arrow_stream(rows(2), SCHEMA)
+    decoded = decode(decoder, one + two, batch_message(3) + batch_message(4), one + b"\0" * 3)
+    assert decoded.columns.to_pylist() == rows(3, 4)
+    assert [reject.reason for reject in decoded.rejects] == [
+        f"not Arrow IPC: {len(two)} bytes behind the stream",
+        "not Arrow IPC: 3 bytes behind the stream",
+    ]
+
+
 def test_what_holds_no_rows_is_a_reject() -> None:
     decoder = make_decoder("arrow", TEXT)
     decoded = decode(decoder, b"", None, arrow_stream([], SCHEMA), b"\xff" * 40, b"ARROW1\0\0")

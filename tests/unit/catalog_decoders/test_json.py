@@ -191,6 +191,14 @@ def test_deep_nesting_ends_no_process() -> None:
     assert "z is a new field" in reason(FLAT, deep) or "not JSON" in reason(FLAT, deep)
 
 
+def test_what_is_left_out_may_not_be_deeper_alone_than_in_company() -> None:
+    decoder = make_decoder("json", {"schema": "a int64", "extra": "ignore"})
+    deep = b'{"a":1,"z":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    assert reason(decoder, deep) == decode(decoder, deep).rejects[0].reason
+    wide = b'{"a":1,"z":[' + b",".join([b"[]"] * 5000) + b"]}"
+    assert rows(decoder, wide, b'{"a":2}') == [{"a": 1}, {"a": 2}]
+
+
 def test_one_bad_message_of_thousands_is_found() -> None:
     messages = [b'{"a":%d}' % number for number in range(5000)]
     messages[4321] = b"{"

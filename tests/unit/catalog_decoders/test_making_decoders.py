@@ -52,6 +52,7 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> None:
         [
             EntryPoint("length", f"{__name__}:LengthDecoder", group),
             EntryPoint("odd", f"{__name__}:not_a_decoder", group),
+            EntryPoint("other", f"{__name__}:LengthDecoder", group),
             EntryPoint("raw", f"{__name__}:LengthDecoder", group),
         ]
     )
@@ -119,9 +120,11 @@ def test_a_user_decoder_comes_by_its_entry_point() -> None:
     assert made.options == {"any": "option"}
     assert made.decode(pa.array([b"abc"])).columns.to_pylist() == [{"length": 3}]
     assert make_decoder("raw", {}).schema.names == ["payload"]
-    assert decoder_names()[8:] == ["length", "odd"]
+    assert decoder_names()[8:] == ["length", "odd", "other"]
     with pytest.raises(DecoderError, match="gave no Decoder: 'no decoder with"):
         make_decoder("odd", {})
+    with pytest.raises(DecoderError, match="entry point other says that its name is 'length'"):
+        make_decoder("other", {})
 
 
 def test_a_decoder_loads_its_own_package_only() -> None:
