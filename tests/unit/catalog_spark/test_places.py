@@ -1,0 +1,195 @@
+"""Archive folders by path, by URL, in an object store; what is kept of it here, and what is not."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pyarrow import fs
+
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.catalog.arrow import record_batches
+from aerolog.catalog.object_files import ObjectFiles
+from aerolog.catalog.places import (
+    Choice,
+    PlacedRecording,
+    PlaceUnreachableError,
+    is_catalog_url,
+    local_folder,
+    open_place,
+    recordings_of,
+    without_secrets,
+)
+from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.sql.labels import label
+from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
+
+if TYPE_CHECKING:
+    from aerolog.archive.files.recording import Recording
+
+TERM = 64 * 1024
+
+
+def rows(recording: Recording) -> int:
+    return sum(batch.num_rows for batch in record_batches(recording))
+
+
+def test_a_path_and_its_url_are_one_place(folder: Path) -> None:
+    spaced = folder.rename(folder.with_name("an archive"))
+    for place in (str(spaced), f"file://{str(spaced).replace(' ', '%20')}"):
+        with open_place(place) as archive:
+            assert archive.catalog.ids() == [0, 1]
+        assert recordings_of(place) == [PlacedRecording(place, 0), PlacedRecording(place, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_catalog"),
+    [
+        ("sqlite:///a/b.db", True),
+        ("postgresql+psycopg://user@host/db", True),
+        ("s3://bucket/a", False),
+        ("/a/sqlite:", False),
+        ("relative/folder", False),
+    ],
+)
+def test_catalogs_are_told_from_places(text: str, is_catalog: bool) -> None:
+    assert is_catalog_url(text) == is_catalog
+
+
+def test_object_stores_have_no_folder_here() -> None:
+    assert local_folder("s3://bucket/a") is None
+    assert local_folder("a:b") == "a:b"
+
+
+def test_what_is_no_place_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no place of an archive"):
+        open_place("gopher://host/a")
+    with pytest.raises(ConfigurationError, match="is a database of recordings"):
+        open_place(f"sqlite:///{folder}/aerolog-catalog.db")
+    with pytest.raises(FileNotFoundError):
+        open_place(str(folder / "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("s3://key:secret@bucket/a?region=x&secret_key=y", "s3://bucket/a?region=x"),
+        ("postgresql://me:pw@host/db", "postgresql://host/db"),
+        ("s3://bucket/a", "s3://bucket/a"),
+        ("/a/b@c", "/a/b@c"),
+    ],
+)
+def test_secrets_are_not_shown(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
+
+
+def test_a_store_that_does_not_answer_is_named_without_secrets() -> None:
+    url = "s3://key:secret@bucket/a?endpoint_override=127.0.0.1:1&scheme=http&region=us-east-1"
+    with pytest.raises(PlaceUnreachableError) as caught:
+        open_place(url)
+    assert "secret" not in str(caught.value)
+    assert "s3://bucket/a" in str(caught.value)
+
+
+def test_a_choice_looks_at_what_descriptors_tell(folder: Path) -> None:
+    def ids(**choice: object) -> list[int]:
+        found = recordings_of(str(folder), Choice(**choice))  # type: ignore[arg-type]
+        return [each.recording_id for each in found]
+
+    assert ids() == [0, 1]
+    assert ids(stream_id=6) == [1]
+    assert ids(session_ids=(-5,)) == [0]
+    assert ids(recording_ids=(1, 9)) == [1]
+    assert ids(channel="ipc") == [0, 1]
+    assert ids(since_ms=1_700_000_001_001) == []
+    assert ids(until_ms=1_700_000_000_000) == []
+
+
+def test_a_catalog_finds_by_tag_name_and_session(folder: Path) -> None:
+    with RecordingCatalog.open(archive_dir=folder) as catalog:
+        sync_folder(catalog, folder)
+        label(catalog, folder, [1], tags={"desk": "fx"}, name="morning")
+    url = f"sqlite:///{folder}/aerolog-catalog.db"
+    assert recordings_of(url) == [PlacedRecording(str(folder), number) for number in (0, 1)]
+    for choice in (Choice(tags={"desk": "fx"}), Choice(name="morning"), Choice(session_ids=(-6,))):
+        assert recordings_of(url, choice) == [PlacedRecording(str(folder), 1)]
+
+
+@pytest.fixture
+def copy(folder: Path) -> ObjectFiles:
+    """The folder as an object store shows it."""
+    return ObjectFiles(fs.LocalFileSystem(), str(folder), cache_bytes=2 * TERM)
+
+
+def test_a_copy_in_a_store_reads_as_the_folder(folder: Path, copy: ObjectFiles) -> None:
+    with ArchiveFolder(folder) as here, ArchiveFolder(str(folder), copy) as there:
+        for recording_id in (0, 1):
+            assert rows(there.recording(recording_id)) == rows(here.recording(recording_id)) == 4000
+            assert there.segment_names(recording_id) == here.segment_names(recording_id)
+
+
+def test_an_active_recording_ends_where_its_frames_do(folder: Path) -> None:
+    from aerolog.testing.recordings import RecordingBuilder
+
+    builder = RecordingBuilder()
+    for _ in range(10):
+        builder.add(b"x")
+    recording_id = builder.write(folder, stopped=False)
+    files = ObjectFiles(fs.LocalFileSystem(), str(folder))
+    with ArchiveFolder(str(folder), files) as there:
+        assert there.recording(recording_id).end_position == builder.position
+
+
+def test_what_is_kept_is_bounded_and_has_no_names(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    copy = ObjectFiles(
+        fs.LocalFileSystem(), str(folder), cache_bytes=2 * TERM, cache_dir=str(cache)
+    )
+    with ArchiveFolder(str(folder), copy) as there:
+        for recording in there.recordings():
+            assert rows(recording) == 4000
+            assert copy.cached_bytes <= 2 * TERM
+            assert list(cache.iterdir()) == []
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    copy.close()
+    gc.collect()
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) < before
+
+
+def test_a_mapping_outlives_its_place_in_the_cache(folder: Path, copy: ObjectFiles) -> None:
+    first = copy.open_mapped(str(folder / "0-0.rec"), writable=False)
+    for base in range(TERM, 4 * TERM, TERM):
+        copy.open_mapped(str(folder / f"0-{base}.rec"), writable=False)
+    copy.close()
+    assert bytes(first.view(0, 64)) == (folder / "0-0.rec").read_bytes()[:64]
+
+
+def test_a_segment_that_is_not_in_the_store_is_named(folder: Path, copy: ObjectFiles) -> None:
+    (folder / f"0-{TERM}.rec").unlink()
+    with ArchiveFolder(str(folder), copy) as there:
+        recording = there.recording(0)
+        with pytest.raises(RecordingDamagedError, match=f"position {TERM} of recording 0"):
+            rows(recording)
+
+
+def test_nothing_is_written_and_nothing_outside_is_seen(folder: Path, copy: ObjectFiles) -> None:
+    inside = str(folder / "archive.catalog")
+    for action in (
+        lambda: copy.remove(inside),
+        lambda: copy.write_bytes(inside, b""),
+        lambda: copy.open_mapped(inside),
+        lambda: copy.open_data_file(inside, create=True),
+    ):
+        with pytest.raises(PermissionError, match="is only read"):
+            action()
+    assert not copy.exists(str(folder.parent))
+    with pytest.raises(FileNotFoundError):
+        copy.read_bytes("/etc/hostname")
+    with pytest.raises(TypeError, match="open the place again"):
+        pickle.dumps(copy)
