@@ -36,12 +36,20 @@ class Bench:
         self.archive.startRecording(CHANNEL, self.stream_id, "LOCAL")
         with self.client.add_exclusive_publication(channel, self.stream_id) as publication:
             end = publication.offer_numbered(count, LENGTH, first=first)["position"]
-            (recording,) = [f for f in self.recordings() if f["recordingId"] not in known]
+            recording = self.new_recording(known)
         recording_id = recording["recordingId"]
         self.signal(recording_id, "STOP")
         self.archive.stopRecording(CHANNEL, self.stream_id)
         (recording,) = self.archive.recordings(recording_id=recording_id)
         assert recording["stopPosition"] == end
+        return recording
+
+    def new_recording(self, known: set[int]) -> dict[str, Any]:
+        """The one that the archive makes once it has seen the publication."""
+        deadline = time.monotonic() + WAIT_S
+        while not (found := [f for f in self.recordings() if f["recordingId"] not in known]):
+            assert time.monotonic() < deadline, f"no recording of stream {self.stream_id}"
+        (recording,) = found
         return recording
 
     def recordings(self) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def counter(client, counter_id):
 
 
 def eventually(condition):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

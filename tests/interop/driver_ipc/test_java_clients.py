@@ -10,14 +10,14 @@ pytestmark = pytest.mark.interop
 
 FAST = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "2s",
-    "aeron.publication.unblock.timeout": "2500ms",
+    "aeron.client.liveness.timeout": "4s",
+    "aeron.publication.unblock.timeout": "4500ms",
     "aeron.image.liveness.timeout": "1s",
     "aeron.counters.free.to.reuse.timeout": "100ms",
 }
 
 
-def eventually(condition: Callable[[], object], timeout: float = 10.0) -> object:
+def eventually(condition: Callable[[], object], timeout: float = 30.0) -> object:
     """The first true value of a condition."""
     deadline = time.monotonic() + timeout
     while not (value := condition()):

@@ -13,11 +13,12 @@ pytestmark = pytest.mark.interop
 
 PROPERTIES = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "1500ms",
-    "aeron.publication.unblock.timeout": "2s",
+    "aeron.client.liveness.timeout": "3s",
+    "aeron.publication.unblock.timeout": "4s",
     "aeron.untethered.window.limit.timeout": "300ms",
     "aeron.untethered.resting.timeout": "300ms",
-    "aeron.counters.free.to.reuse.timeout": "10ms",
+    # None is used again: whether its time has come depends on how quick a script is.
+    "aeron.counters.free.to.reuse.timeout": "1000s",
 }
 
 

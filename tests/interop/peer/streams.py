@@ -16,12 +16,13 @@ from typing import Any
 WAIT_S = 30.0
 PAUSE_S = 0.0005
 _HEAD = struct.Struct("<qI")
-# Workers that run side by side have a share each, so that none is given what another has probed.
+# Below are ports that documents and tests name, above those that the kernel gives. Workers that run
+# side by side have a share each, so that none is given what another has just probed.
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_share = 12_700 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-_first = 20_000 + _worker * _share
+_share = 6_700 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_own = range(26_000 + _worker * _share, 26_000 + (_worker + 1) * _share)
 _begin = random.Random().randrange(_share)
-_ports = itertools.chain(range(_first + _begin, _first + _share), range(_first, _first + _begin))
+_ports = itertools.cycle((*_own[_begin:], *_own[:_begin]))
 
 
 def checked_message(number: int, length: int, source: random.Random) -> bytes:
@@ -54,7 +55,7 @@ def _checksum(number: int, body: bytes) -> int:
 def free_port(host: str = "127.0.0.1") -> int:
     """A UDP port that is free and that the kernel gives to nobody who asks for any."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for port in _ports:
+    for port in itertools.islice(_ports, _share):
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             try:
                 probe.bind((host, port))

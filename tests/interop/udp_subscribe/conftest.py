@@ -1,12 +1,11 @@
 """One driver after the other on the same ports, told the same, and what they say."""
 
 import re
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack
 
 import pytest
 from peer.raw_client import RawClient, Transcript
+from peer.streams import free_port
 
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -91,14 +90,7 @@ class Script:
 @pytest.fixture
 def ports() -> list[int]:
     """Ports that nobody has now, five digits each so that texts of both drivers are as long."""
-    with ExitStack() as opened:
-        found: list[int] = []
-        while len(found) < 12:
-            sock = opened.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            sock.bind(("127.0.0.1", 0))
-            if sock.getsockname()[1] >= 10_000:
-                found.append(sock.getsockname()[1])
-        return found
+    return [free_port() for _ in range(12)]
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """A Java publisher on the reference's driver is received by subscriptions on ours."""
 
-import socket
-
 import pytest
+from peer.streams import free_port
 
 pytestmark = pytest.mark.interop
 
@@ -13,9 +12,7 @@ LENGTHS = (40, 1000, 5000, 8192)
 
 @pytest.fixture
 def endpoint():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{sock.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 def channel(kind, endpoint):

@@ -16,13 +16,14 @@ pytestmark = pytest.mark.interop
 
 PROPERTIES = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "1500ms",
-    "aeron.publication.unblock.timeout": "2s",
+    "aeron.client.liveness.timeout": "3s",
+    "aeron.publication.unblock.timeout": "4s",
     "aeron.publication.linger.timeout": "200ms",
     "aeron.image.liveness.timeout": "2s",
     "aeron.untethered.window.limit.timeout": "500ms",
     "aeron.untethered.resting.timeout": "500ms",
-    "aeron.counters.free.to.reuse.timeout": "10ms",
+    # None is used again: whether its time has come depends on how quick a script is.
+    "aeron.counters.free.to.reuse.timeout": "1000s",
 }
 DEADLINE_S = 30.0
 FRAME = 1024
