@@ -117,6 +117,7 @@ class ArchiveDataset(LazyDataset):
         return (
             bounds.exact
             and _PUSHED.issuperset(bounds.columns)
+            and not position.without
             and (position.values is None or position.low >= position.high)
             and (sessions.values is not None or sessions == Bound())
         )

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
-_COMPARISON = re.compile(r"(\w+) (==|<=|>=|<|>) (-?\d+)")
-_REVERSED = re.compile(r"(-?\d+) (==|<=|>=|<|>) ([A-Za-z_]\w*)")
+_COMPARISON = re.compile(r"(\w+) (==|!=|<=|>=|<|>) (-?\d+)")
+_REVERSED = re.compile(r"(-?\d+) (==|!=|<=|>=|<|>) ([A-Za-z_]\w*)")
 _IS_IN = re.compile(
     r"is_in\((\w+), \{value_set=u?int\d+:\[([\s\d,-]*)\], null_matching_behavior=\w+\}\)"
 )
 # DuckDB asks whether a value is there first.
 _IF_VALID = re.compile(r"if_else\(is_valid\((\w+)\), (.*), null\[bool\]\)", re.DOTALL)
-_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 
@@ -39,11 +39,13 @@ class Bound:
         low: the least.
         high: the greatest.
         values: those alone; None when there is no list of them.
+        without: none of these.
     """
 
     low: int = LOWEST
     high: int = HIGHEST
     values: frozenset[int] | None = None
+    without: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, values: Iterable[int]) -> Bound:
@@ -53,19 +55,24 @@ class Bound:
 
     def allows(self, value: int) -> bool:
         """Whether the column may have this value."""
-        return self.low <= value <= self.high and (self.values is None or value in self.values)
+        return (
+            self.low <= value <= self.high
+            and (self.values is None or value in self.values)
+            and value not in self.without
+        )
 
     def __and__(self, other: Bound) -> Bound:
         low, high = max(self.low, other.low), min(self.high, other.high)
         listed = self.values if self.values is not None else other.values
         if listed is None:
-            return Bound(low, high)
+            return Bound(low, high, None, self.without | other.without)
         return Bound.of(value for value in listed if self.allows(value) and other.allows(value))
 
     def __or__(self, other: Bound) -> Bound:
         if self.values is not None and other.values is not None:
             return Bound.of(self.values | other.values)
-        return Bound(min(self.low, other.low), max(self.high, other.high))
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Bound(low, high, None, self.without & other.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +187,7 @@ def _atom(text: str) -> Bounds:
 def _compared_bound(name: str, operator: str, value: int) -> Bounds:
     bound = {
         "==": Bound.of([value]),
+        "!=": Bound(without=frozenset([value])),
         "<": Bound(high=value - 1),
         "<=": Bound(high=value),
         ">": Bound(low=value + 1),

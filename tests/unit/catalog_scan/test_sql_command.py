@@ -1,0 +1,94 @@
+"""``aerolog catalog sql``."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    builder = RecordingBuilder(stream_id=10, session_id=5)
+    for payload in (b"a word", b"\xff\x00", b"[bold]"):
+        builder.add(payload)
+    builder.write(folder)
+    with RecordingCatalog.open(archive_dir=folder) as catalog:
+        sync_folder(catalog, folder)
+    return folder
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["catalog", "sql", *arguments])
+    told = capfd.readouterr()
+    return code, told.out, told.err
+
+
+def test_rows_are_printed_for_people(archive: Path, capfd) -> None:
+    query = "SELECT position, payload FROM frames ORDER BY position"
+    code, out, err = run(capfd, query, "--archive-dir", str(archive))
+    assert (code, err) == (0, "")
+    assert [line.strip().split(maxsplit=1) for line in out.splitlines()] == [
+        ["position", "payload"],
+        ["64", "a word"],
+        ["128", "x'ff00'"],
+        ["192", "[bold]"],
+    ]
+
+
+def test_rows_are_printed_for_programs(archive: Path, capfd) -> None:
+    query = (
+        "SELECT position AS p, payload, {'a': payload} AS s, now() > '2000-01-01' AS b FROM frames"
+    )
+    code, out, _ = run(capfd, query, "--archive-dir", str(archive), "--json")
+    assert code == 0
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"p": 64, "payload": "a word", "s": {"a": "a word"}, "b": True},
+        {"p": 128, "payload": "/wA=", "s": {"a": "/wA="}, "b": True},
+        {"p": 192, "payload": "[bold]", "s": {"a": "[bold]"}, "b": True},
+    ]
+
+
+def test_a_query_may_come_from_stdin(archive: Path, capfd, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT stream_id FROM streams"))
+    url = f"sqlite:///{archive}/aerolog-catalog.db"
+    code, out, _ = run(capfd, "-", "--catalog", url, "--json")
+    assert (code, json.loads(out)) == (0, {"stream_id": 10})
+
+
+def test_what_is_wrong_is_a_line_on_stderr(archive: Path, capfd) -> None:
+    for query, text in (
+        ("SELECT * FROM read_text('/etc/hostname')", "file system operations are disabled"),
+        ("DROP VIEW frames", "DROP is not allowed"),
+        ("SELECT nothing FROM frames", "nothing"),
+    ):
+        code, out, err = run(capfd, query, "--archive-dir", str(archive))
+        assert (code, out) == (1, "")
+        assert text in err
+        assert len(err.splitlines()) == 1
+
+
+def test_files_of_an_allowed_folder_are_in_reach(archive: Path, tmp_path: Path, capfd) -> None:
+    target = tmp_path / "out.csv"
+    code, out, _ = run(
+        capfd,
+        f"COPY (SELECT count(*) AS n FROM frames) TO '{target}'",
+        "--archive-dir",
+        str(archive),
+        "--allow-files",
+        str(tmp_path),
+        "--json",
+    )
+    assert (code, json.loads(out)) == (0, {"rows": 1})
+    assert target.read_text() == "n\n3\n"
