@@ -8,21 +8,26 @@ their bytes. Only reading is possible.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections import OrderedDict
-from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from aerolog.catalog.extras import require
-from aerolog.transport.errors import StorageSpaceError
+from aerolog.transport.errors import AerologError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import FileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class PlaceUnreachableError(AerologError, ConnectionError):
+    """An object store that does not answer, or does not let us in."""
+
 
 CACHE_BYTES = 2 * 1024 * 1024 * 1024
 _CHUNK_BYTES = 8 * 1024 * 1024
@@ -141,8 +146,7 @@ class ObjectFiles(FileSystem):
     def close(self) -> None:
         """Let go of what was fetched; mappings that were given out stay."""
         with self._lock:
-            while self._kept:
-                self._kept.popitem()[1].close()
+            self._kept.clear()
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise PermissionError(f"{self.store_name('')} is only read")
@@ -173,50 +177,53 @@ class ObjectFiles(FileSystem):
         self._check_inside(path)
         kept = self._kept.pop(path, None)
         if kept is None:
-            with self._store.open_input_file(path) as source:
-                self._make_room(source.size())
-                kept = _fetch(source, self._cache_dir)
+            try:
+                with self._store.open_input_file(path) as source:
+                    self._make_room(source.size())
+                    kept = _fetch(source, self._cache_dir)
+            except (FileNotFoundError, StorageSpaceError):
+                raise
+            except OSError as error:
+                raise PlaceUnreachableError(
+                    errno.EIO, f"{self.store_name(path)} cannot be read: {error}"
+                ) from error
         self._kept[path] = kept
         return kept
 
     def _make_room(self, length: int) -> None:
         while self._kept and self.cached_bytes + length > self._cache_bytes:
-            self._kept.popitem(last=False)[1].close()
+            self._kept.popitem(last=False)
 
     def __getstate__(self) -> NoReturn:
         raise TypeError("open the place again in the other process, it is not carried there")
 
 
 class _Fetched:
-    """A temporary file without a name."""
+    """A temporary file without a name; it goes with this object."""
 
-    def __init__(self, fd: int, length: int) -> None:
-        self.fd = fd
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file = file
+        self.fd = file.fileno()
         self.length = length
-
-    def close(self) -> None:
-        os.close(self.fd)
 
 
 def _fetch(source: Any, folder: str) -> _Fetched:
     """Copy an object to a file that goes when it is closed."""
-    fd, name = tempfile.mkstemp(prefix="aerolog-object-", dir=folder)
+    length = 0
+    file = tempfile.TemporaryFile(prefix="aerolog-object-", dir=folder, buffering=0)  # noqa: SIM115
     try:
-        Path(name).unlink()
-        length = 0
         for part in _parts(source):
             view = memoryview(part)
             length += len(view)
             while view:
-                view = view[os.write(fd, view) :]
-        return _Fetched(fd, length)
-    except BaseException as error:
-        os.close(fd)
-        if isinstance(error, OSError) and error.errno in {28, 122}:  # ENOSPC, EDQUOT
+                view = view[file.write(view) or 0 :]
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise StorageSpaceError(
                 f"no room in {folder} for a file of {source.size()} bytes from the object store"
             ) from error
         raise
+    return _Fetched(file, length)
 
 
 def _parts(source: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.catalog.extras import require
-from aerolog.catalog.object_files import CACHE_BYTES, ObjectFiles
+from aerolog.catalog.object_files import CACHE_BYTES, ObjectFiles, PlaceUnreachableError
 from aerolog.transport.errors import AerologError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -23,14 +23,21 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
 
+__all__ = [
+    "Choice",
+    "PlaceUnreachableError",
+    "PlacedRecording",
+    "is_catalog_url",
+    "local_folder",
+    "open_place",
+    "recordings_of",
+    "without_secrets",
+]
+
 CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
 _READABLE = ("active", "stopped")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 _SECRETS = re.compile(r"(secret|password|token|key)", re.IGNORECASE)
-
-
-class PlaceUnreachableError(AerologError, ConnectionError):
-    """An object store that does not answer, or does not let us in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +135,9 @@ def open_place(
         return ArchiveFolder(root, files)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"no archive's catalog at {without_secrets(place)}") from error
-    except AerologError:
-        raise
     except OSError as error:
+        if isinstance(error, AerologError) and not isinstance(error, PlaceUnreachableError):
+            raise
         raise PlaceUnreachableError(
             f"{without_secrets(place)} cannot be read, check its address and credentials: {error}"
         ) from error

@@ -15,7 +15,7 @@ from aerolog.catalog.places import open_place, without_secrets
 from aerolog.catalog.spark.errors import DataLostError
 from aerolog.catalog.spark.offsets import Key, Offset, Progress
 from aerolog.catalog.spark.planning import Range, chosen
-from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.errors import ArchiveError, FileFormatError, RecordingDamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,13 @@ class Follower:
             if rows <= 0 or size <= 0:
                 break
             left = len(ahead) - index
-            position, used = self._advance(each, Limits(-(-rows // left), -(-size // left)))
+            share = Limits(-(-rows // left), -(-size // left))
+            try:
+                position, used = self._advance(each, share)
+            except RecordingDamagedError:
+                if not self.options.skip_bad:
+                    raise
+                position, used = each.end, 0  # what is behind the damage cannot be counted here
             rows -= used
             size -= position - each.progress.position
             found[each.key] = Progress(
@@ -201,7 +207,12 @@ class Follower:
             # from another machine. Files alone do not say what is settled.
             return progress.position
         # The recorder may be in the middle of a message.
-        return self._message_end(recording, progress.position, recording.end_position)
+        try:
+            return self._message_end(recording, progress.position, recording.end_position)
+        except RecordingDamagedError:
+            if not self.options.skip_bad:
+                raise
+            return recording.end_position
 
     def _message_end(self, recording: Recording, first: int, limit: int) -> int:
         """Where the last message ends that lies between two positions; the first without one."""

@@ -16,7 +16,7 @@ from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.planning import split_ranges
 from aerolog.catalog.spark.reading import RowSource
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -236,3 +236,16 @@ def test_a_truncated_recording_fails_the_stream(growing: Growing) -> None:
 def test_limits_are_open_by_default() -> None:
     assert Limits().is_open
     assert not Limits(rows=MAX_I64 - 1).is_open
+
+
+def test_damage_is_an_error_or_is_passed_by(growing: Growing) -> None:
+    growing.add(*[b"x" * 1000] * 5)
+    growing.builder.data[1056:1060] = (7).to_bytes(4, "little")
+    growing.add(*[b"x" * 1000] * 100)
+    growing.stop()
+    with pytest.raises(RecordingDamagedError, match="position 1056 of recording 0"):
+        follower(growing.folder).latest({}, Limits(rows=50))
+    follow = follower(growing.folder, badSegments="skip")
+    end = follow.latest({}, Limits(rows=50))
+    assert end[str(growing.folder), 0].position == growing.builder.position
+    assert len(read(follow, {}, end)) == 1 + 105 - 62
