@@ -325,7 +325,7 @@ def test_position_counters_are_found(any_archive, our_archive_client, stream_id)
     assert counter.wait(position, timeout=30.0) == position
     archive.stop_recording(CHANNEL, stream_id)
     await_signal(archive, recording_id, RecordingSignal.STOP)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while counter.is_active:  # freed just after the signal
         assert time.monotonic() < deadline
     assert archive.recording_position_counter(recording_id) is None

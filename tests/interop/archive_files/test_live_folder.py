@@ -24,7 +24,7 @@ CHANNEL = "aeron:ipc?term-length=64k"
 SENT = [b"%05d" % i * (i % 400) for i in range(600)]
 
 
-def until(ask: Callable[[], Any], timeout_s: float = 15.0) -> Any:
+def until(ask: Callable[[], Any], timeout_s: float = 30.0) -> Any:
     deadline = time.monotonic() + timeout_s
     while not (answer := ask()):
         assert time.monotonic() < deadline, "waited in vain"

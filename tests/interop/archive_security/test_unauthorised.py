@@ -83,7 +83,7 @@ class Denied:
     def _answers(self, correlation_id: int) -> list[ap.ControlResponse]:
         import time
 
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             found = [ap.decode(m.data) for m in self.responses.poll_messages(10)]
             answers = [m for m in found if getattr(m, "correlation_id", None) == correlation_id]

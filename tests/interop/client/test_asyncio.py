@@ -119,7 +119,7 @@ async def test_an_add_that_is_cancelled_is_taken_back(client, stream_id):
     subscription = await client.add_subscription("aeron:ipc", stream_id)
     publication = await client.add_publication(CHANNEL, stream_id)
     await publication.wait_connected(10)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while len(subscription.subscription.images) != 1 or client.aeron.has_active_commands():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.001)
@@ -149,7 +149,7 @@ async def test_destinations_counters_and_session_ids_are_awaited(java_driver, st
     async with await AsyncAeron.connect(java_driver.aeron_dir) as client:
         subscription = await client.add_subscription("aeron:udp?control-mode=manual", stream_id)
         await subscription.add_destination("aeron:udp?endpoint=127.0.0.1:0")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while not subscription.subscription.local_addresses:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.001)

@@ -168,7 +168,7 @@ def test_a_client_that_was_stopped_too_long_ends_itself(start_server, implementa
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGSTOP)
         reader = CountersReader(server.aeron_dir)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 30
         while reader.find(type_id=11) is not None:
             assert time.monotonic() < deadline, "the driver did not give the client up"
             time.sleep(0.01)

@@ -57,7 +57,7 @@ class ReferenceLog:
 
 
 def retried(offer, *args):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while (result := offer(*args)) < 0:
         assert result in (-1, -2, -3), result
         assert time.monotonic() < deadline

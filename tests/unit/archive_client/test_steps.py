@@ -102,7 +102,7 @@ def test_an_interrupted_wait_cleans_up_and_frees_the_lock():
         work.forever()
     assert work.notes == ["turn", "cleaned up"]
     got = []
-    thread = threading.Thread(target=lambda: got.append(work._lock.acquire(timeout=5)))
+    thread = threading.Thread(target=lambda: got.append(work._lock.acquire(timeout=30)))
     thread.start()
     thread.join(10)
     assert got == [True]

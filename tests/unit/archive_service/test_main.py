@@ -69,5 +69,5 @@ def test_a_signal_ends_it_with_0_after_one_line(folders, number: int) -> None:
         line = process.stdout.readline()
         assert line.startswith("aerolog archiving driver ready: ")
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")

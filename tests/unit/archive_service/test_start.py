@@ -171,14 +171,14 @@ def test_recording_and_replaying_with_threads(tmp_path: Path, aeron_dir: Path, m
     with Real(tmp_path, aeron_dir, threading_mode=mode) as real:
         publication = real.archive.add_recorded_exclusive_publication("aeron:ipc", 5)
         for index in range(500):
-            publication.send(index.to_bytes(4, "little") * 100, timeout=10)
+            publication.send(index.to_bytes(4, "little") * 100, timeout=30)
         recording_id = real.archive.find_last_matching_recording(
             0, "aeron:ipc", 5, publication.session_id
         )
         assert recording_id is not None
         counter = real.archive.recording_position_counter(recording_id)
         assert counter is not None
-        counter.wait(publication.position, timeout=10)
+        counter.wait(publication.position, timeout=30)
         end = publication.position
         real.archive.stop_recording_of(publication)
         messages = [m.data for m in real.archive.read(recording_id)]

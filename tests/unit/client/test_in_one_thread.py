@@ -46,19 +46,19 @@ def test_messages_go_through_without_any_other_thread(client):
 def test_a_blocking_send_turns_driver_and_client_meanwhile(client):
     publication = client.add_publication("aeron:ipc", 1)
     later = client.add_subscription_async("aeron:ipc", 1)
-    assert publication.send(b"x", timeout=5) == 64
-    assert [m.data for m in later.result(5).poll_messages()] == [b"x"]
+    assert publication.send(b"x", timeout=30) == 64
+    assert [m.data for m in later.result(30).poll_messages()] == [b"x"]
 
 
 @pytest.mark.parametrize("idle", ["yield", YieldingIdleStrategy(), lambda _: None])
 def test_any_idle_strategy_turns_them_too(client, idle):
     publication = client.add_publication("aeron:ipc", 1)
     later = client.add_subscription_async("aeron:ipc", 1)
-    assert publication.send(b"x", timeout=5, idle=idle) == 64
-    subscription = later.result(5)
-    assert next(subscription.messages(timeout=5, idle=idle)).data == b"x"
+    assert publication.send(b"x", timeout=30, idle=idle) == 64
+    subscription = later.result(30)
+    assert next(subscription.messages(timeout=30, idle=idle)).data == b"x"
     got = []
-    publication.send(b"y", timeout=5)
+    publication.send(b"y", timeout=30)
     poller = Poller([(subscription, lambda data, _: got.append(bytes(data)))])
     poller.run(idle=idle, until=lambda: bool(got))
     assert got == [b"y"]

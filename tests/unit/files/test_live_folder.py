@@ -37,7 +37,7 @@ SETTINGS = [
 ]
 
 
-def until(done: Callable[[], bool], timeout_s: float = 10.0) -> None:
+def until(done: Callable[[], bool], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not done():
         assert time.monotonic() < deadline, "waited in vain"
@@ -73,7 +73,7 @@ def test_a_live_recording_is_read_up_to_its_counter(
     with archive.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
         publication.wait_connected(10, writable=True)
         for message in sent:
-            publication.send(message, timeout=10)
+            publication.send(message, timeout=30)
         until(lambda: archive.list_recording(0) is not None)
         until(lambda: archive.recording_position(0) == publication.position)
         with ArchiveFolder(folder) as outside:
@@ -81,7 +81,7 @@ def test_a_live_recording_is_read_up_to_its_counter(
             assert recording.is_live
             assert recording.end_position == publication.position
             assert [m.payload for m in recording.messages()] == sent
-            publication.send(b"one more", timeout=10)
+            publication.send(b"one more", timeout=30)
             until(lambda: archive.recording_position(0) == publication.position)
             recording.refresh()
             assert recording.end_position == publication.position
@@ -153,7 +153,7 @@ def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_exten
         archive.extend_recording(0, channel, STREAM_ID)
         with aeron.add_exclusive_publication(channel, STREAM_ID) as publication:
             publication.wait_connected(10, writable=True)
-            publication.send(b"more", timeout=10)
+            publication.send(b"more", timeout=30)
             until(lambda: archive.recording_position(0) == 3168 + 64)
         until(lambda: archive.stop_position(0) == 3168 + 64)
         assert [bytes(m.data) for m in archive.read(0)] == [b"\x11" * 1000] * 3 + [b"more"]

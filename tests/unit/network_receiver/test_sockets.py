@@ -25,7 +25,7 @@ def clock():
     return SystemClock()
 
 
-def until(condition, station, deadline_s=10.0):
+def until(condition, station, deadline_s=30.0):
     """Turn the station until a condition holds."""
     deadline = time.monotonic() + deadline_s
     while not condition():

@@ -90,7 +90,7 @@ class Wire:
         return found
 
     def until(self, condition):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while not condition():
             assert time.monotonic() < deadline, "it did not come about in time"
             self.station.cycle()
