@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.reading import ScanTotals
 from aerolog.archive.files.recording import PAYLOAD_CAPACITY, ROWS_MAX, ArchiveFolder, Recording
 from aerolog.catalog.extras import require
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema, recording_metadata
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.files.reading import ScanTotals
     from aerolog.archive.files.scan_columns import ScanColumns
     from aerolog.catalog.times import Time
 
