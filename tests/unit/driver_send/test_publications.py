@@ -232,7 +232,7 @@ def test_a_driver_with_threads_leaves_none_of_them_and_no_socket(tmp_path, mode)
     ):
         client.add_publication("aeron:udp?endpoint=127.0.0.1:24999", STREAM)
         client.add_publication("aeron:udp?control=127.0.0.1:24998|control-mode=dynamic", STREAM)
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before
 
 
 def test_a_setup_says_what_the_publication_is(bench):
