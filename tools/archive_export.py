@@ -137,12 +137,14 @@ class ReplayedRecording:
         until_position: int,
         assemble: bool,
         totals: ScanTotals,
+        short: bool = True,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a range.
+        """Rows of a range, always in short batches.
 
         Raises:
             AerologError: the replay ended early, or the driver or archive is gone.
         """
+        del short
         if until_position == from_position:
             return
         whole = until_position == self.end_position

@@ -6,7 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recording import ArchiveFolder, Recording, ScanTotals
+from aerolog.archive.files.recording import (
+    PAYLOAD_CAPACITY,
+    ROWS_MAX,
+    ArchiveFolder,
+    Recording,
+    ScanTotals,
+)
 from aerolog.catalog.arrow import record_batches
 from aerolog.catalog.places import open_place
 from aerolog.transport.errors import FileFormatError
@@ -47,8 +53,12 @@ class SourceRecording(Protocol):
         until_position: int,
         assemble: bool,
         totals: ScanTotals,
+        short: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a range; errors as for ``record_batches``, rows before them given out."""
+        """Rows of a range; errors as for ``record_batches``, rows before them given out.
+
+        ``short`` batches are for a decoder, which may make many times as much of them.
+        """
 
     def last_message_end(self, from_position: int, until_position: int) -> int:
         """The last position in a range that is behind a message and before the next one."""
@@ -111,6 +121,7 @@ class FolderRecording:
         until_position: int,
         assemble: bool,
         totals: ScanTotals,
+        short: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """See the protocol."""
         return record_batches(
@@ -119,8 +130,8 @@ class FolderRecording:
             assemble=assemble,
             from_position=from_position,
             until_position=until_position,
-            rows_max=_ROWS_MAX,
-            payload_capacity=_PAYLOAD_CAPACITY,
+            rows_max=ROWS_MAX if short else _ROWS_MAX,
+            payload_capacity=PAYLOAD_CAPACITY if short else _PAYLOAD_CAPACITY,
             compact=True,
             totals=totals,
         )

@@ -43,6 +43,8 @@ _PURPOSE: Final = "exporting recordings to Parquet"
 # Few values, or long runs of one.
 _DICTIONARY: Final = ("recording_id", "term_id", "session_id", "stream_id", "flags", "record_time")
 _NO_DICTIONARY: Final = ("position", "term_offset", "reserved_value", "payload")
+# Values that rise evenly take a fraction of the room and time.
+_DELTA: Final = ("position", "term_offset", "reserved_value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +167,7 @@ class PartWriter:
             until_position=part.until_position,
             assemble=self._options.assemble,
             totals=totals,
+            short=self._decoder is not None,
         )
         if self._decoder is None:
             for batch in scanned:
@@ -306,6 +309,7 @@ def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:
         "use_dictionary": [
             name for name in schema.names if name in _DICTIONARY or name not in _NO_DICTIONARY
         ],
+        "column_encoding": {name: "DELTA_BINARY_PACKED" for name in schema.names if name in _DELTA},
         "write_statistics": names,
         "write_page_index": True,
         "sorting_columns": [ascending],

@@ -1,0 +1,116 @@
+"""``aerolog export``: layouts, decoders, checks, exit codes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def archive(empty_archive: Path) -> Path:
+    for text in (b"good", b"\xff\xfe"):
+        builder = RecordingBuilder()
+        for index in range(1500):
+            builder.add(text * (index % 90))
+        builder.write(empty_archive)
+    return empty_archive
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any, str]:
+    code = main(["export", *map(str, arguments), "--json"])
+    out, err = capfd.readouterr()
+    return code, json.loads(out) if out else None, err
+
+
+def test_all_recordings_go_to_folders_and_a_check_says_so(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out"
+    to = ("--to", target, "--archive-dir", archive)
+    code, results, err = run(
+        capfd, "--all", *to, "--partition-by", "recording_id,date", "--file-size", "64k"
+    )
+    assert (code, err) == (0, "")
+    assert [one["rows"] for one in results] == [1500, 1500]
+    assert results[0]["files"] == len(list((target / "recording_id=0").rglob("*.parquet"))) > 1
+    code, report, _ = run(capfd, "--to", target, "--check")
+    assert (code, report["rows"], report["problems"]) == (0, 3000, [])
+    next(target.rglob("*.parquet")).write_bytes(b"")
+    code, report, _ = run(capfd, "--to", target, "--check")
+    assert code == 1
+    assert len(report["problems"]) == 1
+    assert main(["export", "--to", str(target), "--check"]) == 1
+    out = capfd.readouterr().out
+    assert "0 bytes" in out
+    assert "not sound" in out
+
+
+def test_decoded_columns_and_rejects(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, results, err = run(
+        capfd, 1, "--to", tmp_path / "out", "--archive-dir", archive, "--decoder", "text"
+    )
+    assert code == 0
+    assert results[0]["rejected"] > 1400
+    assert "recording 1: " in err
+    assert "rejects/" in err
+
+
+def test_damage_is_told_with_recording_and_position_and_the_exit_code_is_1(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (archive / "0-65536.rec").unlink()
+    target = tmp_path / "out"
+    code, results, err = run(
+        capfd, 0, 1, "--to", target, "--archive-dir", archive, "--partition-by", "recording_id"
+    )
+    assert code == 1
+    assert results[0]["until_position"] <= 65536
+    assert f"exported up to position {results[0]['until_position']} only" in err
+    assert "0-65536.rec" in err
+    assert results[1]["rows"] == 1500
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["0", "--all"],
+        ["0", "--decoder-option", "a=b"],
+        ["0", "--decoder", "text", "--decoder-option", "ab"],
+        ["0", "--compression", "zstd:high"],
+        ["0", "--file-size", "big"],
+        ["--search", "stream=1"],
+    ],
+)
+def test_wrong_usage_is_told(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    place = [] if "--search" in arguments else ["--archive-dir", str(archive)]
+    assert main(["export", *arguments, "--to", str(tmp_path / "out"), *place]) == 2
+    assert "Error" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_is_told_without_a_traceback(
+    archive: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    to = ["--to", str(tmp_path / "out"), "--archive-dir", str(archive)]
+    for arguments, told in (
+        (["0", "--partition-by", "hour,recording_id"], "hour"),
+        (["0", "--decoder", "morse"], "morse"),
+        (["9"], "unknown recording id: 9"),
+    ):
+        assert main(["export", *arguments, *to]) == 1
+        assert told in capfd.readouterr().err
+    assert main(["export", "--to", str(tmp_path / "nothing"), "--check"]) == 1
+    assert "_aerolog_manifest.json" in capfd.readouterr().err
