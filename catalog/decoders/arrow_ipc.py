@@ -11,6 +11,7 @@ import base64
 import struct
 from typing import TYPE_CHECKING, Any
 
+from aerolog.catalog.decoders.arrow_plain import TooLargeError, plain_array, plain_schema
 from aerolog.catalog.decoders.base import (
     SCHEMA_CHANGED,
     Decoded,
@@ -39,10 +40,6 @@ SAMPLE_MESSAGES = 100
 _INT32, _INT64, _UINT16, _UINT32 = (struct.Struct("<" + code) for code in "iqHI")
 # Whatever Arrow raises over bytes; a message that would not fit in memory is one of them.
 _ARROW_ERRORS = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError, EOFError)
-
-
-class TooLargeError(ValueError):
-    """A message comes to more than its length allows."""
 
 
 class _Table:
@@ -124,37 +121,6 @@ def claimed_size(message: Any) -> int:
         if length >= 8 and 0 <= offset <= len(body) - 8:
             total += max(int(_INT64.unpack_from(body, offset)[0]), 0)
     return max(rows, total)
-
-
-def _column_type(column: pa.Field) -> pa.DataType:
-    """The type that a column is decoded to: dictionaries, views and 64-bit offsets are undone.
-
-    Raises:
-        DecoderError: it has no plain form.
-    """
-    types, kind = pa.types, column.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-        if types.is_nested(kind) or types.is_dictionary(kind):
-            raise DecoderError(f"column {column.name}: a dictionary of {kind} is not decoded")
-    if types.is_large_string(kind) or types.is_string_view(kind):
-        return pa.string()
-    if types.is_large_binary(kind) or types.is_binary_view(kind):
-        return pa.binary()
-    _check_plain(kind, column.name)
-    return kind
-
-
-def _check_plain(kind: pa.DataType, name: str) -> None:
-    types = pa.types
-    if types.is_struct(kind) or types.is_map(kind) or types.is_list(kind):
-        for at in range(kind.num_fields):
-            _check_plain(kind.field(at).type, name)
-        return
-    extension = isinstance(kind, pa.ExtensionType | pa.BaseExtensionType)
-    views = types.is_string_view(kind) or types.is_binary_view(kind) or types.is_dictionary(kind)
-    if extension or views or types.is_null(kind) or types.is_nested(kind):
-        raise DecoderError(f"column {name}: the type {kind} is not decoded")
 
 
 class ArrowDecoder(Decoder):
@@ -294,47 +260,7 @@ class ArrowDecoder(Decoder):
         batch.validate(full=True)
         arrays = []
         for array, column in zip(batch.columns, self.schema, strict=True):
-            if array.type == column.type:
-                arrays.append(array)
-                continue
-            if _expanded(array) > limit:
-                raise TooLargeError(f"{column.name} comes to more than {limit} bytes")
-            arrays.append(array.cast(column.type))
+            arrays.append(plain_array(array, column, limit))
         if not arrays:
             raise ValueError("a batch without columns")
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of decoded columns: plain types, all nullable, without metadata.
-
-    Raises:
-        DecoderError: a column has no plain form, or there is none.
-    """
-    if not len(schema):
-        raise DecoderError("the Arrow schema has no columns")
-    return pa.schema([pa.field(column.name, _column_type(column)) for column in schema])
-
-
-def _expanded(array: pa.Array) -> int:
-    """Bytes that a column of text comes to when every row has its own."""
-    compute = require("pyarrow.compute", "decoding Arrow IPC")
-    if pa.types.is_dictionary(array.type):
-        values = array.dictionary
-        if not _is_text(values.type):
-            return 0
-        return compute.sum(compute.binary_length(values).take(array.indices)).as_py() or 0
-    if not _is_text(array.type):
-        return 0
-    try:
-        lengths = compute.binary_length(array)
-    except pa.ArrowNotImplementedError:  # views have no such function
-        lengths = pa.array([len(one.as_buffer()) if one.is_valid else 0 for one in array])
-    return compute.sum(lengths).as_py() or 0
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    kinds = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
-    views = (types.is_string_view, types.is_binary_view)
-    return any(is_kind(kind) for is_kind in (*kinds, *views))

@@ -96,6 +96,31 @@ def test_dictionaries_views_and_large_offsets_become_plain_columns(tmp_path: Pat
     assert decode(decoder, message).columns.to_pylist() == [row, dict.fromkeys(row)]
 
 
+def test_the_view_of_a_null_may_hold_anything() -> None:
+    """Validation passes over it, and so must we: Arrow's cast would read where it points."""
+    schema = pa.schema([("v", pa.string_view())])
+    long = "y" * 30
+    message = arrow_stream([{"v": long}, {"v": None}, {"v": "z"}], schema)
+    at = message.index(b"\x1e\0\0\0yyyy") + 16
+    assert message[at : at + 16] == bytes(16)
+    damaged = message[:at] + b"\xff\xff\xff\x7f" + b"\x7f" * 12 + message[at + 16 :]
+    decoder = make_decoder("arrow", {"schema_ipc": _base64(schema)})
+    decoded = decode(decoder, message, damaged)
+    assert decoded.columns.column("v").to_pylist() == [long, None, "z"] * 2
+
+
+def test_a_dictionary_of_views_becomes_plain() -> None:
+    schema = pa.schema([("d", pa.dictionary(pa.int8(), pa.string_view()))])
+    values = pa.array(["a" * 20, "b"], pa.string_view())
+    column = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.int8()), values)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays([column], schema=schema))
+    decoder = make_decoder("arrow", {"schema_ipc": _base64(schema)})
+    decoded = decode(decoder, sink.getvalue().to_pybytes())
+    assert decoded.columns.column("d").to_pylist() == ["b", None, "a" * 20]
+
+
 def test_types_without_a_plain_form_are_refused() -> None:
     for kind in (pa.null(), pa.list_(pa.string_view()), pa.list_view(pa.int8())):
         content = pa.schema([("c", kind)])
