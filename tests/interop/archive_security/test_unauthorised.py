@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import peer
 import pytest
+from peer.streams import wait_until
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.service.security.rules import REQUESTS
@@ -140,10 +141,8 @@ def test_rules_of_a_file_for_both_clients(
     with pytest.raises(ArchiveError) as refused:
         ours.start_recording("aeron:ipc", 2)
     assert refused.value.code == UNAUTHORISED
-    (counter,) = [
-        c
-        for c in our_client(server.aeron_dir).counters.infos()
-        if c.type_id == UNAUTHORISED_COUNTER
-    ]
-    assert counter.value == 2
-    assert "unauthorised archive action=4 " in peer.archive_tool(server.archive_dir, "errors")
+    counters = our_client(server.aeron_dir).counters
+    wait_until(lambda: counters.find(type_id=UNAUTHORISED_COUNTER).value >= 2, "both to be counted")
+    assert counters.find(type_id=UNAUTHORISED_COUNTER).value == 2
+    text = "unauthorised archive action=4 "
+    wait_until(lambda: text in peer.archive_tool(server.archive_dir, "errors"), "the log")
