@@ -71,9 +71,8 @@ def test_the_wheel_builds_and_works_on_another_python(version, source, call, tmp
         pytest.skip(f"no Python {version} on this machine")
     call(python, "-m", "venv", tmp_path / "venv")
     inside = tmp_path / "venv" / "bin" / "python"
-    call(inside, "-m", "pip", "install", "-q", source)
-    call(inside, "-m", "pip", "install", "-q", "pytest", "pytest-timeout", "pytest-asyncio")
-    call(inside, "-m", "pip", "install", "-q", "hypothesis")
+    runner = ("pytest", "pytest-timeout", "pytest-asyncio", "hypothesis")
+    call(inside, "-m", "pip", "install", "-q", source, *runner)
     tests = [path for path in SMOKE if (CHECKOUT / path).is_dir()]
     output = call(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=CHECKOUT)
     assert " passed" in output

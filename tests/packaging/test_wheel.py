@@ -47,6 +47,13 @@ def test_the_wheel_ships_stubs_declarations_and_the_typing_mark(names):
                 assert f"aerolog/{source.relative_to(CHECKOUT)}" in names
 
 
+def test_every_module_is_in_the_wheel_with_the_migrations_of_the_catalog(names):
+    tracked = subprocess.check_output(["git", "ls-files", *FOLDERS], cwd=CHECKOUT, text=True)
+    modules = {f"aerolog/{name}" for name in tracked.split() if name.endswith(".py")}
+    assert "aerolog/catalog/sql/migrations/versions/r0001_recordings.py" in modules
+    assert modules <= set(names)
+
+
 def test_the_wheel_ships_no_native_sources(names):
     assert not [name for name in names if name.endswith((".pyx", ".c"))]
 
