@@ -160,7 +160,7 @@ def merge(udp_line):
             "live_destination": line.live_channel,
             "recording_id": line.recording_id,
             "start_position": 0,
-            "progress_timeout": 3.0,
+            "progress_timeout": 10.0,
             **changes,
         }
         return ReplayMerge(aeron.add_subscription(channel, stream_id), archive, **arguments)
@@ -215,7 +215,9 @@ def test_a_merge_with_a_live_stream_of_another_session(merge, udp_line) -> None:
 
 
 def test_a_merge_whose_live_stream_does_not_come(merge) -> None:
-    joining = merge(live_destination=f"aeron:udp?endpoint={HOST}:{free_port()}")
+    joining = merge(
+        live_destination=f"aeron:udp?endpoint={HOST}:{free_port()}", progress_timeout=5.0
+    )
     receipt = Receipt(joining)
 
     def turn() -> bool:

@@ -88,9 +88,14 @@ def test_error_stat_shows_the_refused_stream(link, stream_id):
     reason = f"refused in stream {stream_id}"
     subscription.images[0].reject(reason)
     wait_until(lambda: not publication.is_connected, "the refusal to arrive")
-    shown = peer.java_tool(
-        "io.aeron.samples.ErrorStat", properties={"aeron.dir": link.sending.aeron_dir}
-    )
+
+    def told():
+        shown = peer.java_tool(
+            "io.aeron.samples.ErrorStat", properties={"aeron.dir": link.sending.aeron_dir}
+        )
+        return shown if reason in shown else None
+
+    shown = wait_until(told, "the refusal in the log")
     assert "onPublicationError: " in shown
     assert f"registrationId={publication.registration_id}" in shown
     assert f"errorMessage={reason}" in shown
