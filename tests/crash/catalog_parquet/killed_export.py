@@ -17,6 +17,7 @@ from pathlib import Path
 
 # What exports import when they are first used, so that each child has it.
 import numpy as np  # noqa: F401
+import pandas as pd  # noqa: F401
 import pyarrow.parquet as pq  # noqa: F401
 
 from aerolog.catalog.decoders import make_decoder
