@@ -37,7 +37,8 @@ def register(spark: Any) -> None:
     require("pyspark", "reading recordings in Spark")
     from aerolog.catalog.spark.source import SOURCES
 
-    parallelism = spark.sparkContext.defaultParallelism
+    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
+    parallelism = None if context is None else context.defaultParallelism
     for source in SOURCES:
         # A class of its own, so that it travels with its value; the one it inherits from is
         # imported where it is used.
