@@ -20,6 +20,7 @@ from aerolog.catalog.parquet.layout import REJECTS, ROWS, end_of_part
 from aerolog.catalog.parquet.manifest import Manifest
 from aerolog.catalog.parquet.planning import Job, Planner, Request
 from aerolog.catalog.parquet.report import ExportProgress, ExportReport, ExportResult, Purged
+from aerolog.catalog.parquet.targets import TEMPORARY
 from aerolog.catalog.parquet.writing import Part, PartWriter, WrittenPart
 from aerolog.transport.errors import ArchiveError
 
@@ -65,7 +66,7 @@ def export(
         exporter = _Exporter(
             target, manifest, planner, options, PartWriter(target, options, settled), request
         )
-        report = ExportReport(target.shown, abandoned=abandoned)
+        report = ExportReport(target.shown, abandoned=abandoned, uploads=_uploads(target, jobs))
         try:
             for job in jobs:
                 report.results.append(exporter.export(job))
@@ -306,6 +307,18 @@ def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOption
             assemble=options.assemble,
             totals=ScanTotals(recording.start_position),
         )
+
+
+def _uploads(target: Target, jobs: list[Job]) -> list[str]:
+    """What may have been uploaded in part when an export was killed."""
+    if not target.keeps_parts:
+        return []
+    folder = target.full_path(TEMPORARY)
+    return [
+        f"{folder}: a file of recording {job.recording_id} from position {job.state.position} on"
+        for job in jobs
+        if job.resumed
+    ]
 
 
 def _check_distinct(jobs: list[Job]) -> None:

@@ -116,14 +116,16 @@ class ExportReport:
     Attributes:
         target: folder or URL, without secrets.
         results: of each recording, in the order in which they were asked for.
-        abandoned: files that an earlier export was writing when it was killed. In an object
-            store, parts of their uploads may be left and cost money.
+        abandoned: temporary files of an export that was killed; they were removed.
+        uploads: what an export to an object store was writing when it was killed: the store may
+            keep parts of it, which nobody sees and somebody pays.
         seconds: that it took.
     """
 
     target: str
     results: list[ExportResult] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)
+    uploads: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property

@@ -87,10 +87,12 @@ class Target(ABC):
     Attributes:
         shown: how it is named in messages, without secrets.
         identity: what names it wherever it is named from.
+        keeps_parts: whether a process that is killed may leave parts of a file that nobody sees.
     """
 
     shown: str
     identity: str
+    keeps_parts = False
 
     @abstractmethod
     def lock(self) -> Any:
@@ -244,6 +246,8 @@ class LocalTarget(Target):
 
 class ObjectTarget(Target):
     """A prefix in an object store. Nothing there can keep two exports apart: run one at a time."""
+
+    keeps_parts = True
 
     def __init__(self, url: str) -> None:
         pyarrow, fs = require("pyarrow", _PURPOSE), require("pyarrow.fs", _PURPOSE)

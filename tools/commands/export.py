@@ -323,3 +323,8 @@ def _warn_abandoned(report: "ExportReport") -> None:
 
     for name in report.abandoned:
         remark(f"an export was killed while it wrote {name}; what was left of it is gone")
+    for upload in report.uploads:
+        remark(
+            f"an export was killed, and the store may keep parts of {upload}: a lifecycle rule that"
+            " ends incomplete uploads removes them"
+        )

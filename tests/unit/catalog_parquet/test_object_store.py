@@ -154,7 +154,9 @@ def test_an_export_that_is_killed_goes_on_to_the_same_objects(
     export_parquet(archive, None, here, **SIZES)
     for name in visible(target):
         assert objects(target)[name] == (here / name).read_bytes()
-    export_parquet(archive, None, target, **SIZES)
+    (upload,) = export_parquet(archive, None, target, **SIZES).uploads
+    assert "/exported/_temporary: a file of recording 0 from position " in upload
+    assert export_parquet(archive, None, target, **SIZES).uploads == []
     assert objects(target) == {
         str(path.relative_to(here)): path.read_bytes() for path in here.rglob("*") if path.is_file()
     }
