@@ -10,6 +10,7 @@ message is in exactly one of the two.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,6 +27,7 @@ else:
 
 SCHEMA_CHANGED = "schema changed: "
 REASON_LENGTH_MAX = 300
+_ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")
 
 
 class DecoderError(AerologError, ValueError):
@@ -139,8 +141,9 @@ class Decoder(ABC):
 
 
 def one_line(text: object) -> str:
-    """A reason as it is kept: one line of bounded length that is text in every encoding."""
-    line = " ".join(str(text).split()).encode("utf-8", "backslashreplace").decode()
+    """A reason as it is kept: one line of bounded length, the same each time."""
+    line = _ADDRESS.sub(r"\1", " ".join(str(text).split()))
+    line = line.encode("utf-8", "backslashreplace").decode()
     return line if len(line) <= REASON_LENGTH_MAX else line[: REASON_LENGTH_MAX - 3] + "..."
 
 

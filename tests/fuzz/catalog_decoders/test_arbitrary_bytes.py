@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import decimal
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from payload_decoders import ENCODERS, OPTIONS, ROWS, decoder
+from payload_decoders import ENCODERS, OPTIONS, ROWS, arrow_stream, base64_of, decoder
 
 from aerolog.catalog.decoders import check_decoded
 
@@ -40,7 +42,7 @@ def test_every_message_is_a_row_or_a_reject(name: str) -> None:
     made = decoder(name)
     valid = ENCODED.get(name, [text for text in TEXTS if name == "raw" or text != b"\xff\xfe"])
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(messages=batches(name))
     def holds(messages: list[bytes | None]) -> None:
         payloads = pa.array(messages, pa.binary())
@@ -59,7 +61,7 @@ def test_a_verdict_is_the_same_in_any_company(name: str) -> None:
     """A message decodes alone as it does between others."""
     made = decoder(name)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(messages=batches(name))
     def holds(messages: list[bytes | None]) -> None:
         together = made.decode(pa.array(messages, pa.binary()))
@@ -87,3 +89,36 @@ def test_a_slice_of_an_array_is_decoded_as_an_array_of_its_own(name: str) -> Non
     assert sliced.columns.equals(copied.columns)
     assert sliced.source.equals(copied.source)
     assert sliced.rejects == copied.rejects
+
+
+RICH = pa.schema(
+    [
+        ("view", pa.string_view()),
+        ("dictionary", pa.dictionary(pa.int8(), pa.large_string())),
+        ("large", pa.large_binary()),
+        ("lists", pa.list_(pa.struct([("x", pa.float32())]))),
+        ("map", pa.map_(pa.string(), pa.int64())),
+        ("decimal", pa.decimal128(10, 2)),
+        ("bool", pa.bool_()),
+    ]
+)
+RICH_ROWS = [
+    {"view": "y" * 30, "dictionary": "d", "large": b"1", "lists": [{"x": 1.0}, None],
+     "map": [("k", 1)], "decimal": decimal.Decimal("1.25"), "bool": True},
+    dict.fromkeys(RICH.names),
+]  # fmt: skip
+RICH_MESSAGES = [
+    arrow_stream(RICH_ROWS, RICH),
+    arrow_stream(RICH_ROWS, RICH, compression="zstd"),
+    pa.RecordBatch.from_pylist(RICH_ROWS, schema=RICH).serialize().to_pybytes(),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(messages=st.lists(damaged(RICH_MESSAGES), max_size=8))
+def test_damaged_arrow_of_all_types_is_read_nowhere_outside(messages: list[bytes]) -> None:
+    made = decoder("arrow", schema_ipc=base64_of(RICH.serialize().to_pybytes()))
+    decoded = made.decode(pa.array(messages, pa.binary()))
+    check_decoded(decoded, made, len(messages))
+    decoded.columns.validate(full=True)
+    assert len(decoded.columns.to_pylist()) == decoded.columns.num_rows

@@ -179,6 +179,15 @@ def test_a_schema_whose_types_multiply_is_refused() -> None:
         decoder(inner)
 
 
+def test_a_reason_is_the_same_each_time() -> None:
+    """Rejects are written once and again: nothing of one run may be in their reasons."""
+    made = decoder({"type": "record", "name": "D", "fields": [{"name": "x", "type": "double"}]})
+    reasons = {decode(made, b"123").rejects[0].reason for _ in range(3)}
+    (reason,) = reasons
+    assert reason.startswith("not Avro of this schema: ")
+    assert "0x" not in reason
+
+
 def test_json_that_is_none_is_refused() -> None:
     with pytest.raises(DecoderError, match="not an Avro schema"):
         make_decoder("avro", {"schema": "[" * 100_000})
