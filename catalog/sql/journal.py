@@ -121,6 +121,9 @@ def catch_up(
     if archive.journal_id != journal.journal_id or start > journal.end():
         start = 0  # another journal than the one that was read: all of it is new
     target = Target(session, archive.id, in_folder)
+    # What was noted of a recording stands before the fact that it is gone, which is all that tells
+    # of it in tables made anew.
+    _apply_gone(target, journal, start)
     end = start
     for line in journal.lines(start):
         end = line.end
@@ -132,6 +135,14 @@ def catch_up(
         archive.journal_id, archive.journal_position = journal.journal_id, end
         session.flush()
     return done
+
+
+def _apply_gone(target: Target, journal: JournalFile, start: int) -> None:
+    for line in journal.lines(start):
+        for fact in line.facts:
+            if isinstance(fact, dict) and fact.get("kind") == "gone":
+                # The other pass names what is wrong with it.
+                _apply_again(target, fact, journal, line.end, CaughtUp())
 
 
 def _apply_again(target: Target, fact: Any, journal: JournalFile, end: int, done: CaughtUp) -> None:

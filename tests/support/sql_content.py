@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import inspect, select
 
+from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
 from aerolog.catalog.sql.models import Base
 
 if TYPE_CHECKING:
@@ -55,6 +57,22 @@ def column(catalog: RecordingCatalog, table: type[Base], *names: str) -> list[tu
     with catalog.session() as session:
         columns = [getattr(table, name) for name in names]
         return [tuple(row) for row in session.execute(select(*columns).order_by(*key))]
+
+
+def compact(folder: Path, recording_id: int) -> None:
+    """Take a recording's entry out of an archive's catalog, as the tools do, and its files."""
+    source = (folder / CATALOG_NAME).read_bytes()
+    with CatalogReader.open(folder) as archive:
+        entries = list(archive.entries())
+    at = CATALOG_HEADER_LENGTH
+    target = bytearray(source[:at])
+    for entry, end in zip(entries, [one.offset for one in entries[1:]] + [None], strict=True):
+        length = ENTRY_HEADER_LENGTH + entry.length if end is None else end - entry.offset
+        if entry.descriptor.recording_id != recording_id:
+            target += source[entry.offset : entry.offset + length]
+    (folder / CATALOG_NAME).write_bytes(bytes(target).ljust(len(source), b"\0"))
+    for path in folder.glob(f"{recording_id}-*.rec"):
+        path.unlink()
 
 
 def at_once(programs: list[list[str]], timeout_s: float = 100) -> list[str]:

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from sql_content import column, content
+from sql_content import column, compact, content
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.catalog_map import CatalogReader
@@ -51,6 +51,7 @@ class FolderHistory(RuleBasedStateMachine):
         self.folder = Path(self.home.name, "archive")
         self.folder.mkdir()
         self.tags: dict[tuple[int, str], str] = {}
+        self.gone: set[int] = set()
         self.in_sync = False
         self.statements_left: int | None = None
         self.open()
@@ -133,6 +134,16 @@ class FolderHistory(RuleBasedStateMachine):
                 path.unlink()
         self.in_sync = False
 
+    @precondition(lambda self: self.in_sync)
+    @rule(number=st.integers(0, 99))
+    def compact(self, number: int) -> None:
+        aside = self.ids(RecordingState.INVALID) + self.ids(RecordingState.DELETED)
+        if aside:
+            recording_id = aside[number % len(aside)]
+            compact(self.folder, recording_id)
+            self.gone.add(recording_id)
+            self.in_sync = False
+
     @rule(number=st.integers(0, 99), key=st.sampled_from("ab"), value=st.sampled_from(["x", None]))
     def tag(self, number: int, key: str, value: str | None) -> None:
         known = column(self.catalog, Recording, "recording_id")
@@ -213,7 +224,10 @@ class FolderHistory(RuleBasedStateMachine):
             found[ids[owner]][base] = state
         with ArchiveFolder(self.folder) as folder:
             entries = list(folder.catalog.entries())
-            assert sorted(rows) == [one.descriptor.recording_id for one in entries]
+            here = {one.descriptor.recording_id for one in entries}
+            assert rows.keys() == here | self.gone
+            assert {one for one, row in rows.items() if row[0] == "purged"} == self.gone
+            assert all(not found[one] for one in self.gone)
             for entry in entries:
                 recording = FolderRecording(folder, entry)
                 self.check(entry.state, recording, rows, found)

@@ -8,16 +8,17 @@ import struct
 from typing import TYPE_CHECKING, Self
 
 import pytest
-from sql_content import at_once, column, content
+from sql_content import at_once, column, compact, content
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.catalog_map import FIELD, CatalogReader
 from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.files.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
 from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder, sync_recordings
 from aerolog.catalog.sql import fingerprints as fingerprinting
 from aerolog.catalog.sql.comparing import COLUMNS, values_of
-from aerolog.catalog.sql.models import Archive, Recording, Segment, Stream
+from aerolog.catalog.sql.journal import record
+from aerolog.catalog.sql.models import Archive, Recording, Segment, Stream, Tag
 from aerolog.catalog.sql.scanning import MISSING_MAX, FolderScan
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import FileFormatError
@@ -244,26 +245,11 @@ def test_a_catalog_of_another_version_is_refused_and_the_rows_stay(
     assert content(lite) == before
 
 
-def compact(folder: Path, recording_id: int) -> None:
-    """Take a recording's entry out of the catalog, as a tool does."""
-    source = (folder / CATALOG_NAME).read_bytes()
-    with CatalogReader.open(folder) as archive:
-        entries = list(archive.entries())
-    at = CATALOG_HEADER_LENGTH
-    target = bytearray(source[:at])
-    for entry, end in zip(entries, [one.offset for one in entries[1:]] + [None], strict=True):
-        length = ENTRY_HEADER_LENGTH + entry.length if end is None else end - entry.offset
-        if entry.descriptor.recording_id != recording_id:
-            target += source[entry.offset : entry.offset + length]
-    (folder / CATALOG_NAME).write_bytes(bytes(target).ljust(len(source), b"\0"))
-    for path in folder.glob(f"{recording_id}-*.rec"):
-        path.unlink()
-
-
 def test_purged_recordings_keep_their_row_and_a_rebuild_has_it_too(
     catalog: RecordingCatalog, folder: Path
 ) -> None:
     sync_folder(catalog, folder)
+    record(catalog, folder, "tag", recording_id=1, key="kept", value="before")
     with CatalogFile.open(folder) as archive:
         archive.change_state(1, RecordingState.DELETED)
         archive.change_state(2, RecordingState.INVALID)
@@ -275,9 +261,11 @@ def test_purged_recordings_keep_their_row_and_a_rebuild_has_it_too(
     assert states(catalog) == {0: "stopped", 1: "purged", 2: "invalid", 3: "active"}
     assert segments(catalog, 1) == {}
     assert sync_folder(catalog, folder).is_unchanged
+    record(catalog, folder, "tag", recording_id=1, key="kept", value="after")
     before = content(catalog)
-    rebuild(catalog, folder)
+    assert rebuild(catalog, folder).problems == []
     assert content(catalog) == before
+    assert column(catalog, Tag, "value") == [("after",)]
 
 
 def test_another_recording_under_the_same_id_takes_nothing_over(
