@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchmarks import (
     archive,
     catalog_million,
+    catalog_search,
     export_parquet,
     ipc_processes,
     ipc_threads,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "replay-64": partial(archive.replay, 64),
     "replay-start": replay_start.start,
     "catalog-1m": catalog_million.million,
+    "catalog-search-1m": catalog_search.million,
     "scan-1024": partial(scan.scan, 1024),
     "scan-64": partial(scan.scan, 64),
     "export-parquet": export_parquet.export,

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: A condition that this many recordings meet at most is rare.
 FEW: Final = 5000
+#: Streams that are named one by one.
+_LISTED: Final = 200
 
 _SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
 _BY_TIME: Final = ("newest", "oldest")
@@ -49,13 +51,13 @@ class Condition:
     """One condition in its two forms.
 
     Attributes:
-        keys: of recordings that meet it, as an index has them.
+        keys: of recordings that meet it, as an index has them; None where it is common for sure.
         indexed: what an index answers.
         at_hand: the same for a row that is there anyway; keeps planners from other indexes.
         walks: in which orders an index that answers it also has the rows.
     """
 
-    keys: Select[Any]
+    keys: Select[Any] | None
     indexed: ColumnElement[bool]
     at_hand: ColumnElement[bool]
     walks: tuple[str, ...] = ()
@@ -87,13 +89,20 @@ def _rarest(session: Session, conditions: list[Condition]) -> _Rare | None:
     """The condition that the fewest recordings meet; None when all are common."""
     best: tuple[int, Condition] | None = None
     for condition in conditions:
-        some = condition.keys.limit(FEW + 1).subquery()
-        count = session.scalar(select(func.count()).select_from(some)) or 0
+        if condition.keys is None:
+            continue
+        count = _count(session, condition.keys)
         if count == 0:
             return _Rare(condition, is_empty=True)
         if count <= FEW and (best is None or count < best[0]):
             best = count, condition
     return None if best is None else _Rare(best[1], is_empty=False)
+
+
+def _count(session: Session, keys: Select[Any]) -> int:
+    """How many keys there are; more than ``FEW`` are not counted."""
+    some = keys.limit(FEW + 1).subquery()
+    return session.scalar(select(func.count()).select_from(some)) or 0
 
 
 def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
@@ -127,18 +136,18 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     if not clauses:
         return []
     streams = select(Stream.id).where(*clauses)
-    keys = list(session.scalars(streams.limit(FEW + 1)))
+    keys = list(session.scalars(streams.limit(_LISTED + 1)))
     if len(keys) == 1:
         (key,) = keys
         return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
-    # Each stream has a recording: with this many, the condition is common whatever a count says.
-    inside = streams if len(keys) > FEW else keys
-    return [
-        _of_column(
-            Recording.stream_fk.in_(inside),
-            exists().where(Stream.id == Recording.stream_fk, *clauses),
-        )
-    ]
+    at_hand = exists().where(Stream.id == Recording.stream_fk, *clauses)
+    if len(keys) <= _LISTED:
+        return [_of_column(Recording.stream_fk.in_(keys), at_hand)]
+    inside = Recording.stream_fk.in_(streams)
+    if _count(session, streams) > FEW:
+        # Each stream has a recording.
+        return [Condition(None, inside, at_hand)]
+    return [_of_column(inside, at_hand)]
 
 
 def _of_labels(wanted: Search) -> list[Condition]:

@@ -27,7 +27,9 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-BLOCK: Final = 64 * 1024
+#: Of the binary catalog, a digest each: some ten entries.
+BLOCK: Final = 4096
+_READ: Final = 256 * BLOCK
 #: A folder that was changed this recently may change again without its time showing it.
 _TIME_GRAIN_NS: Final = 100_000_000
 
@@ -56,12 +58,12 @@ class Changes:
 
 
 class FolderWatch:
-    """A folder as it was at the last look. The first look says that all of it is new."""
+    """A folder as it was at the last look. The first look finds all that is there."""
 
     def __init__(self, archive_dir: str | Path) -> None:
         self._path = Path(archive_dir)
         self._files = RealFileSystem()
-        self._digest: Callable[[bytes], int] = require(
+        self._digest: Callable[[memoryview], int] = require(
             "xxhash", "following an archive"
         ).xxh3_64_intdigest
         self._blocks: list[int] = []
@@ -138,8 +140,11 @@ class FolderWatch:
         # Read, not mapped: a file that is cut short meanwhile ends, and that is all.
         digests = []
         with (self._path / CATALOG_NAME).open("rb", buffering=0) as catalog:
-            while block := catalog.read(BLOCK):
-                digests.append(self._digest(block))
+            while content := catalog.read(_READ):
+                view = memoryview(content)
+                digests += [
+                    self._digest(view[at : at + BLOCK]) for at in range(0, len(view), BLOCK)
+                ]
         return digests
 
 
