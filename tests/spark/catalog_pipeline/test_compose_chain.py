@@ -27,10 +27,10 @@ from spark_cluster import wait_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.spark, pytest.mark.database, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.spark, pytest.mark.database, pytest.mark.timeout(900)]
 
 MESSAGES = 10_000
-PATIENCE_S = 200
+PATIENCE_S = 400
 _MASTER_AT = re.compile(r"Starting Spark master at spark://127\.0\.0\.1:(\d+)")
 
 
