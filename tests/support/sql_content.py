@@ -75,7 +75,7 @@ def compact(folder: Path, recording_id: int) -> None:
         path.unlink()
 
 
-def at_once(programs: list[list[str]], timeout_s: float = 100) -> list[str]:
+def at_once(programs: list[list[str]], timeout_s: float = 300) -> list[str]:
     """Run programs, each with its arguments, in processes that are let go together.
 
     A program begins by reading its standard input to the end, which comes when all have started.

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -33,6 +34,8 @@ from aerolog.catalog.sql import syncing as syncing_module
 from aerolog.catalog.sql.journal import record
 from aerolog.catalog.sql.models import Recording, Segment, Tag
 from aerolog.testing.recordings import RecordingBuilder
+
+pytestmark = pytest.mark.timeout(600)
 
 SEGMENT = 64 * 1024
 LARGE = 12_000
@@ -284,8 +287,8 @@ class SmallChunks(FolderHistory):
 
 TestSmallChunks = SmallChunks.TestCase
 TestSmallChunks.settings = settings(
-    max_examples=12,
-    stateful_step_count=25,
+    max_examples=8,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Some start processes, and some sync a folder many times over.
+pytestmark = pytest.mark.timeout(400)
+
 EXPORT = {"target": "/out", "from_position": 0, "until_position": 640, "rows": 3, "bytes": 600}
 FILE = {**EXPORT, "path": "a.parquet", "checksum": "ab12", "state": "complete"}
 FACTS: list[tuple[str, dict[str, Any]]] = [

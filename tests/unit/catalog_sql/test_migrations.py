@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 # SQLite cannot tell what an index over an expression is of.
-pytestmark = pytest.mark.filterwarnings("ignore:.*expression-based index:Warning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*expression-based index:Warning"),
+    pytest.mark.timeout(400),
+]
 
 
 def differences(engine: sa.Engine) -> list[object]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Some start processes, and some sync a folder many times over.
+pytestmark = pytest.mark.timeout(400)
+
 SEGMENT = 64 * 1024
 STATES = {"VALID": "stopped", "INVALID": "invalid", "DELETED": "deleted"}
 
@@ -313,6 +316,9 @@ def test_some_recordings_can_be_synced_alone(lite: RecordingCatalog, folder: Pat
     assert sorted(states(lite)) == [0, 2]
     sync_folder(lite, folder)
     assert sync_recordings(lite, folder, [0, 1, 2, 3]).is_unchanged
+    (folder / "1-65536.rec").unlink()
+    assert sync_recordings(lite, folder, [1]).segments_changed == 1
+    assert segments(lite, 1)[SEGMENT] == "missing"
 
 
 def test_fingerprints_are_of_closed_segments_and_computed_once(
