@@ -98,7 +98,7 @@ class ReplaySource:
 
     def ids(self) -> list[int]:
         """Of all recordings."""
-        return [descriptor.recording_id for descriptor in self._archive.list_recordings()]
+        return [descriptor.recording_id for descriptor in self._archive.recordings()]
 
     def recording(self, recording_id: int) -> ReplayedRecording:
         """One of them, up to where it is recorded now.
