@@ -92,15 +92,27 @@ def test_it_starts_with_an_empty_environment_and_by_absolute_path(run, tmp_path)
     assert process.stop()[0] == 0
 
 
-def test_starting_and_stopping_takes_half_a_second_of_processor_time_at_most(run):
-    # What a machine with nothing else to do needs to be ready; this one may be busy.
-    process = run()
-    process.ready()
-    process.popen.terminate()
-    _, status, used = os.wait4(process.popen.pid, 0)
-    process.popen.returncode = os.waitstatus_to_exitcode(status)
-    assert process.popen.returncode == 0
-    assert used.ru_utime + used.ru_stime < 0.5
+def processor_seconds(popen):
+    """What a process has used when it has ended well."""
+    _, status, used = os.wait4(popen.pid, 0)
+    popen.returncode = os.waitstatus_to_exitcode(status)
+    assert popen.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_starting_and_stopping_takes_little_processor_time(run):
+    """Beside what an empty program takes on the same machine."""
+
+    def driver():
+        process = run()
+        process.ready()
+        process.popen.terminate()
+        return processor_seconds(process.popen)
+
+    def nothing():
+        return processor_seconds(subprocess.Popen([sys.executable, "-c", "pass"]))
+
+    assert min(driver() for _ in range(3)) < 30 * min(nothing() for _ in range(3))
 
 
 def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):

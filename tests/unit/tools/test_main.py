@@ -64,10 +64,13 @@ def test_nothing_heavy_is_loaded_at_start(arguments: list[str]) -> None:
 
 
 def test_help_starts_and_ends_quickly() -> None:
-    # Processor time of the child, which other work on the machine does not lengthen.
-    ran = python(RUN + "import time; print(time.process_time())", "--help")
+    # Processor time of the child, beside what an empty program takes on the same machine.
+    spent = "import time; print(time.process_time())"
 
-    assert float(ran.stdout.split()[-1]) < 0.2
+    def quickest(code: str) -> float:
+        return min(float(python(code, "--help").stdout.split()[-1]) for _ in range(3))
+
+    assert quickest(RUN + spent) < 15 * quickest(spent)
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
