@@ -206,7 +206,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
     def get_fragments(self, filter: Any = None) -> NoReturn:  # noqa: A002
         """There are none in the sense of Arrow's files."""
         del filter
-        raise NotImplementedError(_NO_FILE)
+        raise TypeError(_NO_FILE)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All rows, by Arrow's C interface."""
