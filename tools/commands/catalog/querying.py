@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @command(
     app,
     examples=(
-        'catalog sql "SELECT recording_id, size_bytes FROM recordings" --archive-dir archive',
-        'catalog sql "SELECT count(*) FROM frames WHERE recording_id = 7" --archive-dir archive',
+        'catalog sql "SELECT * FROM recordings" --archive-dir archive',
+        'catalog sql "SELECT count(*) FROM frames" --archive-dir archive',
         "catalog sql - --catalog sqlite:///fleet.db --json < question.sql",
     ),
 )
