@@ -35,9 +35,7 @@ SUITES = {
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 8),
     "spark": Suite(("tests",), "(spark or database)", 12),
-    "docs-tools": Suite(
-        ("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7
-    ),
+    "docs-tools": Suite(("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7),
 }
 
 

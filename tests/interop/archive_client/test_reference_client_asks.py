@@ -63,7 +63,7 @@ class Bench:
                 self._heard.add(None if message is None else type(message))
         return self._heard
 
-    def hear(self, kind: type[ap.Message]) -> None:
+    def until_heard(self, kind: type[ap.Message]) -> None:
         """Wait until a request of this kind has come to the ear."""
         self.until(lambda: kind in self.heard(), f"{kind.__name__} to be heard")
 
@@ -166,7 +166,7 @@ def a_session_is_made_and_closed(bench: Bench) -> None:
     assert other.control_session_id != bench.archive.control_session_id
     assert other.archiveId() == bench.archive.archive_id
     other.close()
-    bench.hear(ap.CloseSessionRequest)
+    bench.until_heard(ap.CloseSessionRequest)
     assert bench.archive.archiveId() == bench.archive.archive_id
 
 
@@ -445,7 +445,7 @@ def recordings_are_replicated_and_replications_stopped(bench: Bench) -> None:
 @pytest.mark.parametrize("request_kind", PROOFS, ids=lambda kind: kind.__name__)
 def test_the_reference_s_client_asks(bench: Bench, request_kind: type[ap.Message]) -> None:
     PROOFS[request_kind](bench)
-    bench.hear(request_kind)
+    bench.until_heard(request_kind)
 
 
 # What it cannot send: requests that only older clients know, and what needs a guarded archive.
