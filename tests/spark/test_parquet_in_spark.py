@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aerolog.catalog import export_recordings
 from aerolog.testing.recordings import RecordingBuilder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -87,8 +85,8 @@ def test_a_half_written_file_is_not_seen(spark: Any, exported: Path) -> None:
 def test_the_flights_query_gives_the_table_of_the_csv(
     spark: Any, examples: Path, tmp_path: Path
 ) -> None:
+    from examples.flights import query
     from examples.flights.data import delays_by_carrier, messages
-    from examples.flights.query import delays_by_carrier as queried
 
     lines = [
         ["carrier", "dep_delay", "time_hour"],
@@ -108,4 +106,7 @@ def test_the_flights_query_gives_the_table_of_the_csv(
         ("BB", 1, 1, 0.0),
         ("ZZ", 1, 0, None),
     ]
-    assert queried(spark, result.path) == expected
+    in_file = query.exported(spark, Path(result.path))
+    assert query.delays_by_carrier(in_file) == expected
+    in_segments = query.recorded(spark, tmp_path, result.recording_id)
+    assert query.delays_by_carrier(in_segments) == expected

@@ -43,7 +43,7 @@ frame = (
     .option("partitionBytes", "256k").load()
 )
 
-def gated(batches):
+def gated(rows):
     import time
     from pyspark import TaskContext
     task = TaskContext.get()
@@ -52,10 +52,11 @@ def gated(batches):
     while task.attemptNumber() == 0 and not (Path(gate) / "go").exists():
         assert time.monotonic() < deadline, "nobody opened the gate"
         time.sleep(0.02)
-    yield from batches
+    yield from rows
 
 if gate != "-":
-    frame = frame.mapInArrow(gated, frame.schema)
+    # Not mapInArrow: that wants pandas, which is not there.
+    frame = spark.createDataFrame(frame.rdd.mapPartitions(gated), frame.schema)
 row = frame.selectExpr(
     "count(*) as messages", "count(distinct position) as places",
     "sum(reserved_value) as total", "sum(position) as positions",
