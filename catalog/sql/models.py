@@ -268,7 +268,7 @@ class PipelineRun(Base):
 
     Attributes:
         state: ``running``, ``complete`` or ``failed``.
-        report: JSON of the job's own, None while it runs.
+        report: JSON: of the process that runs it, and of the job's own once it has ended.
     """
 
     __tablename__ = "pipeline_runs"
