@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
-    from aerolog.catalog.spark.stream import StreamReader
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
     from aerolog.catalog.decoders import Decoder
+    from aerolog.catalog.spark.stream import StreamReader
 else:
     _spark = require("pyspark.sql.datasource", "reading recordings in Spark")
     DataSource, DataSourceReader = _spark.DataSource, _spark.DataSourceReader
