@@ -86,7 +86,7 @@ def _record(aeron: Aeron, archive: AeronArchive, length: int) -> tuple[float, in
         counter = archive.recording_position_counter(recording_id)
         if counter is None:
             raise BenchmarkFailedError(f"recording {recording_id} has no position counter")
-        publisher = loops.Publisher(publication, length, idle_strategy("yield"))
+        publisher = loops.Publisher(publication, length, idle_strategy("backoff"))
         start = time.perf_counter()
         publisher.run(_messages(length))
         position = publication.position
