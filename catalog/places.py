@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.catalog.extras import require
 from aerolog.catalog.object_files import CACHE_BYTES, ObjectFiles, PlaceUnreachableError
+from aerolog.catalog.times import is_within
 from aerolog.transport.errors import AerologError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -91,10 +92,7 @@ class Choice:
             return False
         if self.session_ids is not None and descriptor.session_id not in self.session_ids:
             return False
-        if self.until_ms is not None and descriptor.start_timestamp >= self.until_ms:
-            return False
-        ended = descriptor.stop_timestamp >= 0
-        return self.since_ms is None or not ended or descriptor.stop_timestamp >= self.since_ms
+        return is_within(descriptor, self.since_ms, self.until_ms)
 
 
 def is_catalog_url(archive: str) -> bool:
@@ -194,16 +192,34 @@ def without_secrets(url: str) -> str:
     return f"{scheme}://{shown}" + (mark + "&".join(pairs) if pairs and mark else "")
 
 
-def _open_store(place: str, cache_bytes: int, cache_dir: str | None) -> tuple[ObjectFiles, str]:
-    fs = require("pyarrow.fs", "reading archives in an object store")
-    pyarrow = require("pyarrow", "reading archives in an object store")
+def object_store(url: str, purpose: str, refusal: str) -> tuple[Any, str]:
+    """The file system of a URL that ``pyarrow.fs`` understands, and the path in it.
+
+    Args:
+        url: of a folder in an object store.
+        purpose: what needs it, see ``require``.
+        refusal: begins the error's text, up to what else may be given.
+
+    Raises:
+        ConfigurationError: no such kind of URL.
+        MissingExtraError: Arrow is not installed.
+    """
+    fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
     try:
-        store, root = fs.FileSystem.from_uri(place)
+        store, root = fs.FileSystem.from_uri(url)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
         raise ConfigurationError(
-            f"{without_secrets(place)} is no place of an archive: a path, or a URL that begins"
-            " with file, s3, gs, abfs or hdfs"
+            f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
         ) from error
+    return store, str(root)
+
+
+def _open_store(place: str, cache_bytes: int, cache_dir: str | None) -> tuple[ObjectFiles, str]:
+    store, root = object_store(
+        place,
+        "reading archives in an object store",
+        f"{without_secrets(place)} is no place of an archive: a path",
+    )
     return ObjectFiles(store, root, cache_bytes=cache_bytes, cache_dir=cache_dir), root
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow.compute as pc
 
@@ -198,29 +198,24 @@ def _compared_bound(name: str, operator: str, value: int) -> Bounds:
 
 def _split(text: str, word: str) -> list[str]:
     """The parts of a text between a word where it stands outside of brackets and quotes."""
-    parts, depth, begun, at, is_quoted = [], 0, 0, 0, False
-    while at < len(text):
-        letter = text[at]
-        if is_quoted:
-            at += letter == "\\"
-            is_quoted = letter != '"'
-        elif letter == '"':
-            is_quoted = True
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        elif depth == 0 and text.startswith(word, at):
+    parts, begun = [], 0
+    for at, depth in _unquoted(text):
+        if depth == 0 and at >= begun and text.startswith(word, at):
             parts.append(text[begun:at])
-            at += len(word)
-            begun = at
-            continue
-        at += 1
+            begun = at + len(word)
     return [*parts, text[begun:]]
 
 
 def _end_of_group(text: str) -> int:
     """Where the bracket ends that the text begins with; -1 when it does not."""
+    return next(
+        (at + 1 for at, depth in _unquoted(text) if depth == 0 and text[at] in ")]}"),
+        -1,
+    )
+
+
+def _unquoted(text: str) -> Iterator[tuple[int, int]]:
+    """Places outside of quotes, and how many brackets are open behind each."""
     depth, at, is_quoted = 0, 0, False
     while at < len(text):
         letter = text[at]
@@ -229,11 +224,7 @@ def _end_of_group(text: str) -> int:
             is_quoted = letter != '"'
         elif letter == '"':
             is_quoted = True
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+            yield at, depth
         at += 1
-    return -1

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.recording import ScanTotals
 from aerolog.catalog.extras import require
 from aerolog.catalog.schema import arrow_schema
 from aerolog.tools.following import Idle
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.client import AeronArchive
+    from aerolog.archive.files.recording import ScanTotals
     from aerolog.transport.client import Subscription
 
 _ROWS_MAX: Final = 10_000
@@ -155,20 +155,6 @@ class ReplayedRecording:
             fragments = _fragments(subscription, totals, part, watch)
             for rows in _rows(fragments, totals, not assemble):
                 yield _record_batch(recording_id, rows).select(columns)
-
-    def last_message_end(self, from_position: int, until_position: int) -> int:
-        """The last position in a range that is behind a message and before the next one."""
-        term_length = self.descriptor.term_buffer_length
-        found = max(from_position, until_position - until_position % term_length)
-        for batch in self.batches(
-            ("position",),
-            from_position=found,
-            until_position=until_position,
-            assemble=True,
-            totals=ScanTotals(found),
-        ):
-            found = batch.column(0)[-1].as_py()
-        return found
 
 
 def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:

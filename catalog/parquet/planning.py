@@ -9,6 +9,7 @@ from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.catalog.parquet.errors import TargetMismatchError
 from aerolog.catalog.parquet.layout import ROWS, Folders, recording_key
 from aerolog.catalog.parquet.manifest import RecordingState
+from aerolog.catalog.parquet.sources import last_message_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -142,7 +143,7 @@ class Planner:
             return from_position
         growing = recording.descriptor.is_active or until < end
         if self._options.partitioned and self._options.assemble and growing:
-            return recording.last_message_end(from_position, until)
+            return last_message_end(recording, from_position, until)
         return until
 
     def _check_same(

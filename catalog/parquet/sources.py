@@ -60,9 +60,6 @@ class SourceRecording(Protocol):
         ``short`` batches are for a decoder, which may make many times as much of them.
         """
 
-    def last_message_end(self, from_position: int, until_position: int) -> int:
-        """The last position in a range that is behind a message and before the next one."""
-
 
 class Source(Protocol):
     """An archive to export from.
@@ -136,24 +133,27 @@ class FolderRecording:
             totals=totals,
         )
 
-    def last_message_end(self, from_position: int, until_position: int) -> int:
-        """See the protocol; looks at the frames of one term at most."""
-        term_length = self.descriptor.term_buffer_length
-        # No message goes from one term into the next.
-        found = max(from_position, until_position - until_position % term_length)
-        totals = ScanTotals(found)
-        try:
-            for batch in self._recording.batches(
-                from_position=found,
-                until_position=until_position,
-                columns=("position",),
-                totals=totals,
-            ):
-                found = batch.column("position")[-1]
-        except FileFormatError:
-            # The export itself will come to the damage, and tell it.
-            return until_position
-        return found
+
+def last_message_end(recording: SourceRecording, from_position: int, until_position: int) -> int:
+    """The last position in a range that is behind a message and before the next one.
+
+    Looks at the frames of one term at most: no message goes from one term into the next.
+    """
+    term_length = recording.descriptor.term_buffer_length
+    found = max(from_position, until_position - until_position % term_length)
+    try:
+        for batch in recording.batches(
+            ("position",),
+            from_position=found,
+            until_position=until_position,
+            assemble=True,
+            totals=ScanTotals(found),
+        ):
+            found = batch.column(0)[-1].as_py()
+    except FileFormatError:
+        # The export itself will come to the damage, and tell it.
+        return until_position
+    return found
 
 
 class FolderSource:

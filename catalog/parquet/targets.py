@@ -19,8 +19,9 @@ from urllib.parse import urlsplit
 from aerolog.catalog.extras import require
 from aerolog.catalog.parquet.checksums import RunningChecksum
 from aerolog.catalog.parquet.errors import ExportUnderWayError, TargetUnreachableError
-from aerolog.catalog.places import local_folder, without_secrets
+from aerolog.catalog.places import local_folder, object_store, without_secrets
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,7 +206,7 @@ class LocalTarget(Target):
     def settle(self) -> None:
         """See `Target`."""
         while self._unsynced:
-            _sync(self._unsynced.pop())
+            RealFileSystem().sync_dir(str(self._unsynced.pop()))
 
     def _make(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -250,16 +251,12 @@ class ObjectTarget(Target):
     keeps_parts = True
 
     def __init__(self, url: str) -> None:
-        pyarrow, fs = require("pyarrow", _PURPOSE), require("pyarrow.fs", _PURPOSE)
+        fs = require("pyarrow.fs", _PURPOSE)
         self.shown = without_secrets(url).partition("?")[0].rstrip("/")
         self.identity = self.shown
-        try:
-            self._store, root = fs.FileSystem.from_uri(url)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
-            raise ConfigurationError(
-                f"{self.shown} is nothing to export to: give a folder, or a URL that begins with"
-                " file, s3, gs, abfs or hdfs"
-            ) from error
+        self._store, root = object_store(
+            url, _PURPOSE, f"{self.shown} is nothing to export to: give a folder"
+        )
         self._root = root.rstrip("/")
         self._fs = fs
 
@@ -382,14 +379,6 @@ class _Unbuffered:
 
 def _flat(path: str) -> str:
     return path.replace("/", "@")
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _remove_empty(folder: Path) -> None:

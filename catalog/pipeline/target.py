@@ -25,7 +25,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from aerolog.catalog.extras import require
 from aerolog.catalog.pipeline.errors import TargetError
-from aerolog.catalog.places import local_folder, without_secrets
+from aerolog.catalog.places import local_folder, object_store, without_secrets
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +39,7 @@ STAGING: Final = f"{OURS}/staging"
 ROWS: Final = "rows"
 REJECTS: Final = "rejects"
 VERSION: Final = 1
+_PURPOSE: Final = "writing to an object store"
 
 
 class Store(Protocol):
@@ -100,7 +103,7 @@ class LocalStore:
                 temporary.replace(final)
         finally:
             temporary.unlink(missing_ok=True)
-        _sync_folder(final.parent)
+        RealFileSystem().sync_dir(str(final.parent))
 
     @contextmanager
     def create(self, path: str) -> Iterator[BinaryIO]:
@@ -123,7 +126,7 @@ class LocalStore:
         final = self._root / to
         final.parent.mkdir(parents=True, exist_ok=True)
         (self._root / source).replace(final)
-        _sync_folder(final.parent)
+        RealFileSystem().sync_dir(str(final.parent))
 
     def prepare(self) -> None:
         """See ``Store``."""
@@ -147,16 +150,12 @@ class ObjectStore:
     """Below a URL that ``pyarrow.fs`` understands; an object is there when it is complete."""
 
     def __init__(self, url: str) -> None:
-        fs = require("pyarrow.fs", "writing to an object store")
-        pyarrow = require("pyarrow", "writing to an object store")
+        refusal = f"{without_secrets(url)} is no place to write to: a path"
         try:
-            self._store, root = fs.FileSystem.from_uri(url)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
-            raise TargetError(
-                f"{without_secrets(url)} is no place to write to: a path, or a URL that begins with"
-                " file, s3, gs, abfs or hdfs"
-            ) from error
-        self._fs = fs
+            self._store, root = object_store(url, _PURPOSE, refusal)
+        except ConfigurationError as error:
+            raise TargetError(str(error)) from error
+        self._fs = require("pyarrow.fs", _PURPOSE)
         self._root = root.rstrip("/")
         query = parse_qs(urlsplit(url).query)
         self._makes_bucket = query.get("allow_bucket_creation", [""])[-1].lower() == "true"
@@ -302,11 +301,3 @@ def identity(store: Store, to: str) -> dict[str, Any] | None:
 def _sync(sink: Any) -> None:
     sink.flush()
     os.fsync(sink.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -87,6 +87,7 @@ class PushingBatchReader(BatchReader):
 class AerologSource(DataSource):  # type: ignore[misc]
     """``spark.read.format("aerolog")``: messages of recordings, with all columns."""
 
+    short_name: ClassVar[str] = "aerolog"
     table: ClassVar[Table] = "rows"
     narrow: ClassVar[tuple[str, ...] | None] = None
     payload: ClassVar[Payload] = "binary"
@@ -95,7 +96,7 @@ class AerologSource(DataSource):  # type: ignore[misc]
     @classmethod
     def name(cls) -> str:
         """The short name."""
-        return "aerolog"
+        return cls.short_name
 
     @cached_property
     def parsed(self) -> ReadOptions:
@@ -149,57 +150,37 @@ class AerologSource(DataSource):  # type: ignore[misc]
 class AerologHeaders(AerologSource):
     """``aerolog_headers``: all columns but the payload."""
 
+    short_name = "aerolog_headers"
     payload = "none"
-
-    @classmethod
-    def name(cls) -> str:
-        """The short name."""
-        return "aerolog_headers"
 
 
 class AerologPositions(AerologSource):
     """``aerolog_positions``: recording and position alone."""
 
+    short_name = "aerolog_positions"
     narrow = ("recording_id", "position")
     payload = "none"
-
-    @classmethod
-    def name(cls) -> str:
-        """The short name."""
-        return "aerolog_positions"
 
 
 class AerologPayloads(AerologSource):
     """``aerolog_payloads``: recording, position and payload."""
 
+    short_name = "aerolog_payloads"
     narrow = ("recording_id", "position", "payload")
-
-    @classmethod
-    def name(cls) -> str:
-        """The short name."""
-        return "aerolog_payloads"
 
 
 class AerologRejects(AerologSource):
     """``aerolog_rejects``: what reading with the same options cannot decode or read."""
 
+    short_name = "aerolog_rejects"
     table = "rejects"
-
-    @classmethod
-    def name(cls) -> str:
-        """The short name."""
-        return "aerolog_rejects"
 
 
 class AerologRecordings(AerologSource):
     """``aerolog_recordings``: the recordings themselves, a row each."""
 
+    short_name = "aerolog_recordings"
     table = "recordings"
-
-    @classmethod
-    def name(cls) -> str:
-        """The short name."""
-        return "aerolog_recordings"
 
 
 SOURCES = (

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.sql.errors import JournalError
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,11 +180,7 @@ def _begin(path: Path, fd: int) -> None:
     header = json.dumps({"journal": uuid.uuid4().hex, "version": VERSION})
     _write(fd, header.encode() + b"\n")
     os.fsync(fd)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    RealFileSystem().sync_dir(str(path.parent))
 
 
 def _write(fd: int, data: bytes) -> None:

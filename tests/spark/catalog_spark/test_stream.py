@@ -2,61 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import time
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving
+from live_archive import until as waited
 from pyspark.errors import StreamingQueryException
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
-from aerolog.transport.config.sources import Properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-STREAM_ID = 77
-CHANNEL = "aeron:ipc?term-length=64k"
-SETTINGS = [
-    "aeron.counters.buffer.length=1m",
-    "aeron.ipc.term.buffer.length=64k",
-    "aeron.archive.segment.file.length=64k",
-    "aeron.archive.control.channel.enabled=false",
-    "aeron.archive.recording.events.enabled=false",
-    "aeron.archive.replication.channel=aeron:ipc",
-]
-
-
-def until(done: Callable[[], object], what: str, patience_s: float = 400.0) -> None:
-    deadline = time.monotonic() + patience_s
-    while not done():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.02)
+until = partial(waited, patience_s=400.0, pause_s=0.02)
 
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[AeronArchive]:
     """A client of an archive that records in ``tmp_path / "archive"``."""
-    home = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
-    try:
-        with (
-            ArchivingMediaDriver(home / "aeron", tmp_path / "archive", properties=properties),
-            Aeron(home / "aeron") as aeron,
-            AeronArchive(aeron) as client,
-        ):
-            yield client
-    finally:
-        shutil.rmtree(home)
+    with (
+        aeron_home() as home,
+        archiving(home / "aeron", tmp_path / "archive"),
+        Aeron(home / "aeron") as aeron,
+        AeronArchive(aeron) as client,
+    ):
+        yield client
 
 
 def run_to_now(spark: Any, archive: Path, home: Path, **options: str) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
+from sql_catalogs import catalog, url  # noqa: F401
 
 from aerolog.catalog.sql import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
@@ -13,21 +14,6 @@ from aerolog.testing.recordings import RecordingBuilder
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.database)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """URL of an empty database, of each kind in turn."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'catalog.db'}"
-    made: str = request.getfixturevalue("postgres_url")
-    return made
-
-
-@pytest.fixture
-def catalog(url: str) -> Iterator[RecordingCatalog]:
-    with RecordingCatalog.open(url) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,60 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 from sql_content import column
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.catalog.sql import RecordingCatalog, sync_folder, sync_recordings
 from aerolog.catalog.sql.models import Archive, Recording, Segment
 from aerolog.transport.client import Aeron
-from aerolog.transport.config.sources import Properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-STREAM_ID = 77
-CHANNEL = "aeron:ipc?term-length=64k"
-SETTINGS = [
-    "aeron.counters.buffer.length=1m",
-    "aeron.ipc.term.buffer.length=64k",
-    "aeron.archive.segment.file.length=64k",
-    "aeron.archive.control.channel.enabled=false",
-    "aeron.archive.recording.events.enabled=false",
-    "aeron.archive.replication.channel=aeron:ipc",
-    "aeron.archive.id=4711",
-]
-
-
-def until(done: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
-    home = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    yield home / "aeron"
-    shutil.rmtree(home)
+    with aeron_home() as home:
+        yield home / "aeron"
 
 
 def test_a_recording_under_way_is_synced_as_far_as_it_has_come(
     aeron_dir: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "archive"
-    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
     with (
-        ArchivingMediaDriver(aeron_dir, folder, properties=properties) as service,
+        archiving(aeron_dir, folder, "aeron.archive.id=4711") as service,
         Aeron(service.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,
         RecordingCatalog.open(archive_dir=folder) as catalog,

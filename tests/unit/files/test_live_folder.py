@@ -3,58 +3,36 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.catalog import export_recordings
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
-from aerolog.transport.config.sources import Properties
 from aerolog.transport.errors import ActiveArchiveError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
 
-STREAM_ID = 77
-CHANNEL = "aeron:ipc?term-length=64k"
-SETTINGS = [
-    "aeron.counters.buffer.length=1m",
-    "aeron.ipc.term.buffer.length=64k",
-    "aeron.archive.segment.file.length=64k",
-    "aeron.archive.control.channel.enabled=false",
-    "aeron.archive.recording.events.enabled=false",
-    "aeron.archive.replication.channel=aeron:ipc",
-]
-
-
-def until(done: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
+    from aerolog.archive.service import ArchivingMediaDriver
 
 
 @pytest.fixture
 def aeron_dir() -> Iterator[Path]:
-    home = Path(tempfile.mkdtemp(prefix=f"aerolog-test-{os.getpid()}-", dir="/dev/shm"))
-    yield home / "aeron"
-    shutil.rmtree(home)
+    with aeron_home() as home:
+        yield home / "aeron"
 
 
 @pytest.fixture
 def service(aeron_dir: Path, tmp_path: Path) -> Iterator[ArchivingMediaDriver]:
-    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
-    with ArchivingMediaDriver(aeron_dir, tmp_path / "archive", properties=properties) as running:
+    with archiving(aeron_dir, tmp_path / "archive") as running:
         yield running
 
 
@@ -139,9 +117,8 @@ def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_exten
     content = bytearray(segment.read_bytes())
     content[4096:4224] = bytes(128)  # the second page of the last frame, which begins at 3168
     segment.write_bytes(content)
-    properties = Properties.from_command_line([f"-D{setting}" for setting in SETTINGS])
     with (
-        ArchivingMediaDriver(aeron_dir, folder, properties=properties) as service,
+        archiving(aeron_dir, folder) as service,
         Aeron(service.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,
     ):
