@@ -1,0 +1,1 @@
+"""What the operator's tools see: views of a driver's and an archive's files, mapped read-only."""
