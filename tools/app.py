@@ -30,6 +30,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
 }
 
+#: Heading of the overview -> commands below it; in the overview they stand in this order.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Services": ("driver", "archiving-driver", "archive", "passwords"),
+    "Streams": ("publish", "subscribe", "tail", "record", "replay"),
+    "Recordings": ("recordings", "catalog", "pipeline", "export", "archive-tool"),
+    "Watching": (
+        "stat",
+        "errors",
+        "loss",
+        "streams",
+        "backlog",
+        "driver-tool",
+        "doctor",
+        "top",
+        "serve-metrics",
+        "explain",
+        "wireshark",
+    ),
+    "More": ("bench", "completion", "man"),
+}
+
 
 class LazyGroup(HouseGroup):
     """A group whose commands are imported one at a time.
@@ -38,6 +59,14 @@ class LazyGroup(HouseGroup):
     """
 
     _overview = False
+
+    def sections(self, ctx: Any) -> dict[str, list[str]]:
+        """The names below the headings of the overview."""
+        del ctx
+        return {
+            heading: [name for name in names if name in COMMANDS]
+            for heading, names in SECTIONS.items()
+        }
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""

@@ -57,13 +57,21 @@ class HouseCommand(TyperCommand):
 class HouseGroup(TyperGroup):
     """A group of commands with help of our own."""
 
+    def sections(self, ctx: Any) -> dict[str, list[str]]:
+        """Headings of the overview, and the names of the commands below them."""
+        return {"Commands": self.list_commands(ctx)}
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help."""
         page = _Page(_width())
         page.line(f"Usage: {ctx.command_path} COMMAND ...")
         page.text(self.help)
-        commands: list[Any] = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
-        page.rows("Commands", ((one.name, _first_line(one)) for one in commands))
+        sections = self.sections(ctx)
+        width = max(len(name) for names in sections.values() for name in names)
+        for heading, names in sections.items():
+            commands: list[Any] = [self.get_command(ctx, name) for name in names]
+            rows = ((one.name.ljust(width), _first_line(one)) for one in commands)
+            page.rows(heading, rows)
         page.rows("Options", (_option(param) for param in self.params if _is_option(param)))
         page.examples(self.epilog)
         formatter.write(page.written())
