@@ -92,7 +92,11 @@ class Replicator:
         self._stop_deadline = 0.0
 
     def run(
-        self, on_position: Callable[[int, int | None], object], source: SourcePosition | None
+        self,
+        on_position: Callable[[int, int | None], object],
+        source: SourcePosition | None,
+        *,
+        on_turn: Callable[[], object] | None = None,
     ) -> Replicated:
         """Follows the replication to its end, and its recording to its stop where it has one.
 
@@ -100,6 +104,7 @@ class Replicator:
             on_position: called with the bytes replicated, and how many there are where that is
                 known.
             source: tells how far the source is.
+            on_turn: called every time around; what it raises ends the following.
 
         Raises:
             ArchiveError: it failed; the archive says why.
@@ -114,6 +119,8 @@ class Replicator:
             whole = None if source is None else source.poll()
             if start is not None and position is not None:
                 on_position(position - start, None if whole is None else whole - start)
+            if on_turn is not None:
+                on_turn()
             idle(work)
         self._ask_final()
         return self.state

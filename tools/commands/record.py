@@ -57,6 +57,7 @@ def record(
     from aerolog.archive.client import SourceLocation
     from aerolog.tools.connecting import connect_archive, connect_driver
     from aerolog.tools.console import progress, remark
+    from aerolog.tools.interrupts import HeldInterrupts
     from aerolog.tools.recorder import Recorder
 
     if is_control_stream(archive, channel, stream):
@@ -66,7 +67,11 @@ def record(
         )
     until = None if duration is None else time.monotonic() + duration
     report = _print_json if as_json else _print_text
-    with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
+    with (
+        connect_driver(archive) as aeron,
+        connect_archive(aeron, archive) as client,
+        HeldInterrupts() as interrupts,
+    ):
         recorder = Recorder(
             aeron,
             client,
@@ -78,12 +83,12 @@ def record(
         )
         try:
             with progress("recording", messages) as bar:
-                recorder.run(
-                    until=until,
-                    messages=messages,
-                    until_end=until_end,
-                    on_turn=lambda: bar.update(recorder.messages),
-                )
+
+                def turn() -> None:
+                    interrupts.check()
+                    bar.update(recorder.messages)
+
+                recorder.run(until=until, messages=messages, until_end=until_end, on_turn=turn)
         finally:
             recorder.stop()
 

@@ -19,6 +19,7 @@ from aerolog.tools.options import (
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive, RecordingSignalEvent
+    from aerolog.tools.interrupts import HeldInterrupts
     from aerolog.tools.replicator import Replicated
     from aerolog.tools.source_position import SourceArchive
 
@@ -127,6 +128,7 @@ def replicate(
     from aerolog.tools.connecting import open_archive
     from aerolog.tools.console import print_json_line, say
     from aerolog.tools.credentials import password_of
+    from aerolog.tools.interrupts import HeldInterrupts
 
     if what.live is not None and what.session_id is not None:
         raise typer.BadParameter("--live has the session id of its publication: no --session-id")
@@ -134,7 +136,7 @@ def replicate(
     source = _Source(
         source_id, source_channel, b"" if user is None else user.encoded_credentials(), what
     )
-    with open_archive(archive) as client:
+    with open_archive(archive) as client, HeldInterrupts() as interrupts:
         replication_id = source.start(client)
         if as_json:
             print_json_line({"event": "started", "replication_id": replication_id})
@@ -142,7 +144,7 @@ def replicate(
             say(str(replication_id))
         if detach:
             return
-        replicated = _follow(client, replication_id, source, as_json)
+        replicated = _follow(client, replication_id, source, as_json, interrupts)
     if as_json:
         print_json_line({"event": "ended"} | replicated.row())
     else:
@@ -217,7 +219,11 @@ class _Source:
 
 
 def _follow(
-    client: "AeronArchive", replication_id: int, source: _Source, as_json: bool
+    client: "AeronArchive",
+    replication_id: int,
+    source: _Source,
+    as_json: bool,
+    interrupts: "HeldInterrupts",
 ) -> "Replicated":
     from contextlib import closing
 
@@ -230,7 +236,11 @@ def _follow(
     archive = source.archive(client)
     with closing(archive), transfer_progress("replicating") as bar:
         try:
-            return replicator.run(bar.update, SourceEnd(archive, source.what.stop_position))
+            return replicator.run(
+                bar.update,
+                SourceEnd(archive, source.what.stop_position),
+                on_turn=interrupts.check,
+            )
         except BaseException as ending:
             # Whatever ends the command early, an interrupt above all, ends the replication, too,
             # unless it is over and the archive says why.
