@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "catalog": ("catalog", "Find, tag and describe recordings in a SQL catalog."),
     "pipeline": ("pipeline", "Load recordings into tables with Spark, exactly once."),
     "export": ("export", "Write recordings as Parquet."),
+    "archive-tool": ("archive_tool", "Look into an archive folder, verify and repair it."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
 }

@@ -1,0 +1,69 @@
+"""Errors that end the reference's tool: its class and message, which scripts look for."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from aerolog.transport.errors import AerologError
+
+ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
+ILLEGAL_STATE: Final = "java.lang.IllegalStateException"
+NUMBER_FORMAT: Final = "java.lang.NumberFormatException"
+AERON_ERROR: Final = "io.aeron.exceptions.AeronException"
+ARCHIVE_ERROR: Final = "io.aeron.archive.client.ArchiveException"
+IO_ERROR: Final = "java.io.IOException"
+
+_LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
+
+
+class UncaughtError(AerologError):
+    """What the reference throws out of its main method.
+
+    Attributes:
+        java_class: full name of the exception's class.
+        message: behind it; None when it has none.
+    """
+
+    def __init__(self, java_class: str, message: str | None = None) -> None:
+        super().__init__(java_class if message is None else f"{java_class}: {message}")
+        self.java_class = java_class
+        self.message = message
+
+
+def unknown_recording(recording_id: int) -> UncaughtError:
+    """There is no such recording."""
+    return UncaughtError(
+        AERON_ERROR, f"ERROR - no recording found with recordingId: {recording_id}"
+    )
+
+
+def parse_long(text: str) -> int:
+    """A decimal number as the reference reads it: sign allowed, 64 bits, nothing around it.
+
+    Raises:
+        UncaughtError: it is none.
+    """
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    if digits.isascii() and digits.isdigit():
+        value = int(text)
+        if _LONG_MIN <= value <= _LONG_MAX:
+            return value
+    raise UncaughtError(NUMBER_FORMAT, f'For input string: "{text}"')
+
+
+def uncaught(error: AerologError | OSError) -> UncaughtError:
+    """Any error of ours in the reference's words, as far as it has words for it."""
+    if isinstance(error, UncaughtError):
+        return error
+    if isinstance(error, FileNotFoundError):
+        return UncaughtError("java.nio.file.NoSuchFileException", str(error.filename))
+    if isinstance(error, PermissionError):
+        return UncaughtError("java.nio.file.AccessDeniedException", str(error.filename))
+    if isinstance(error, FileExistsError):
+        return UncaughtError("java.nio.file.FileAlreadyExistsException", str(error.filename))
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
+        return UncaughtError("java.nio.file.FileSystemException", where + reason)
+    return UncaughtError(AERON_ERROR, f"ERROR - {error}")
