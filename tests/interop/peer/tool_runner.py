@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from peer.artifact import toolchain
@@ -15,6 +14,7 @@ from peer.process import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 ARCHIVE_TOOL = "io.aeron.archive.ArchiveTool"
 
