@@ -108,6 +108,10 @@ def _root(
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
+    # Shown and completed here; `running` takes it from wherever it stands before.
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error comes from; with any command.")
+    ] = False,
 ) -> None:
     """Publish, record, replay, tail, export: Aeron streams from the command line."""
 

@@ -8,6 +8,7 @@ from typing import Final
 
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_FAULT: Final = 70
 EXIT_INTERRUPTED: Final = 130
 EXIT_TERMINATED: Final = 143
 

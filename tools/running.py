@@ -6,13 +6,15 @@ import io
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+import traceback
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from aerolog.tools.app import application
 from aerolog.tools.exits import (
     EXIT_FAILED,
+    EXIT_FAULT,
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
     EXIT_USAGE,
@@ -36,8 +38,13 @@ class Terminated(BaseException):
     """SIGTERM came: a command ends as when it is interrupted, with another exit code."""
 
 
+#: Anywhere on the command line: an error is told with its traceback.
+_DEBUG: Final = "--debug"
+
+
 def run(arguments: list[str]) -> int:
     """Runs one command; returns its exit code."""
+    arguments, debug = _without_debug(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path or channel that the terminal's encoding lacks is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -64,13 +71,24 @@ def run(arguments: list[str]) -> int:
     except MissingExtraError as error:
         return _fail(str(error), EXIT_USAGE)
     except (AerologError, OSError) as error:
-        if os.environ.get("AEROLOG_TRACEBACK"):
-            raise
-        return _fail(_text(error), EXIT_FAILED)
+        return _fail(_text(error), EXIT_FAILED, debug=debug)
+    except Exception as error:  # noqa: BLE001 - the last resort: told, with where to look
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        advice = "" if debug else "; --debug shows where"
+        message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
+        return _fail(message, EXIT_FAULT, debug=debug)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
     return result if isinstance(result, int) else 0
+
+
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """The arguments without the switch, and whether it or its variable is there."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [word for word in arguments[:end] if word != _DEBUG]
+    debug = len(kept) < end or bool(os.environ.get("AEROLOG_TRACEBACK"))
+    return kept + arguments[end:], debug
 
 
 def _terminate_like_interrupt() -> Any:
@@ -91,6 +109,8 @@ def _text(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _fail(message: str, code: int) -> int:
+def _fail(message: str, code: int, *, debug: bool = False) -> int:
+    if debug:
+        traceback.print_exc()
     sys.stderr.write(f"aerolog: {message}\n")
     return code
