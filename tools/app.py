@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("export", "Write recordings as Parquet."),
     "archive-tool": ("archive_tool", "Look into an archive folder, verify and repair it."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
+    "completion": ("completion", "Complete command lines in bash, zsh and fish."),
     "bench": ("bench", "Measure side by side with the peers (needs a checkout)."),
 }
 

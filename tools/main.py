@@ -76,6 +76,10 @@ def _run_service(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["__complete"]:
+        from aerolog.tools.shell.completing import answer
+
+        return answer(arguments[1:])
     from aerolog.tools.running import run
 
     return run(arguments)

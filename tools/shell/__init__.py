@@ -1,0 +1,1 @@
+"""What a shell gets from the command line: completion and manual pages."""
