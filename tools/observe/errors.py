@@ -1,0 +1,40 @@
+"""What a view raises: what is wrong with the files, why, and what to do, in one line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Trouble(StrEnum):
+    """Why a directory or file cannot be looked at."""
+
+    MISSING = "missing"
+    HALF_DELETED = "half-deleted"
+    STARTING = "starting"
+    VERSION = "version"
+    UNREADABLE = "unreadable"
+    DAMAGED = "damaged"
+
+
+class ViewError(AerologError):
+    """Files that cannot be looked at.
+
+    Attributes:
+        trouble: the kind of it.
+        path: of the file or directory.
+        reason: what is wrong with it.
+        remedy: what to do.
+    """
+
+    def __init__(self, trouble: Trouble, path: str | Path, reason: str, remedy: str) -> None:
+        super().__init__(f"{path}: {reason}: {remedy}")
+        self.trouble = trouble
+        self.path = str(path)
+        self.reason = reason
+        self.remedy = remedy
