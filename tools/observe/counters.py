@@ -115,6 +115,19 @@ class CountersSnapshot:
             return 0
         return self.values[row]
 
+    def same_layout(self, other: CountersSnapshot) -> bool:
+        """Whether the two have the same counters of the same owners, whatever their values."""
+        ours, theirs = self._scanned, other._scanned
+        return (
+            ours.ids == theirs.ids
+            and ours.type_ids == theirs.type_ids
+            and ours.registration_ids == theirs.registration_ids
+            and ours.owner_ids == theirs.owner_ids
+            and ours.reference_ids == theirs.reference_ids
+            and ours.keys == theirs.keys
+            and ours.labels == theirs.labels
+        )
+
     def rows_of(self, type_ids: Iterable[int]) -> list[int]:
         """Rows of the counters of some kinds, by id."""
         wanted = frozenset(type_ids)
