@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 #: Kinds of candidates: a word as it is, or what the shell itself shall look for.
 WORD: Final = "word"
@@ -132,7 +132,12 @@ def _of_arguments(
     command: Any, arguments: list[Any], placed: list[str], last: str
 ) -> list[Candidate]:
     # An argument that takes several is the last one; its metavar names them one by one.
-    names = [(word, one) for one in arguments for word in _shown(one).split()]
+    names = [
+        (word, one)
+        for one in arguments
+        for word in _shown(one).split()
+        if not word.startswith("[-")
+    ]
     if not names:
         return []
     name, argument = names[min(len(placed), len(names) - 1)]
@@ -186,7 +191,7 @@ def _properties(service: str, last: str) -> Iterator[Candidate]:
             yield from (Candidate(f"-D{named}={choice}") for choice in prop.choices or ())
 
 
-def _fitting(found: Iterator[Candidate] | map[Candidate] | Any, last: str) -> list[Candidate]:
+def _fitting(found: Iterable[Candidate], last: str) -> list[Candidate]:
     return [one for one in found if one.text.startswith(last)]
 
 

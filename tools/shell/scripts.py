@@ -69,7 +69,7 @@ function __aerolog_complete
     set -l words (commandline -opc)
     set -l last (commandline -ct)
     set -l typed (string replace -r '^--[^=]+=' '' -- $last)
-    set -l before (string match -r '^--[^=]+=' -- $last)
+    set -l before (string match -r '^--[^=]+=' -- $last; or echo '')
     for line in ($words[1] __complete fish $words[2..-1] "$last" 2>/dev/null)
         set -l parts (string split \t -- $line)
         switch $parts[1]
