@@ -15,7 +15,7 @@ NATIVE := $(shell find -L transport archive catalog tools native \
   -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 ARGS ?=
 
-.PHONY: help build demo demo-udp test test-long lint bench sanitize clean distclean
+.PHONY: help build demo demo-udp test test-long lint docs bench sanitize clean distclean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ test-long: build $(STAMPS)/demo-data ## what is too long for CI: slow tests, mor
 
 lint: build ## formatters, linters, types, stubs, layers, tidiness
 	$(BIN)/pytest tests/tidy -q $(ARGS)
+
+docs: build ## the site, in build/docs/index.html; without the net, a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/docs-doctrees docs build/docs $(ARGS)
 
 bench: build ## side by side with the peers; ARGS="ipc-32 ipc-rtt" picks some
 	@scripts/prerequisites java maven

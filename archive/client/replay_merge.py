@@ -66,7 +66,8 @@ class ReplayMerge(MessageSource):
     Live, replay and recording have to be one session: without ``session-id`` in the replay channel
     the recording's is put there.
 
-    Example:
+    Example::
+
         subscription = aeron.add_subscription("aeron:udp?control-mode=manual", 10)
         with ReplayMerge(
             subscription, archive, recording_id=3, start_position=0,
