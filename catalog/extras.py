@@ -21,6 +21,7 @@ _EXTRAS = {
     "google": "decoders",
     "fastavro": "decoders",
     "pyspark": "spark",
+    "textual": "top",
 }
 
 

@@ -1,0 +1,199 @@
+"""The page of recordings and replays: how much, how fast, how far to the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.tools.top import cells, figures
+from aerolog.tools.top.glyphs import progress
+from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, line
+from aerolog.tools.top.model import RecordingTrack
+from aerolog.tools.top.page import TablePage
+from aerolog.tools.top.reading import ReplayFigures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.tools.top.glyphs import Glyphs
+    from aerolog.tools.top.model import Model
+
+_SOON_S = 3_600
+
+
+def _kind(row: RecordingTrack) -> str:
+    return "replay" if isinstance(row.figures, ReplayFigures) else "record"
+
+
+def _id(row: RecordingTrack) -> Piece:
+    recording_id = row.figures.recording_id
+    return ("?", Style.DIM) if recording_id is None else (str(recording_id), Style.PLAIN)
+
+
+def _stream(row: RecordingTrack) -> Piece:
+    stream_id = row.figures.stream_id
+    return ("?", Style.DIM) if stream_id is None else (str(stream_id), Style.PLAIN)
+
+
+def done(row: RecordingTrack) -> int:
+    """Bytes recorded or replayed so far."""
+    return max(row.figures.position - (row.figures.start_position or 0), 0)
+
+
+def _bytes(row: RecordingTrack) -> Piece:
+    if row.figures.start_position is None:
+        return "-", Style.DIM
+    return figures.size(done(row)), Style.PLAIN
+
+
+def _progress(row: RecordingTrack, width: int, glyphs: Glyphs) -> Piece:
+    """A replay's part of its recording; of a recording, where it stands."""
+    one = row.figures
+    if not isinstance(one, ReplayFigures):
+        return f"at {figures.position(one.position)}", Style.PLAIN
+    if one.limit is None:
+        return f"at {figures.position(one.position)}", Style.DIM
+    start = one.start_position or 0
+    part, whole = one.position - start, one.limit - start
+    if one.live:
+        return f"live, {figures.size(max(one.limit - one.position, 0))} behind", Style.PLAIN
+    told = f" {figures.share(part, whole)} {_left(row, whole - part)}".rstrip()
+    room = max(width - len(told), 3)
+    return progress(part, whole, room, glyphs) + told, Style.CURVE
+
+
+def _left(row: RecordingTrack, left: int) -> str:
+    rate = row.meter.rate
+    return figures.age(left / rate) if rate and left > 0 else ""
+
+
+def _order_progress(row: RecordingTrack) -> tuple[int, int]:
+    one = row.figures
+    limit = one.limit if isinstance(one, ReplayFigures) else None
+    return -1 if limit is None else limit - one.position, one.position
+
+
+def _health(row: RecordingTrack) -> Piece:
+    health = "" if isinstance(row.figures, ReplayFigures) else row.figures.health
+    return clean(health), Style.PLAIN
+
+
+_COLUMNS: tuple[Column[RecordingTrack], ...] = (
+    Column(
+        "KIND",
+        6,
+        lambda row, _width, _glyphs: cells.plain(_kind(row)),
+        order=lambda row: (_kind(row), row.figures.recording_id or 0, *row.key),
+    ),
+    Column(
+        "ID",
+        6,
+        lambda row, _width, _glyphs: _id(row),
+        order=lambda row: (row.figures.recording_id or 0, *row.key),
+        right=True,
+    ),
+    Column(
+        "STREAM",
+        7,
+        lambda row, _width, _glyphs: _stream(row),
+        order=lambda row: (row.figures.stream_id or 0, *row.key),
+        right=True,
+    ),
+    Column(
+        "CHANNEL",
+        12,
+        lambda row, _width, _glyphs: cells.channel(row.figures.channel),
+        order=lambda row: (row.figures.channel, *row.key),
+        grows=2,
+    ),
+    Column(
+        "BYTES",
+        8,
+        lambda row, _width, _glyphs: _bytes(row),
+        order=lambda row: (done(row), *row.key),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "RATE",
+        9,
+        lambda row, _width, _glyphs: cells.rate(row.meter.rate),
+        order=lambda row: (row.meter.rate or 0.0, *row.key),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "TREND", 8, lambda row, width, glyphs: cells.curve(row.meter.curve, width, glyphs), grows=1
+    ),
+    Column("PROGRESS", 17, _progress, order=_order_progress, grows=2),
+    Column("HEALTH", 9, lambda row, _width, _glyphs: _health(row), from_width=120),
+)
+
+
+class ArchivePage(TablePage[RecordingTrack]):
+    """Recordings and replays that run now; above them the archive's directory."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(
+            "Archive",
+            _COLUMNS,
+            rows=lambda model: model.works.values(),
+            key=lambda row: row.key,
+            searched=lambda row: (
+                f"{_kind(row)} {row.figures.recording_id} {row.figures.stream_id}"
+                f" {row.figures.session_id} {clean(row.figures.channel)}"
+            ),
+            glyphs=glyphs,
+            sorted_by="KIND",
+            empty="nothing is recorded or replayed with this driver now",
+        )
+        self._top: Line = ()
+
+    def refresh(self, model: Model) -> None:
+        """Takes in the directory, too."""
+        super().refresh(model)
+        self._top = _directory(model)
+
+    def head(self, width: int) -> Sequence[Line]:
+        """The archive above the heading."""
+        return (self._top, *super().head(width))
+
+
+def _directory(model: Model) -> Line:
+    archive = model.archive
+    if archive is None:
+        return line(" name an archive's directory with --archive-dir to see it here", Style.DIM)
+    if archive.trouble:
+        return line(f" {clean(archive.trouble)}", Style.BAD)
+    rate = sum(
+        row.meter.rate or 0.0
+        for row in model.works.values()
+        if not isinstance(row.figures, ReplayFigures)
+    )
+    pieces: list[Piece] = [
+        (f" {clean(archive.state)} ", Style.KEY),
+        (
+            f" {archive.recordings:,} recordings, {figures.size(archive.recorded_bytes)} ",
+            Style.PLAIN,
+        ),
+        (" writing ", Style.DIM),
+        (figures.rate(rate), Style.PLAIN),
+        ("  disk free ", Style.DIM),
+        (
+            f"{figures.size(archive.disk_free)} {_free(archive.disk_free, archive.disk_size)}",
+            Style.PLAIN,
+        ),
+    ]
+    if rate > 0:
+        lasts = archive.disk_free / rate
+        style = Style.BAD if lasts < _SOON_S else Style.DIM
+        pieces.append((f"  full in {figures.age(lasts)}", style))
+    pieces += [
+        (f"  {name} {clean(text)}", Style.PLAIN)
+        for name, text in (("index", archive.index), ("retention", archive.retention))
+        if text
+    ]
+    return tuple(pieces)
+
+
+def _free(free: int, total: int) -> str:
+    return f"({figures.share(free, total)})"

@@ -1,0 +1,58 @@
+"""Pieces of text that several tables have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.tools.observe.limits import LimitKind
+from aerolog.tools.top import figures
+from aerolog.tools.top.glyphs import sparkline
+from aerolog.tools.top.lines import Piece, Style, clean
+
+if TYPE_CHECKING:
+    from aerolog.tools.top.glyphs import Glyphs
+    from aerolog.tools.top.model import StreamTrack
+    from aerolog.tools.top.series import Series
+
+#: What is no fault: shown without colour.
+_CALM = frozenset({LimitKind.NOTHING, LimitKind.NO_SUBSCRIBER})
+
+
+def plain(text: str) -> Piece:
+    """Text as it is."""
+    return text, Style.PLAIN
+
+
+def channel(text: str) -> Piece:
+    """A channel, without the prefix that all have."""
+    return clean(text).removeprefix("aeron:"), Style.PLAIN
+
+
+def rate(value: float | None) -> Piece:
+    """Bytes a second; nothing moving is dim."""
+    return figures.rate(value), Style.PLAIN if value else Style.DIM
+
+
+def curve(series: Series, width: int, glyphs: Glyphs) -> Piece:
+    """A sparkline."""
+    return sparkline(series.last(width), width, glyphs), Style.CURVE
+
+
+def backlog(value: int | None) -> Piece:
+    """Bytes that a reader is behind."""
+    if value is None:
+        return "-", Style.DIM
+    return figures.size(value), Style.PLAIN if value else Style.DIM
+
+
+def trouble(value: float | None) -> Piece:
+    """A figure that ought to be zero: events a second."""
+    return figures.events(value), Style.WARNING if value else Style.DIM
+
+
+def limit(track: StreamTrack) -> Piece:
+    """What limits a stream, in a word or two."""
+    kind = track.limit.kind
+    if kind is LimitKind.NOTHING:
+        return "-", Style.DIM
+    return str(kind), Style.DIM if kind in _CALM else Style.WARNING

@@ -1,0 +1,42 @@
+"""The help: what the keys do, what the columns mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.tools.top.keys import KEYS
+from aerolog.tools.top.lines import Line, Style, fit, line
+from aerolog.tools.top.page import TextPage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MEANINGS: Final = (
+    ("RATE", "bytes a second that the stream's position moves"),
+    ("TREND", "the same over the last looks, the newest to the right"),
+    ("BEHIND", "bytes from the stream's position to its slowest reader"),
+    ("LIMITED BY", "what keeps it from being faster; Enter tells it in full"),
+    ("LOST", "bytes that the driver's loss report has for the stream"),
+    ("NAK", "packets asked for again, a second"),
+    ("WAITS", "times a second that the sender had no window to send in"),
+    ("WINDOW", "bytes that the publisher may still publish"),
+    ("PROGRESS", "of a replay: how much of its recording, and the time left"),
+)
+
+
+def _lines() -> Iterator[Line]:
+    yield line(" Keys", Style.HEADING)
+    for key in KEYS:
+        yield (f" {fit(key.shown, 10)}", Style.KEY), (key.does, Style.PLAIN)
+    yield ()
+    yield line(" Columns", Style.HEADING)
+    for name, meaning in _MEANINGS:
+        yield (f" {fit(name, 10)} ", Style.KEY), (meaning, Style.PLAIN)
+
+
+class HelpPage(TextPage):
+    """Keys and columns."""
+
+    def __init__(self) -> None:
+        super().__init__("Help")
+        self._lines = list(_lines())

@@ -1,0 +1,192 @@
+"""The page of loss and back pressure: where streams lose packets, and where they wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerolog.tools.top import cells, figures, model
+from aerolog.tools.top.lines import Column, Line, Piece, Style, clean
+from aerolog.tools.top.page import TablePage
+from aerolog.tools.top.stream_page import StreamPage
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from aerolog.tools.top.glyphs import Glyphs
+    from aerolog.tools.top.model import Model, StreamTrack
+    from aerolog.tools.top.page import Page
+
+_SYSTEM = (
+    ("NAK out", model.NAKS_SENT),
+    ("NAK in", model.NAKS_RECEIVED),
+    ("retransmits", model.RETRANSMITS),
+    ("back pressure", model.BACK_PRESSURE),
+    ("gap fills", model.GAP_FILLS),
+    ("over runs", model.OVER_RUNS),
+    ("under runs", model.UNDER_RUNS),
+    ("short sends", model.SHORT_SENDS),
+    ("invalid", model.INVALID_PACKETS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """A stream and what presses it; ``track`` is None when only the loss report still knows it."""
+
+    session_id: int
+    stream_id: int
+    channel: str
+    lost: int
+    track: StreamTrack | None
+
+    @property
+    def key(self) -> Hashable:
+        """What tells it from all others."""
+        if self.track is not None:
+            return self.track.view.identity
+        return self.session_id, self.stream_id, self.channel
+
+    @property
+    def naks(self) -> float:
+        """NAKs a second."""
+        return (self.track.naks or 0.0) if self.track is not None else 0.0
+
+    @property
+    def back_pressure(self) -> float:
+        """Events a second."""
+        return (self.track.back_pressure or 0.0) if self.track is not None else 0.0
+
+    @property
+    def window(self) -> int | None:
+        """Bytes that may still be published."""
+        publisher = self.track.view.publisher if self.track is not None else None
+        return None if publisher is None else publisher.window
+
+
+def _rows(model: Model) -> Iterator[Pressed]:
+    known: set[tuple[int, int]] = set()
+    for track in model.streams.values():
+        view = track.view
+        known.add((view.session_id, view.stream_id))
+        yield Pressed(view.session_id, view.stream_id, view.channel, track.lost, track)
+    for entry in model.losses:
+        if (entry.session_id, entry.stream_id) not in known:
+            lost = entry.total_bytes_lost
+            yield Pressed(entry.session_id, entry.stream_id, entry.channel, lost, None)
+
+
+def _window(row: Pressed) -> Piece:
+    window = row.window
+    if window is None:
+        return "-", Style.DIM
+    return figures.size(max(window, 0)), Style.WARNING if window <= 0 else Style.PLAIN
+
+
+def _lost(row: Pressed) -> Piece:
+    return figures.size(row.lost) if row.lost else "-", Style.BAD if row.lost else Style.DIM
+
+
+def _why(row: Pressed) -> Piece:
+    if row.track is None:
+        return "ended", Style.DIM
+    _, style = cells.limit(row.track)
+    return clean(row.track.limit.text), style
+
+
+_COLUMNS: tuple[Column[Pressed], ...] = (
+    Column(
+        "STREAM",
+        7,
+        lambda row, _width, _glyphs: cells.plain(str(row.stream_id)),
+        order=lambda row: (row.stream_id, row.session_id),
+        right=True,
+    ),
+    Column(
+        "SESSION",
+        11,
+        lambda row, _width, _glyphs: cells.plain(str(row.session_id)),
+        order=lambda row: (row.session_id, row.stream_id),
+        right=True,
+    ),
+    Column(
+        "CHANNEL",
+        14,
+        lambda row, _width, _glyphs: cells.channel(row.channel),
+        order=lambda row: (row.channel, row.stream_id, row.session_id),
+        grows=1,
+    ),
+    Column(
+        "LOST",
+        8,
+        lambda row, _width, _glyphs: _lost(row),
+        order=lambda row: (row.lost, row.naks, row.back_pressure),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "NAK",
+        7,
+        lambda row, _width, _glyphs: cells.trouble(row.naks),
+        order=lambda row: (row.naks, row.lost, row.back_pressure),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "WAITS",
+        7,
+        lambda row, _width, _glyphs: cells.trouble(row.back_pressure),
+        order=lambda row: (row.back_pressure, row.naks, row.lost),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "WINDOW",
+        8,
+        lambda row, _width, _glyphs: _window(row),
+        order=lambda row: (2**63 if row.window is None else row.window,),
+        right=True,
+    ),
+    Column("BECAUSE", 11, lambda row, _width, _glyphs: _why(row), grows=2),
+)
+
+
+class PressurePage(TablePage[Pressed]):
+    """All streams, those that lose first; above them what the whole driver counts."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(
+            "Loss",
+            _COLUMNS,
+            rows=_rows,
+            key=lambda row: row.key,
+            searched=lambda row: f"{row.stream_id} {row.session_id} {clean(row.channel)}",
+            glyphs=glyphs,
+            sorted_by="LOST",
+            empty="no stream, and no loss was reported",
+        )
+        self._system: tuple[Piece, ...] = ()
+
+    def refresh(self, model: Model) -> None:
+        """Takes in the driver's own figures, too."""
+        super().refresh(model)
+        pieces: list[Piece] = []
+        for name, counter in _SYSTEM:
+            meter = model.system[counter]
+            text, style = cells.trouble(meter.rate)
+            style = Style.DIM if not meter.total else style
+            pieces += [(f" {name} ", Style.DIM), (f"{text} ", style)]
+        self._system = tuple(pieces)
+
+    def head(self, width: int) -> Sequence[Line]:
+        """The driver's figures above the heading."""
+        return (self._system, *super().head(width))
+
+    def opened(self, model: Model) -> Page | None:
+        """Everything about one stream."""
+        row = self.chosen()
+        if row is None or row.track is None:
+            return None
+        page = StreamPage(row.track.view, self._glyphs)
+        page.refresh(model)
+        return page

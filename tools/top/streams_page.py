@@ -1,0 +1,107 @@
+"""The page of all streams: how fast each is, how far, and what limits it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.tools.top import cells, figures
+from aerolog.tools.top.lines import Column, clean
+from aerolog.tools.top.model import StreamTrack
+from aerolog.tools.top.page import TablePage
+from aerolog.tools.top.stream_page import StreamPage
+
+if TYPE_CHECKING:
+    from aerolog.tools.top.glyphs import Glyphs
+    from aerolog.tools.top.model import Model
+    from aerolog.tools.top.page import Page
+
+_COLUMNS: tuple[Column[StreamTrack], ...] = (
+    Column(
+        "STREAM",
+        7,
+        lambda row, _width, _glyphs: cells.plain(str(row.view.stream_id)),
+        order=lambda row: (row.view.stream_id, row.view.session_id),
+        right=True,
+    ),
+    Column(
+        "SESSION",
+        11,
+        lambda row, _width, _glyphs: cells.plain(str(row.view.session_id)),
+        order=lambda row: (row.view.session_id, row.view.stream_id),
+        right=True,
+    ),
+    Column(
+        "CHANNEL",
+        16,
+        lambda row, _width, _glyphs: cells.channel(row.view.channel),
+        order=lambda row: (row.view.channel, row.view.stream_id, row.view.session_id),
+        grows=3,
+    ),
+    Column(
+        "RATE",
+        9,
+        lambda row, _width, _glyphs: cells.rate(row.rate),
+        order=lambda row: (row.rate or 0.0, row.position, -row.view.stream_id),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "TREND",
+        10,
+        lambda row, width, glyphs: cells.curve(row.curve, width, glyphs),
+        grows=1,
+    ),
+    Column(
+        "POSITION",
+        18,
+        lambda row, _width, _glyphs: cells.plain(figures.position(row.position)),
+        order=lambda row: (row.position,),
+        right=True,
+        from_width=100,
+        descending=True,
+    ),
+    Column(
+        "BEHIND",
+        8,
+        lambda row, _width, _glyphs: cells.backlog(row.behind),
+        order=lambda row: (-1 if row.behind is None else row.behind, row.view.stream_id),
+        right=True,
+        descending=True,
+    ),
+    Column(
+        "LIMITED BY",
+        13,
+        lambda row, _width, _glyphs: cells.limit(row),
+        order=lambda row: (str(row.limit.kind), row.view.stream_id),
+    ),
+)
+
+
+def _searched(row: StreamTrack) -> str:
+    view = row.view
+    return f"{view.stream_id} {view.session_id} {clean(view.channel)} {row.limit.kind}"
+
+
+class StreamsPage(TablePage[StreamTrack]):
+    """All streams, the fastest first."""
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__(
+            "Streams",
+            _COLUMNS,
+            rows=lambda model: model.streams.values(),
+            key=lambda row: row.view.identity,
+            searched=_searched,
+            glyphs=glyphs,
+            sorted_by="RATE",
+            empty="no stream: nobody publishes or subscribes",
+        )
+
+    def opened(self, model: Model) -> Page | None:
+        """Everything about one stream."""
+        row = self.chosen()
+        if row is None:
+            return None
+        page = StreamPage(row.view, self._glyphs)
+        page.refresh(model)
+        return page
