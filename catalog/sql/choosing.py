@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     and_,
-    exists,
     func,
     literal_column,
     or_,
     select,
-    text,
     union_all,
 )
 
@@ -40,6 +38,9 @@ if TYPE_CHECKING:
 FEW: Final = 5000
 #: Streams that are named one by one.
 _LISTED: Final = 200
+
+#: What planners are told for every search.
+_ALWAYS: Final = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 _SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
 _BY_TIME: Final = ("newest", "oldest")
@@ -71,9 +72,12 @@ def chosen_keys(session: Session, wanted: Search) -> list[int]:
         conditions.append(_of_keys(_Spans(wanted).keys(), _overlaps(wanted)))
     rare = _rarest(session, conditions)
     if rare is None:
-        return list(session.scalars(_walked(wanted, conditions)))
+        walked = list(session.scalars(_walked(wanted, conditions)))
+        _gather_rows(session)
+        return walked
     if rare.is_empty:
         return []
+    _gather_rows(session)
     others = [one.at_hand for one in conditions if one is not rare.condition]
     found = select(Recording.id).where(rare.condition.indexed, *others)
     return list(session.scalars(_page(found.order_by(*_order(wanted, indexed=False)), wanted)))
@@ -125,6 +129,14 @@ def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
     return Condition(keys, Recording.id.in_(keys), at_hand)
 
 
+def _one(rows: Select[Any]) -> ColumnElement[bool]:
+    """Whether there is a row: looked up for one recording at a time.
+
+    Planners make a join of EXISTS, and read all that ever was tagged for the first hundred rows.
+    """
+    return rows.limit(1).correlate(Recording).scalar_subquery() == 1
+
+
 def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     clauses: list[ColumnElement[bool]] = []
     if wanted.stream_id is not None:
@@ -140,7 +152,7 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     if len(keys) == 1:
         (key,) = keys
         return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
-    at_hand = exists().where(Stream.id == Recording.stream_fk, *clauses)
+    at_hand = _one(select(1).where(Stream.id == Recording.stream_fk, *clauses))
     if len(keys) <= _LISTED:
         return [_of_column(Recording.stream_fk.in_(keys), at_hand)]
     inside = Recording.stream_fk.in_(streams)
@@ -157,14 +169,14 @@ def _of_labels(wanted: Search) -> list[Condition]:
         found.append(
             _of_keys(
                 select(Tag.recording_fk).where(*tagged),
-                exists().where(Tag.recording_fk == Recording.id, *tagged),
+                _one(select(1).where(Tag.recording_fk == Recording.id, *tagged)),
             )
         )
     if wanted.name is not None:
         found.append(
             _of_keys(
                 select(Name.recording_fk).where(Name.name == wanted.name),
-                exists().where(Name.recording_fk == Recording.id, Name.name == wanted.name),
+                _one(select(1).where(Name.recording_fk == Recording.id, Name.name == wanted.name)),
             )
         )
     return found
@@ -284,8 +296,21 @@ def _is_sqlite(session: Session) -> bool:
 
 
 def _trust_indexes(session: Session) -> None:
-    """For this transaction: no whole tables read where an index serves, nothing compiled first."""
+    """For this transaction: no whole tables read where an index serves, nothing compiled first.
+
+    Nor are whole indexes gathered or sorted before the first row comes, or helpers started: who
+    counts a few, or walks to the first page, stops early.
+    """
+    _configure(session, enable_bitmapscan="off", enable_sort="off", **_ALWAYS)
+
+
+def _gather_rows(session: Session) -> None:
+    """For the rest of this transaction: rows of a rare condition are all read, and sorted."""
+    _configure(session, enable_bitmapscan="on", enable_sort="on")
+
+
+def _configure(session: Session, **settings: str) -> None:
     if not _is_sqlite(session):
         session.execute(
-            text("SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+            select(*(func.set_config(name, value, True) for name, value in settings.items()))
         )

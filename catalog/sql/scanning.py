@@ -108,10 +108,11 @@ class FolderScan:
 
     def chosen(self, recording_ids: list[int]) -> list[CatalogEntry]:
         """The VALID entries of some recordings; those that are not there are left out."""
-        self._list_folder(set(recording_ids))
+        wanted = set(recording_ids)
+        self._list_folder(wanted)
         # Stays open: what seems to be missing is read again.
         self._catalog = catalog = CatalogReader.open(self.path, self.files)
-        found = [catalog.entry(one) for one in sorted(recording_ids) if one in catalog]
+        found = [catalog.entry(one) for one in sorted(wanted) if one in catalog]
         self.ids.update(entry.descriptor.recording_id for entry in found)
         return found
 
