@@ -12,6 +12,23 @@ EXIT_FAULT: Final = 70
 EXIT_INTERRUPTED: Final = 130
 EXIT_TERMINATED: Final = 143
 
+#: What the codes of all commands mean.
+CODES: Final = {
+    0: "Done; also when the reader of a pipe goes away before the end.",
+    EXIT_FAILED: "Failed: a line on standard error says what, and what to do.",
+    EXIT_USAGE: "Wrong usage, an unusable configuration, or an extra that is missing and named.",
+    EXIT_FAULT: "A fault of aerolog itself; --debug shows where.",
+    EXIT_INTERRUPTED: "Interrupted (SIGINT); the services end with 0.",
+    EXIT_TERMINATED: "Terminated (SIGTERM); the services end with 0.",
+}
+
+#: Command -> codes that have a meaning of their own there.
+OWN_CODES: Final[dict[str, dict[int, str]]] = {
+    "archive-tool": {
+        255: "With --classic wrong usage, and faulty recordings found, as the reference's tool."
+    },
+}
+
 
 def discard_stdout() -> None:
     """Sends what is still buffered nowhere, so that it does not fail once more at exit."""

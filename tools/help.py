@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -37,15 +37,13 @@ class HouseCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Writes the help."""
         page = _Page(_width())
-        params: list[Any] = list(self.params)
-        page.usage(ctx.command_path, params)
+        page.usage(ctx.command_path, self.params)
         page.text(self.help)
-        options = [param for param in params if _is_option(param)]
-        reaching = [param for param in options if _panel(param) == CONNECTION_PANEL]
-        page.rows("Arguments", (_argument(p) for p in params if not _is_option(p) and p.help))
-        page.rows("Options", (_option(p) for p in options if p not in reaching))
+        rows = parameter_rows(self)
+        page.rows("Arguments", rows.arguments)
+        page.rows("Options", rows.options)
         page.examples(self.epilog)
-        page.rows(_CONNECTION_HEADING, (_option(p, variable=False) for p in reaching))
+        page.rows(_CONNECTION_HEADING, rows.connection)
         formatter.write(page.written())
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -70,9 +68,9 @@ class HouseGroup(TyperGroup):
         width = max(len(name) for names in sections.values() for name in names)
         for heading, names in sections.items():
             commands: list[Any] = [self.get_command(ctx, name) for name in names]
-            rows = ((one.name.ljust(width), _first_line(one)) for one in commands)
+            rows = ((one.name.ljust(width), first_sentence(one)) for one in commands)
             page.rows(heading, rows)
-        page.rows("Options", (_option(param) for param in self.params if _is_option(param)))
+        page.rows("Options", parameter_rows(self).options)
         page.examples(self.epilog)
         formatter.write(page.written())
 
@@ -93,6 +91,26 @@ def command(
         name, cls=HouseCommand, epilog=epilog, **settings
     )
     return add
+
+
+class ParameterRows(NamedTuple):
+    """Names and meanings of what a command takes, of which help and manual are made."""
+
+    arguments: list[tuple[str, str]]
+    options: list[tuple[str, str]]
+    connection: list[tuple[str, str]]
+
+
+def parameter_rows(described: Any) -> ParameterRows:
+    """What a command takes, its options for driver and archive apart (without variables)."""
+    params: list[Any] = list(described.params)
+    options = [param for param in params if _is_option(param) and not param.hidden]
+    reaching = [param for param in options if _panel(param) == CONNECTION_PANEL]
+    return ParameterRows(
+        [_argument(p) for p in params if not _is_option(p) and p.help],
+        [_option(p) for p in options if p not in reaching],
+        [_option(p, variable=False) for p in reaching],
+    )
 
 
 class _Page:
@@ -189,7 +207,8 @@ def _option(param: Any, *, variable: bool = True) -> tuple[str, str]:
     return names, f"{meaning} [{'; '.join(notes)}]" if notes else meaning
 
 
-def _first_line(shown: Any) -> str:
+def first_sentence(shown: Any) -> str:
+    """What a command does, in a sentence."""
     sentence, _, _ = " ".join((shown.help or "").split("\n\n")[0].split()).partition(". ")
     return sentence if sentence.endswith(".") else f"{sentence}."
 
