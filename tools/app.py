@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pipeline": ("pipeline", "Load recordings into tables with Spark, exactly once."),
     "export": ("export", "Write recordings as Parquet."),
     "archive-tool": ("archive_tool", "Look into an archive folder, verify and repair it."),
+    "doctor": ("doctor", "Say what is wrong with driver and archive, and what to do."),
     "top": ("top", "Watch a driver and its archive on a dashboard."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "completion": ("completion", "Complete command lines in bash, zsh and fish."),

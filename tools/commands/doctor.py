@@ -1,0 +1,177 @@
+"""``aerolog doctor``: what is wrong with a driver and an archive, or will be."""
+
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aerolog.tools.help import CONNECTION_PANEL, command
+from aerolog.tools.options import JsonOption
+from aerolog.transport.config.values import parse_long_duration_ns
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from aerolog.tools.doctor.findings import Severity
+    from aerolog.tools.doctor.looking import Examination
+    from aerolog.tools.doctor.report import Report
+    from aerolog.tools.doctor.sight import Look
+
+app = typer.Typer(add_completion=False)
+
+_NS_PER_SECOND = 1_000_000_000
+
+
+class _FailOn(StrEnum):
+    """From which severity on the exit code says so."""
+
+    NOTICE = "notice"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    NEVER = "never"
+
+
+def _interval(given: str | float) -> float:
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse_long_duration_ns("--interval", given) / _NS_PER_SECOND
+    except AerologError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+@command(
+    app,
+    examples=(
+        "doctor",
+        "doctor --archive-dir archive --deep",
+        "doctor --json --fail-on critical --ignore cycle-was-slow",
+        "doctor --watch --interval 5s",
+    ),
+)
+def doctor(
+    *,
+    aeron_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--aeron-dir",
+            metavar="DIR",
+            envvar="AERON_DIR",
+            rich_help_panel=CONNECTION_PANEL,
+            help="The media driver's directory; by default that of the archive.",
+        ),
+    ] = None,
+    archive_dir: Annotated[
+        str | None,
+        typer.Option("--archive-dir", metavar="DIR", help="Look at this archive's folder, too."),
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every frame of the archive's segments.")
+    ] = False,
+    interval: Annotated[
+        float,
+        typer.Option(
+            "--interval",
+            metavar="TIME",
+            help="Between two looks, from which rates are told; 0 for one look.",
+            parser=_interval,
+        ),
+    ] = 1.0,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again and again, until interrupted.")
+    ] = False,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", metavar="N", help="With --watch: end after N reports.", min=1),
+    ] = None,
+    fail_on: Annotated[
+        _FailOn, typer.Option("--fail-on", help="Exit with 3 or 4 from this severity on.")
+    ] = _FailOn.WARNING,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="CODE", help="Leave these findings out; repeatable."),
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Print everything that can be found, and end.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is wrong with a driver and an archive, or will be, the worst first.
+
+    Each finding has its figures, the reason and a remedy. Looks only, changes nothing. Exits with
+    0 when nothing is found as bad as --fail-on says, 3 with warnings, 4 with something critical,
+    1 when there is nothing to look at.
+    """
+    from aerolog.tools.console import progress
+    from aerolog.tools.doctor.looking import Examination
+
+    unwanted = frozenset(ignore or ())
+    _check_codes(unwanted)
+    if show_list:
+        _print_list(as_json=as_json)
+        return
+    examination = Examination(aeron_dir, archive_dir, deep=deep)
+    with progress("reading segments", None, bytes_=True, quiet=not deep or as_json) as bar:
+        examination.on_bytes = bar.update
+        report = _examine(examination, interval, unwanted, None)
+    _print(report, as_json=as_json, lines=watch)
+    done = 1
+    while watch and done != rounds:
+        report = _examine(examination, interval or 1.0, unwanted, report)
+        _print(report, as_json=as_json, lines=True)
+        done += 1
+    raise typer.Exit(report.exit_code(_threshold(fail_on)))
+
+
+def _examine(
+    examination: "Examination", interval_s: float, unwanted: frozenset[str], last: "Report | None"
+) -> "Report":
+    from aerolog.tools.doctor.checks import examine
+    from aerolog.tools.doctor.report import Report
+    from aerolog.tools.doctor.sight import Case
+
+    before: Look | None = None if last is None else last.case.now
+    if interval_s > 0:
+        before = before or examination.look(inside=False)
+        time.sleep(interval_s)
+    case = Case(examination.settle(examination.look()), before)
+    findings = [finding for finding in examine(case) if finding.code not in unwanted]
+    return Report(case, findings, examination.contents)
+
+
+def _check_codes(codes: frozenset[str]) -> None:
+    from aerolog.tools.doctor.checks import all_kinds
+
+    unknown = sorted(codes - {kind.code for kind in all_kinds()})
+    if unknown:
+        raise typer.BadParameter(
+            f"no finding is called {', '.join(unknown)}; --list prints them all",
+            param_hint="--ignore",
+        )
+
+
+def _threshold(fail_on: _FailOn) -> "Severity | None":
+    from aerolog.tools.doctor.findings import Severity
+
+    return None if fail_on is _FailOn.NEVER else Severity[fail_on.name]
+
+
+def _print(report: "Report", *, as_json: bool, lines: bool) -> None:
+    from aerolog.tools.console import print_json, print_json_line, say
+
+    if as_json and lines:
+        print_json_line(report.as_json())
+    elif as_json:
+        print_json(report.as_json())
+    else:
+        say("\n".join([*report.lines(), *([""] if lines else [])]))
+
+
+def _print_list(*, as_json: bool) -> None:
+    from aerolog.tools.console import print_json, say
+    from aerolog.tools.doctor.report import kinds_json, kinds_lines
+
+    if as_json:
+        print_json(kinds_json())
+    else:
+        say("\n".join(kinds_lines()))

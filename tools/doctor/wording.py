@@ -1,0 +1,64 @@
+"""Figures in words: bytes, durations, rates, counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BINARY: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_SPANS: Final = (
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+)
+
+
+def bytes_text(count: float) -> str:
+    """Bytes in the greatest unit that leaves at least 1: ``1.5 MiB``."""
+    for name, unit in _BINARY:
+        if abs(count) >= unit:
+            return f"{_short(count / unit)} {name}"
+    return f"{_short(count)} bytes"
+
+
+def span_text(span_ns: float) -> str:
+    """A duration in nanoseconds in the greatest unit that leaves at least 1: ``2.5 s``."""
+    for name, unit in _SPANS:
+        if abs(span_ns) >= unit:
+            return f"{_short(span_ns / unit)} {name}"
+    return f"{_short(span_ns)} ns"
+
+
+def millis_text(span_ms: float) -> str:
+    """A duration in milliseconds, as span_text."""
+    return span_text(span_ms * 1_000_000)
+
+
+def rate_text(rate: float) -> str:
+    """Bytes a second."""
+    return f"{bytes_text(rate)}/s"
+
+
+def count_text(count: float) -> str:
+    """A number with groups of digits."""
+    return f"{count:,}"
+
+
+def _short(value: float) -> str:
+    if value == int(value):
+        return f"{int(value)}"
+    return f"{value:.1f}".removesuffix(".0")
+
+
+UNITS: Final[dict[str | None, Callable[[float], str]]] = {
+    "b": bytes_text,
+    "m": millis_text,
+    "n": count_text,
+    "t": span_text,
+    "v": rate_text,
+}
