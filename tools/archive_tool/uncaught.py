@@ -12,6 +12,7 @@ ILLEGAL_STATE: Final = "java.lang.IllegalStateException"
 NUMBER_FORMAT: Final = "java.lang.NumberFormatException"
 AERON_ERROR: Final = "io.aeron.exceptions.AeronException"
 ARCHIVE_ERROR: Final = "io.aeron.archive.client.ArchiveException"
+OUT_OF_BOUNDS: Final = "java.lang.IndexOutOfBoundsException"
 IO_ERROR: Final = "java.io.IOException"
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
@@ -35,6 +36,14 @@ def unknown_recording(recording_id: int) -> UncaughtError:
     """There is no such recording."""
     return UncaughtError(
         AERON_ERROR, f"ERROR - no recording found with recordingId: {recording_id}"
+    )
+
+
+def out_of_bounds(start: int, size: int, length: int) -> UncaughtError:
+    """Bytes from ``start`` on were wanted of something that has ``length`` bytes."""
+    return UncaughtError(
+        OUT_OF_BOUNDS,
+        f"Range [{start}, {start} + {size}) out of bounds for length {length}",
     )
 
 

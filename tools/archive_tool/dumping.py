@@ -1,0 +1,108 @@
+"""``dump``: descriptors and frames of all recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.layout import (
+    FRAME_FLAG_BEGIN,
+    FRAME_FLAG_END,
+    FRAME_HEADER_LENGTH,
+    FRAME_TYPE_DATA,
+    FRAME_TYPE_PAD,
+    MAX_I64,
+    NULL_POSITION,
+)
+from aerolog.archive.files.segment import recording_id_of
+from aerolog.tools.archive_tool.describing import open_with_head
+from aerolog.tools.archive_tool.hexdump import hex_box
+from aerolog.tools.archive_tool.raw_catalog import VALID
+from aerolog.tools.archive_tool.raw_frames import FrameReader, RawFrame, block_fields
+from aerolog.tools.archive_tool.texts import (
+    descriptor_strings,
+    descriptor_text,
+    entry_header_text,
+    state_of,
+)
+from aerolog.tools.archive_tool.uncaught import ILLEGAL_ARGUMENT, UncaughtError, parse_long
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.tools.archive_tool.terminal import Terminal
+
+_WHOLE: Final = FRAME_FLAG_BEGIN | FRAME_FLAG_END
+
+
+def classic_dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Frames of each recording, asking after so many of them whether to go on."""
+    limit = parse_long(arguments[0]) if arguments else MAX_I64
+    if limit <= 0:
+        raise UncaughtError(ILLEGAL_ARGUMENT, f"Invalid fragmentCountLimit={limit}")
+    catalog = open_with_head(folder, terminal)
+    terminal.line(f"\nDumping up to {limit} fragments per recording")
+    for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
+        _classic_recording(folder, catalog.frame(offset, length), limit, terminal)
+    return 0
+
+
+def _classic_recording(folder: str, entry: memoryview, limit: int, terminal: Terminal) -> None:
+    fields, state = block_fields(entry), state_of(entry)
+    recording_id, start, stop = (
+        fields[name] for name in ("recording_id", "start_position", "stop_position")
+    )
+    stream_length = NULL_POSITION if stop == NULL_POSITION else stop - start
+    terminal.line(f"\n\nRecording {recording_id}")
+    terminal.line(f"  channel: {descriptor_strings(entry)[0]}")
+    terminal.line(f"  streamId: {fields['stream_id']}")
+    terminal.line(f"  stream length: {stream_length}")
+    terminal.line(entry_header_text(entry))
+    terminal.line(descriptor_text(entry))
+    if stream_length == 0:
+        terminal.line("Recording is empty")
+        return
+    if state != VALID and not _has_segments(folder, recording_id):
+        # The reference ends here with an exception, and dumps none of the recordings behind it.
+        terminal.line("No segment files")
+        return
+    reader = FrameReader(folder, fields)
+    count = 0
+    while not reader.is_done:
+        terminal.write(f"\nFrame at position [{reader.position}] ")
+        frame = reader.next()
+        if frame is None:
+            return
+        _classic_frame(frame, terminal)
+        count += 1
+        if count == limit:
+            if stop != NULL_POSITION:
+                left = stream_length - reader.position
+                terminal.line(
+                    f"{left} bytes of (from {stream_length}) remaining in recording id"
+                    f" {recording_id}"
+                )
+            if not terminal.ask(f"Specified frame limit {limit} reached. Continue? (y/n)"):
+                return
+            count = 0
+
+
+def _has_segments(folder: str, recording_id: int) -> bool:
+    return any(recording_id_of(path.name) == recording_id for path in Path(folder).iterdir())
+
+
+def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
+    terminal.line(
+        f"data at offset [{frame.offset + FRAME_HEADER_LENGTH}] with length ="
+        f" {frame.length - FRAME_HEADER_LENGTH}"
+    )
+    if frame.type == FRAME_TYPE_PAD:
+        terminal.line("PADDING FRAME")
+        return
+    if frame.type != FRAME_TYPE_DATA:
+        terminal.line(f"Unexpected frame type {frame.type}")
+        return
+    if frame.flags & _WHOLE != _WHOLE:
+        part = {FRAME_FLAG_BEGIN: "BEGIN_FRAGMENT", FRAME_FLAG_END: "END_FRAGMENT"}
+        terminal.line(f"Fragmented frame. {part.get(frame.flags & _WHOLE, '')}")
+    terminal.line(hex_box(frame.payload))

@@ -1,0 +1,198 @@
+"""A catalog as the reference's tool opens it: no recovery, any state, its words for what is wrong.
+
+Rules: spec archive-tool 3. The mapping is read-only whatever the command; what changes fields opens
+the file on its own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from pathlib import Path
+from typing import Final
+
+from aerolog.archive.files.layout import (
+    CATALOG_HEADER_LENGTH,
+    CATALOG_NAME,
+    ENTRY_HEADER_LENGTH,
+    SEMANTIC_VERSION,
+    VERSION_MAJOR,
+    version_text,
+)
+from aerolog.tools.archive_tool.uncaught import (
+    ARCHIVE_ERROR,
+    ILLEGAL_ARGUMENT,
+    IO_ERROR,
+    UncaughtError,
+    out_of_bounds,
+    unknown_recording,
+)
+from aerolog.transport.memory.mapped_file import MappedFile
+
+#: Before version 3 all entries took as much, and so did the header.
+LEGACY_ENTRY_LENGTH: Final = 1024
+VALID: Final = 1
+
+_HEADER = struct.Struct("<iiqi")
+_ENTRY = struct.Struct("<ii40xq")
+_I32 = struct.Struct("<i")
+_ID_OFFSET = 48
+
+
+class RawCatalog:
+    """A catalog's bytes and where its entries are.
+
+    Attributes:
+        path: of the file, relative where the folder was given so.
+        data: all of it.
+        version: semantic version.
+        next_recording_id: as the header has it.
+        alignment: of entries, 0 in the legacy layout.
+        offsets: of all entries, in file order.
+        lengths: bytes of each entry, header and fill included.
+        valid: offsets of the VALID entries by id.
+    """
+
+    def __init__(self, path: str, data: memoryview) -> None:
+        self.path = path
+        self.data = data
+        self.offsets: list[int] = []
+        self.lengths: list[int] = []
+        self.valid: dict[int, int] = {}
+        self._last_id = -1
+        self.version, _, self.next_recording_id, self.alignment = _HEADER.unpack_from(data)
+
+    @classmethod
+    def open(cls, folder: str, *, writable: bool = False, check_version: bool = True) -> RawCatalog:
+        """Open the catalog of a folder.
+
+        Args:
+            folder: as it was given.
+            writable: check what the reference checks where it opens for writing: the next id; a
+                file without a whole header is one without entries.
+            check_version: refuse other major versions than this one.
+
+        Raises:
+            OSError: it cannot be opened.
+            UncaughtError: it is damaged, or of another version.
+        """
+        path = file_in(folder, CATALOG_NAME)
+        size = _size(path, writable=writable)
+        if size < CATALOG_HEADER_LENGTH and not writable:
+            raise UncaughtError(
+                IO_ERROR, "Channel not open for writing - cannot extend file to required size"
+            )
+        if size < CATALOG_HEADER_LENGTH:
+            data = memoryview(Path(path).read_bytes().ljust(CATALOG_HEADER_LENGTH, b"\0"))
+        else:
+            data = MappedFile.open(path, writable=False, min_length=CATALOG_HEADER_LENGTH).view()
+        catalog = cls(path, data)
+        if check_version and major(catalog.version) != VERSION_MAJOR:
+            raise UncaughtError(
+                ARCHIVE_ERROR,
+                "ERROR - incompatible catalog file version"
+                f" {version_text(catalog.version)}, archive software is"
+                f" {version_text(SEMANTIC_VERSION)}",
+            )
+        catalog._walk()
+        if writable:
+            catalog._check_next_id()
+        return catalog
+
+    @property
+    def capacity(self) -> int:
+        """Length of the file, at least that of its header."""
+        return len(self.data)
+
+    def frame(self, offset: int, length: int) -> memoryview:
+        """The bytes of an entry, its header included."""
+        return self.data[offset : offset + length]
+
+    def find(self, recording_id: int) -> tuple[int, int]:
+        """Offset and length of the first entry with an id, in whatever state.
+
+        Raises:
+            UncaughtError: there is none.
+        """
+        for offset, length in zip(self.offsets, self.lengths, strict=True):
+            if _ENTRY.unpack_from(self.data, offset)[2] == recording_id:
+                return offset, length
+        raise unknown_recording(recording_id)
+
+    def _walk(self) -> None:
+        data, capacity, alignment = self.data, len(self.data), self.alignment
+        at = CATALOG_HEADER_LENGTH
+        if alignment == 0:
+            at = alignment = LEGACY_ENTRY_LENGTH
+        offsets, lengths, valid, last_valid = self.offsets, self.lengths, self.valid, -1
+        unpack = _ENTRY.unpack_from
+        while at < capacity:
+            if at + 4 > capacity:
+                raise out_of_bounds(at, 4, capacity)
+            if at + _ENTRY.size <= capacity:
+                length, state, recording_id = unpack(data, at)
+            else:
+                length, state, recording_id = _I32.unpack_from(data, at)[0], 0, -1
+            if length <= 0:
+                break
+            frame_length = (length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+            if not 0 <= frame_length <= capacity - at:
+                wrapped = (frame_length + 2**31) % 2**32 - 2**31
+                raise out_of_bounds(at, wrapped, capacity)
+            if frame_length < _ENTRY.size:
+                raise out_of_bounds(_ID_OFFSET, 8, frame_length)
+            if state == VALID:
+                if recording_id <= last_valid:
+                    raise UncaughtError(
+                        ILLEGAL_ARGUMENT,
+                        f"recordingId {recording_id} is less than or equal to the last"
+                        f" recordingId {last_valid}",
+                    )
+                valid[recording_id] = at
+                last_valid = recording_id
+            offsets.append(at)
+            lengths.append(frame_length)
+            self._last_id = recording_id
+            at += frame_length
+
+    def _check_next_id(self) -> None:
+        expected = self._last_id + 1
+        if self.next_recording_id != 0 and self.next_recording_id < expected:
+            raise UncaughtError(
+                ARCHIVE_ERROR,
+                "ERROR - invalid nextRecordingId: expected value greater or equal to"
+                f" {expected}, was {self.next_recording_id}",
+            )
+
+
+def file_in(folder: str, name: str) -> str:
+    """A file's path as the reference prints it: relative where the folder is."""
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def _size(path: str, *, writable: bool) -> int:
+    try:
+        return size_of_file(path)
+    except IsADirectoryError as error:
+        if writable:
+            raise
+        raise UncaughtError(IO_ERROR, "No such device") from error
+
+
+def size_of_file(path: str) -> int:
+    """Bytes of a regular file.
+
+    Raises:
+        OSError: there is none, or it is a folder.
+    """
+    found = Path(path).stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return found.st_size
+
+
+def major(version: int) -> int:
+    """Major part of a semantic version."""
+    return (version >> 16) & 0xFF

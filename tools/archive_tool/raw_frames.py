@@ -1,0 +1,161 @@
+"""A recording's frames as the reference's tool reads them: one by one, from segment to segment.
+
+Rules: spec archive-tool 5. Lengths are checked against the segment before they are used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from aerolog.archive.files.layout import (
+    DESCRIPTOR,
+    DESCRIPTOR_BLOCK_LENGTH,
+    ENTRY_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_HEADER,
+    FRAME_HEADER_LENGTH,
+    MAX_I64,
+    NULL_POSITION,
+    align,
+    packer,
+)
+from aerolog.archive.files.segment import (
+    TERM_LENGTH_MAX,
+    TERM_LENGTH_MIN,
+    is_power_of_two,
+    segment_file_name,
+)
+from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
+from aerolog.tools.archive_tool.uncaught import (
+    ILLEGAL_ARGUMENT,
+    IO_ERROR,
+    OUT_OF_BOUNDS,
+    UncaughtError,
+    out_of_bounds,
+)
+from aerolog.transport.memory.mapped_file import MappedFile
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)
+_NAMES = [field.name for field in DESCRIPTOR]
+_FRAME = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
+
+
+class RawFrame(NamedTuple):
+    """A frame as it lies in its segment.
+
+    Attributes:
+        position: of its header in the stream.
+        offset: of its header in its term.
+        term: the bytes of that term, as far as its segment has them.
+        length: header included, without alignment fill; whatever stands there.
+    """
+
+    position: int
+    offset: int
+    term: memoryview
+    length: int
+    version: int
+    flags: int
+    type: int
+    term_offset: int
+    session_id: int
+    stream_id: int
+    term_id: int
+    reserved_value: int
+
+    @property
+    def payload(self) -> memoryview:
+        """What follows the header.
+
+        Raises:
+            UncaughtError: it does not fit in the term.
+        """
+        start, size = self.offset + FRAME_HEADER_LENGTH, self.length - FRAME_HEADER_LENGTH
+        if size < 0 or start + size > len(self.term):
+            raise UncaughtError(
+                OUT_OF_BOUNDS,
+                f"expected: 0 <= offset({start}) <= offset + length({size}) <="
+                f" buffer.capacity({len(self.term)})",
+            )
+        return self.term[start : start + size]
+
+
+def block_fields(entry: bytes | memoryview) -> dict[str, Any]:
+    """The numbers of the descriptor in an entry, by name."""
+    if len(entry) < ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH:
+        raise out_of_bounds(ENTRY_HEADER_LENGTH, DESCRIPTOR_BLOCK_LENGTH, len(entry))
+    return dict(zip(_NAMES, _BLOCK.unpack_from(entry, ENTRY_HEADER_LENGTH), strict=True))
+
+
+class FrameReader:
+    """Walks over the frames of a recording from its start to its stop position.
+
+    Attributes:
+        position: of the next frame.
+        limit: stop position, the largest there is without one.
+    """
+
+    def __init__(self, folder: str, fields: dict[str, Any]) -> None:
+        self._folder = folder
+        self._id: int = fields["recording_id"]
+        self._segment_length: int = fields["segment_file_length"]
+        self._term_length: int = fields["term_buffer_length"]
+        if not is_power_of_two(self._term_length) or not (
+            TERM_LENGTH_MIN <= self._term_length <= TERM_LENGTH_MAX
+        ):
+            raise UncaughtError(
+                ILLEGAL_ARGUMENT, f"invalid term buffer length: {self._term_length}"
+            )
+        self.position: int = fields["start_position"]
+        stop: int = fields["stop_position"]
+        self.limit = MAX_I64 if stop == NULL_POSITION else stop
+        if self.position < 0:
+            raise UncaughtError(ILLEGAL_ARGUMENT, f"invalid position: {self.position}")
+        if self.limit <= self.position:
+            raise UncaughtError(ILLEGAL_ARGUMENT, "length must be positive")
+        self._base = self.position - (self.position & (self._term_length - 1))
+        self._segment = self._open(self._base)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the stop position is reached."""
+        return self.position >= self.limit
+
+    def next(self) -> RawFrame | None:
+        """The next frame, None where there is none (yet).
+
+        Raises:
+            UncaughtError: the next segment is missing or cut off.
+        """
+        if self.is_done:
+            return None
+        at = self.position - self._base
+        if at >= self._segment_length:
+            self._base += self._segment_length
+            self._segment = self._open(self._base)
+            at = 0
+        term_offset = at & (self._term_length - 1)
+        term = self._segment[at - term_offset : at - term_offset + self._term_length]
+        length, *rest = _FRAME.unpack_from(term, term_offset)
+        if length <= 0:
+            return None
+        frame = RawFrame(self.position, term_offset, term, length, *rest)
+        self.position += align(length, FRAME_ALIGNMENT)
+        return frame
+
+    def _open(self, base: int) -> memoryview:
+        name = segment_file_name(self._id, base)
+        path = file_in(self._folder, name)
+        if not Path(path).exists():
+            raise UncaughtError(ILLEGAL_ARGUMENT, f"failed to open recording segment file {name}")
+        if size_of_file(path) < max(self._segment_length, 1):
+            raise UncaughtError(
+                IO_ERROR, "Channel not open for writing - cannot extend file to required size"
+            )
+        if self._segment_length < self._term_length:
+            raise out_of_bounds(0, self._term_length, self._segment_length)
+        return MappedFile.open(path, writable=False).view(0, self._segment_length)
