@@ -1,0 +1,67 @@
+"""The samples on the pages of the site run as they stand and print what the pages say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from page_samples import ROOT, differs, fresh_aeron_dir, run_page, samples
+
+DOCS = ROOT / "docs"
+FOLDERS = ("start", "concepts", "how-to", "operations", "compatibility")
+ALSO = ("archive/security.md", "reference/channel-uri.md", "reference/client.md")
+HERE = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md") if samples(page))
+HERE += [DOCS / name for name in ALSO]
+# Pages with programs that other tests run.
+ELSEWHERE = {
+    "archive/replay-merge.md": "tests/interop/archive_join/test_documented_programs.py",
+    "archive/replication.md": "tests/unit/archive_service/test_documented_programs.py",
+    "archive/storage.md": "tests/unit/archive_service/test_documented_programs.py",
+    "catalog/arrow.md": "tests/unit/catalog_scan/test_documented_programs.py",
+    "catalog/decoders.md": "tests/unit/catalog_decoders/test_documented_programs.py",
+    "catalog/parquet.md": "tests/unit/catalog_parquet/test_documented_programs.py",
+    "catalog/search.md": "tests/unit/catalog_search/test_commands.py",
+    "catalog/spark.md": "tests/spark/catalog_spark/test_page.py",
+    "catalog/sql.md": "tests/unit/catalog_sql/test_documented_program.py",
+    "guide/from-recordings-to-a-chart.md": "tests/unit/examples/test_recordings_to_chart.py",
+    "reference/archive-client.md": "tests/interop/test_documented_programs.py",
+    "reference/catalog.md": "tests/unit/catalog_scan/test_documented_programs.py",
+    "reference/driver.md": "tests/unit/driver/test_documented_program.py",
+    "testing-with-simulation.md": "tests/sim/test_documented_programs.py",
+    **{
+        f"transport/{page.name}": "tests/unit/network_names/test_documented_programs.py"
+        for page in (DOCS / "transport").glob("*.md")
+    },
+    "transport/own-strategies.md": "tests/unit/network_names/test_documented_strategies.py",
+}
+
+
+def test_every_page_with_a_program_is_run_by_some_test() -> None:
+    with_programs = {
+        page.relative_to(DOCS).as_posix()
+        for page in DOCS.rglob("*.md")
+        if re.search(r"^```(python|sh)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    here = {page.relative_to(DOCS).as_posix() for page in HERE}
+    assert with_programs - here - ELSEWHERE.keys() == set()
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_the_test_that_runs_a_page_names_it(page: str) -> None:
+    name = "transport" if page.startswith("transport/") else Path(page).stem
+    assert re.search(rf"\b{name}\b", (ROOT / ELSEWHERE[page]).read_text(encoding="utf-8"))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", HERE, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_a_page_s_samples_do_what_it_says(page: Path, tmp_path: Path) -> None:
+    aeron_dir = fresh_aeron_dir(f"docs-{page.stem}")
+    environment = {"AERON_DIR": str(aeron_dir), "AERON_DRIVER_TIMEOUT": "60000"}
+    try:
+        said = run_page(page, tmp_path, environment)
+    finally:
+        shutil.rmtree(aeron_dir, ignore_errors=True)
+    different = [text for sample, out in said if (text := differs(sample, out))]
+    assert not different, f"{page.name}\n" + "\n".join(different)
