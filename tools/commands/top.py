@@ -11,10 +11,14 @@ from aerolog.tools.options import ArchiveDirOption
 from aerolog.transport.config.values import parse_long_duration_ns
 from aerolog.transport.errors import AerologError
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _INTERVAL_MIN_S = 0.1
 _INTERVAL_MAX_S = 3600.0
+
+
+class NoTerminalError(AerologError):
+    """Input or output is no terminal."""
 
 
 def _interval(given: str | float) -> float:
@@ -67,9 +71,9 @@ def top(
     ends is told, and the next one in its directory is followed.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        raise typer.BadParameter(
-            "top needs a terminal; for lines of text there are aerolog streams, aerolog stat,"
-            " aerolog errors and aerolog loss, and aerolog serve-metrics for graphs"
+        raise NoTerminalError(
+            "top needs a terminal: for lines of text use aerolog streams, stat, errors or loss,"
+            " for graphs aerolog serve-metrics"
         )
     require("textual", "aerolog top")
     from aerolog.tools.top.running import run_top

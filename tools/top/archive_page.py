@@ -80,13 +80,14 @@ def _health(row: RecordingTrack) -> Piece:
 _COLUMNS: tuple[Column[RecordingTrack], ...] = (
     Column(
         "KIND",
-        6,
+        7,
         lambda row, _width, _glyphs: cells.plain(_kind(row)),
         order=lambda row: (_kind(row), row.figures.recording_id or 0, *row.key),
+        right=True,
     ),
     Column(
         "ID",
-        6,
+        5,
         lambda row, _width, _glyphs: _id(row),
         order=lambda row: (row.figures.recording_id or 0, *row.key),
         right=True,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.observe.limits import LimitKind
 from aerolog.tools.top import figures
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from aerolog.tools.top.model import StreamTrack
     from aerolog.tools.top.series import Series
 
+_KNOWN_MAX: Final = 8_192
+
 #: What is no fault: shown without colour.
 _CALM = frozenset({LimitKind.NOTHING, LimitKind.NO_SUBSCRIBER})
 
@@ -24,8 +27,21 @@ def plain(text: str) -> Piece:
 
 
 def channel(text: str) -> Piece:
-    """A channel, without the prefix that all have."""
-    return clean(text).removeprefix("aeron:"), Style.PLAIN
+    """A channel: where it goes first, then its other parameters."""
+    return short_channel(text), Style.PLAIN
+
+
+@lru_cache(_KNOWN_MAX)
+def short_channel(text: str) -> str:
+    """``10.0.0.7:40123 mtu=8k`` of ``aeron:udp?mtu=8k|endpoint=10.0.0.7:40123``."""
+    media, _, rest = clean(text).removeprefix("aeron:").partition("?")
+    given = [pair for pair in rest.split("|") if pair]
+    for place in ("endpoint=", "control="):
+        found = next((pair for pair in given if pair.startswith(place)), None)
+        if found is not None and media == "udp":
+            others = [pair for pair in given if pair is not found]
+            return " ".join([found.removeprefix(place), *others])
+    return " ".join([media, *given])
 
 
 def rate(value: float | None) -> Piece:

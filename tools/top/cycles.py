@@ -188,11 +188,11 @@ class CyclesPage(TextPage):
         name = agent.name if agent.owner == "driver" else f"{agent.name} ({agent.owner})"
         told = [
             (f" {name}", Style.KEY),
-            (f"  longest {figures.duration(agent.longest_ns)}", longest),
+            (f"  max {figures.duration(agent.longest_ns)}", longest),
         ]
         if agent.exceeded is not None:
             style = Style.BAD if agent.exceeded else Style.DIM
-            told.append((f"  above {agent.threshold or 'threshold'}: {agent.exceeded:,}", style))
+            told.append((f"  >{agent.threshold or 'threshold'} {agent.exceeded:,}", style))
         told += [(text, Style.DIM) for text in _quantiles(agent.recent)]
         yield tuple(told)
         if agent.ever is None or agent.recent is None:
@@ -216,7 +216,9 @@ class CyclesPage(TextPage):
 
     def _mark(self, agent: Agent) -> Line:
         """Where the longest one lies, for agents that keep no histogram."""
-        exponent = max(agent.longest_ns, 1).bit_length() - 1
+        if agent.longest_ns <= 0:
+            return (("   none so far", Style.DIM),)
+        exponent = agent.longest_ns.bit_length() - 1
         at = _at(min(max(exponent, _FIRST), _LAST))
         track = self._glyphs.track * at + self._glyphs.eighths[-1] * 2
         style = Style.WARNING if agent.exceeded else Style.CURVE
@@ -239,4 +241,4 @@ def _quantiles(counts: Sequence[int] | None) -> Iterator[str]:
     for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
         bound = quantile(counts or (), share)
         if bound is not None:
-            yield f"  {name} <{figures.duration(bound)}"
+            yield f"  {name} <{figures.duration(bound).replace(' ', '')}"

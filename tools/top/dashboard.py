@@ -194,7 +194,7 @@ class Dashboard:
         pieces += [
             (" clients ", Style.DIM),
             (f"{model.clients}", Style.PLAIN),
-            (" waits ", Style.DIM),
+            (" BPE ", Style.DIM),
             (figures.events(waits), Style.WARNING if waits else Style.PLAIN),
         ]
         return tuple(pieces)

@@ -99,7 +99,9 @@ class ErrorPage(TextPage):
         """How often and when; the text is broken to the width that there is."""
         error = self._error
         if width != self._wrapped_at:
-            self._lines, self._wrapped_at = wrapped(error.text, max(width - 1, 1)), width
+            lines = wrapped(error.text, max(width - 1, 1))
+            self._lines = [((" ", Style.PLAIN), *one) for one in lines]
+            self._wrapped_at = width
             self.move(self.cursor)
         times = "once" if error.count == 1 else f"{error.count:,} times"
         told = f" {times}, from {figures.date_time(error.first_ms)}"

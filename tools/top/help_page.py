@@ -18,7 +18,7 @@ _MEANINGS: Final = (
     ("LIMITED BY", "what keeps it from being faster; Enter tells it in full"),
     ("LOST", "bytes that the driver's loss report has for the stream"),
     ("NAK", "packets asked for again, a second"),
-    ("WAITS", "times a second that the sender had no window to send in"),
+    ("BPE", "back-pressure events: times a second that there was no window to send in"),
     ("WINDOW", "bytes that the publisher may still publish"),
     ("PROGRESS", "of a replay: how much of its recording, and the time left"),
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from rich.cells import cell_len, set_cell_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from aerolog.tools.top.glyphs import Glyphs
 
@@ -45,7 +45,7 @@ def line(text: str, style: Style = Style.PLAIN) -> Line:
 
 def clean(text: str) -> str:
     """Text that came from a file, without what would move a terminal's cursor."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
@@ -85,6 +85,20 @@ def wrapped(text: str, width: int, style: Style = Style.PLAIN) -> list[Line]:
             lines.append(line(rest[:cut], style))
             rest = rest[cut:].lstrip()
         lines.append(line(rest, style))
+    return lines
+
+
+def flowing(parts: Iterable[Line], width: int) -> list[Line]:
+    """Parts one behind the other, on as many lines as they take; none is broken."""
+    lines: list[Line] = [()]
+    left = width
+    for part in parts:
+        cells = sum(cell_len(text) for text, _ in part)
+        if cells > left and lines[-1]:
+            lines.append(())
+            left = width
+        lines[-1] += part
+        left -= cells
     return lines
 
 

@@ -99,7 +99,8 @@ class TextPage:
 class TablePage(Generic[Row]):
     """Rows under a heading: sorted, filtered, one of them chosen.
 
-    The chosen row is followed by its key wherever the order takes it.
+    A row that somebody has chosen is followed by its key wherever the order takes it; until then,
+    and from the first line on, the first row is the chosen one, whichever it is.
 
     Args:
         title: of the page.
@@ -171,7 +172,7 @@ class TablePage(Generic[Row]):
         """Keeps the chosen row chosen; the one at its place when it has gone."""
         key, chosen = self._key, self._chosen
         at = min(self.cursor, len(self._rows) - 1)
-        if at >= 0 and key(self._rows[at]) != chosen:
+        if at >= 0 and chosen is not None and key(self._rows[at]) != chosen:
             found = (index for index, row in enumerate(self._rows) if key(row) == chosen)
             at = next(found, at)
         self.move(at)
@@ -210,8 +211,7 @@ class TablePage(Generic[Row]):
     def move(self, index: int) -> None:
         """Chooses a row."""
         self.cursor = max(min(index, len(self._rows) - 1), 0)
-        if self._rows:
-            self._chosen = self._key(self._rows[self.cursor])
+        self._chosen = self._key(self._rows[self.cursor]) if self.cursor else None
 
     def chosen(self) -> Row | None:
         """The chosen row."""

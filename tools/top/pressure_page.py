@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.tools.top import cells, figures, model
-from aerolog.tools.top.lines import Column, Line, Piece, Style, clean
+from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, flowing
 from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.stream_page import StreamPage
 
@@ -21,7 +21,7 @@ _SYSTEM = (
     ("NAK out", model.NAKS_SENT),
     ("NAK in", model.NAKS_RECEIVED),
     ("retransmits", model.RETRANSMITS),
-    ("back pressure", model.BACK_PRESSURE),
+    ("BPE", model.BACK_PRESSURE),
     ("gap fills", model.GAP_FILLS),
     ("over runs", model.OVER_RUNS),
     ("under runs", model.UNDER_RUNS),
@@ -63,6 +63,11 @@ class Pressed:
         publisher = self.track.view.publisher if self.track is not None else None
         return None if publisher is None else publisher.window
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the publisher may not publish now."""
+        return self.window is not None and self.window <= 0
+
 
 def _rows(model: Model) -> Iterator[Pressed]:
     known: set[tuple[int, int]] = set()
@@ -90,7 +95,9 @@ def _lost(row: Pressed) -> Piece:
 def _why(row: Pressed) -> Piece:
     if row.track is None:
         return "ended", Style.DIM
-    _, style = cells.limit(row.track)
+    short, style = cells.limit(row.track)
+    if style is Style.DIM:
+        return short, style
     return clean(row.track.limit.text), style
 
 
@@ -120,7 +127,7 @@ _COLUMNS: tuple[Column[Pressed], ...] = (
         "LOST",
         8,
         lambda row, _width, _glyphs: _lost(row),
-        order=lambda row: (row.lost, row.naks, row.back_pressure),
+        order=lambda row: (row.lost, row.naks + row.back_pressure, row.is_full),
         right=True,
         descending=True,
     ),
@@ -133,7 +140,7 @@ _COLUMNS: tuple[Column[Pressed], ...] = (
         descending=True,
     ),
     Column(
-        "WAITS",
+        "BPE",
         7,
         lambda row, _width, _glyphs: cells.trouble(row.back_pressure),
         order=lambda row: (row.back_pressure, row.naks, row.lost),
@@ -165,22 +172,20 @@ class PressurePage(TablePage[Pressed]):
             sorted_by="LOST",
             empty="no stream, and no loss was reported",
         )
-        self._system: tuple[Piece, ...] = ()
+        self._system: list[Line] = []
 
     def refresh(self, model: Model) -> None:
         """Takes in the driver's own figures, too."""
         super().refresh(model)
-        pieces: list[Piece] = []
-        for name, counter in _SYSTEM:
-            meter = model.system[counter]
-            text, style = cells.trouble(meter.rate)
-            style = Style.DIM if not meter.total else style
-            pieces += [(f" {name} ", Style.DIM), (f"{text} ", style)]
-        self._system = tuple(pieces)
+        self._system = [
+            ((f" {name} ", Style.DIM), (f"{text} ", style))
+            for name, counter in _SYSTEM
+            for text, style in (cells.trouble(model.system[counter].rate),)
+        ]
 
     def head(self, width: int) -> Sequence[Line]:
-        """The driver's figures above the heading."""
-        return (self._system, *super().head(width))
+        """The driver's figures above the heading, on as many lines as they take."""
+        return (*flowing(self._system, width), *super().head(width))
 
     def opened(self, model: Model) -> Page | None:
         """Everything about one stream."""

@@ -32,7 +32,7 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     ),
     Column(
         "CHANNEL",
-        16,
+        15,
         lambda row, _width, _glyphs: cells.channel(row.view.channel),
         order=lambda row: (row.view.channel, row.view.stream_id, row.view.session_id),
         grows=3,
@@ -47,7 +47,7 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     ),
     Column(
         "TREND",
-        10,
+        9,
         lambda row, width, glyphs: cells.curve(row.curve, width, glyphs),
         grows=1,
     ),
@@ -70,7 +70,7 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     ),
     Column(
         "LIMITED BY",
-        13,
+        15,
         lambda row, _width, _glyphs: cells.limit(row),
         order=lambda row: (str(row.limit.kind), row.view.stream_id),
     ),
