@@ -1,0 +1,422 @@
+"""One example of everything that the doctor can find: the code, its severity, the case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aerolog.tools.doctor.findings import Severity
+from aerolog.tools.doctor.sight import Case, Damage, Disk, Host, Process, Socket
+from aerolog.transport.logbuffer.metadata import LogType
+from aerolog.transport.memory.loss_report import LossEntry
+
+from .made_up import (
+    GIB,
+    GONE,
+    NOW_MS,
+    PID,
+    TERM,
+    UDP,
+    archive,
+    case,
+    counter,
+    driver,
+    error,
+    heartbeat,
+    image_stream,
+    ipc_stream,
+    local_address,
+    log,
+    look,
+    marked,
+    recording,
+    segment,
+    sent_stream,
+    system,
+)
+
+CRITICAL, WARNING, NOTICE = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE
+STOPPED = Process(PID, exists=True, state="T")
+ZOMBIE = Process(PID, exists=True, state="Z")
+RECEIVING = [
+    *system(),
+    counter(50, 7, f"rcv-channel: {UDP} 127.0.0.1:20121", 1),
+    local_address(51, 50, "127.0.0.1:20121"),
+]
+LOSS = LossEntry(3, 4_096, NOW_MS - 90_000, NOW_MS - 2_000, 7, 1001, UDP, "10.0.0.9:40000")
+OLD_LOSS = replace(LOSS, last_observation_ms=NOW_MS - 3_600_000)
+HELD = ipc_stream(32_768, 32_768, 0)
+ACTIVE = {"stop_position": -1, "stop_timestamp": -1}
+
+
+def grown(number: int, was: int, now: int) -> Case:
+    """A system counter that grew between the looks."""
+    name = f"c{number}"
+    return case(driver(system(**{name: now})), driver(system(**{name: was})))
+
+
+def cycles(was: int, now: int) -> Case:
+    """How often the conductor was too slow."""
+    return case(driver(system(c26=250_000_000, c27=now)), driver(system(c26=250_000_000, c27=was)))
+
+
+def lossy(drops: int = 0, entry: LossEntry = LOSS) -> Case:
+    """A driver that has lost something."""
+    sockets = [Socket(20121, drops, 0, 99)]
+    return case(driver(RECEIVING, losses=[entry], sockets=sockets))
+
+
+def published(now: int, before: int, term: int = TERM) -> Case:
+    """A publication that moves."""
+    logs = {10: log(term_length=term, publication_window_length=term // 2)}
+    return case(
+        driver(streams=[ipc_stream(now, now + term // 2, now)], logs=logs),
+        driver(streams=[ipc_stream(before, before + term // 2, before)], logs=logs),
+    )
+
+
+def recorded(now: int, before: int, free: int) -> Case:
+    """An archive that records at a rate, on a disk with so much left."""
+    disk = Disk("/data", total=free * 4, free=free)
+    return case(
+        archive(recording(segment(0), counter_position=now, **ACTIVE), disk=disk),
+        archive(recording(segment(0), counter_position=before, **ACTIVE), disk=disk),
+    )
+
+
+EXAMPLES: list[tuple[str, Severity, Case]] = [
+    # Processes.
+    ("driver-unreadable", CRITICAL, case(look(None, archive(), driver_fault="no cnc.dat"))),
+    ("driver-closed", CRITICAL, case(driver(heartbeat_ms=-1))),
+    ("driver-dead", CRITICAL, case(driver(heartbeat_ms=NOW_MS - 4_000, process=GONE))),
+    ("driver-dead", CRITICAL, case(driver(process=ZOMBIE))),
+    ("driver-stuck", CRITICAL, case(driver(heartbeat_ms=NOW_MS - 11_000, process=STOPPED))),
+    ("driver-late", WARNING, case(driver(heartbeat_ms=NOW_MS - 5_000))),
+    ("clock-stepped", WARNING, case(driver(heartbeat_ms=NOW_MS + 60_000))),
+    ("clock-stepped", WARNING, case(archive(mark=marked(activity_ms=NOW_MS + 60_000)))),
+    ("archive-unreadable", CRITICAL, case(look(driver(), archive_fault="catalog cut off"))),
+    ("archive-mark-unreadable", WARNING, case(archive(mark=None, mark_fault="no such file"))),
+    ("archive-closed", NOTICE, case(archive(mark=marked(activity_ms=-1)))),
+    (
+        "archive-dead",
+        CRITICAL,
+        case(archive(mark=marked(activity_ms=NOW_MS - 5_000, process=GONE))),
+    ),
+    ("archive-dead", CRITICAL, case(archive(mark=marked(activity_ms=2**63 - 1, process=GONE)))),
+    ("archive-stuck", CRITICAL, case(archive(mark=marked(activity_ms=NOW_MS - 20_000)))),
+    ("archive-late", WARNING, case(archive(mark=marked(activity_ms=NOW_MS - 5_000)))),
+    ("archive-starting", NOTICE, case(archive(mark=marked(activity_ms=2**63 - 1)))),
+    (
+        "archive-elsewhere",
+        NOTICE,
+        case(look(driver(), archive(mark=marked(aeron_dir="/dev/shm/aeron-other")))),
+    ),
+    ("client-late", WARNING, case(driver([*system(), heartbeat(3, 7_000, "feed")]))),
+    ("clients-timed-out", NOTICE, grown(24, 2, 2)),
+    ("clients-timed-out", WARNING, grown(24, 2, 3)),
+    ("commands-unblocked", NOTICE, case(driver(system(c20=1)))),
+    # Publishers and subscribers.
+    (
+        "publication-blocked",
+        CRITICAL,
+        case(
+            driver(
+                streams=[ipc_stream(4_096, 20_000, 4_096)],
+                logs={10: log(blocked_at=4_096, tail=8_192)},
+            ),
+            driver(
+                streams=[ipc_stream(4_096, 20_000, 4_096)],
+                logs={10: log(blocked_at=4_096, tail=8_192)},
+            ),
+        ),
+    ),
+    (
+        "publisher-blocked",
+        CRITICAL,
+        case(driver(streams=[HELD], logs={10: log()}), driver(streams=[HELD], logs={10: log()})),
+    ),
+    (
+        "publisher-blocked",
+        CRITICAL,
+        case(
+            driver(streams=[sent_stream(64_000, 64_000, 32_000, 32_000)]),
+            driver(streams=[sent_stream(64_000, 64_000, 32_000, 32_000)]),
+        ),
+    ),
+    (
+        "publisher-limited",
+        WARNING,
+        case(
+            driver(streams=[ipc_stream(65_536, 65_536, 32_768)], logs={10: log()}),
+            driver(streams=[HELD], logs={10: log()}),
+        ),
+    ),
+    (
+        "publisher-unconnected",
+        NOTICE,
+        case(driver(streams=[ipc_stream(0, 0)], logs={10: log(is_connected=False)})),
+    ),
+    (
+        "subscriber-stopped",
+        WARNING,
+        case(
+            driver(streams=[ipc_stream(9_000, 40_000, 8_000)]),
+            driver(streams=[ipc_stream(8_500, 40_000, 8_000)]),
+        ),
+    ),
+    (
+        "subscriber-stopped",
+        CRITICAL,
+        case(driver(streams=[HELD], logs={10: log()}), driver(streams=[HELD], logs={10: log()})),
+    ),
+    (
+        "subscriber-slow",
+        WARNING,
+        case(driver(streams=[image_stream(90_000, 90_000, 30_000)], logs={30: log(LogType.IMAGE)})),
+    ),
+    ("publications-unblocked", NOTICE, grown(19, 1, 1)),
+    ("publications-unblocked", WARNING, grown(19, 0, 1)),
+    ("publications-revoked", NOTICE, grown(40, 1, 1)),
+    ("images-rejected", WARNING, grown(42, 0, 1)),
+    # Loss.
+    ("loss-socket-full", WARNING, lossy(drops=17)),
+    ("loss-receiver", WARNING, lossy(drops=17)),
+    ("loss-network", WARNING, lossy()),
+    ("loss-past", NOTICE, lossy(entry=OLD_LOSS)),
+    ("loss-given-up", CRITICAL, grown(23, 0, 5)),
+    ("loss-given-up", WARNING, grown(23, 5, 5)),
+    ("loss-over-run", WARNING, grown(13, 0, 5)),
+    ("loss-under-run", NOTICE, grown(12, 0, 5)),
+    ("packets-invalid", WARNING, grown(14, 0, 5)),
+    ("sends-short", WARNING, grown(16, 0, 5)),
+    ("ttl-asymmetry", WARNING, grown(21, 5, 5)),
+    ("retransmits-refused", WARNING, grown(37, 0, 5)),
+    ("status-rejected", WARNING, grown(44, 0, 5)),
+    (
+        "loss-not-repaired",
+        CRITICAL,
+        case(
+            driver(streams=[image_stream(4_096, 9_000)]),
+            driver(streams=[image_stream(4_096, 8_000)]),
+        ),
+    ),
+    # Sockets.
+    (
+        "receive-buffer-small",
+        WARNING,
+        case(
+            driver(
+                logs={
+                    30: log(
+                        LogType.IMAGE,
+                        receiver_window_length=256 << 10,
+                        socket_rcvbuf_length=128 << 10,
+                    )
+                }
+            )
+        ),
+    ),
+    (
+        "receive-buffer-small",
+        WARNING,
+        case(driver(logs={30: log(LogType.IMAGE, receiver_window_length=1 << 20)})),
+    ),
+    (
+        "receive-buffer-capped",
+        WARNING,
+        case(driver(logs={30: log(LogType.IMAGE, socket_rcvbuf_length=8 << 20)})),
+    ),
+    ("send-buffer-small", WARNING, case(driver(logs={10: log(socket_sndbuf_length=1024)}))),
+    ("send-buffer-capped", WARNING, case(driver(logs={10: log(socket_sndbuf_length=8 << 20)}))),
+    ("host-buffers-small", NOTICE, case(look(driver(RECEIVING), host=Host(max_rcvbuf=212_992)))),
+    (
+        "channel-errored",
+        CRITICAL,
+        case(driver([*system(), counter(50, 7, f"rcv-channel: {UDP} ", -1)])),
+    ),
+    # Duty cycles.
+    ("cycle-slow", WARNING, cycles(1, 2)),
+    ("cycle-was-slow", NOTICE, cycles(2, 2)),
+    ("resolver-slow", WARNING, case(driver(system(c32=6_000_000_000, c33=1)))),
+    ("driver-queue-full", WARNING, grown(3, 0, 9)),
+    (
+        "archive-write-slow",
+        WARNING,
+        case(
+            driver(
+                [
+                    *system(),
+                    counter(
+                        70, 105, "archive-recorder max write time in ns - archiveId=9", 200_000_000
+                    ),
+                ]
+            )
+        ),
+    ),
+    (
+        "archive-read-slow",
+        NOTICE,
+        case(
+            driver(
+                [
+                    *system(),
+                    counter(
+                        70, 108, "archive-replayer max read time in ns - archiveId=9", 200_000_000
+                    ),
+                ]
+            )
+        ),
+    ),
+    # Disks.
+    (
+        "archive-disk-full",
+        CRITICAL,
+        case(archive(disk=Disk("/data", total=100 * GIB, free=100 << 20))),
+    ),
+    ("archive-disk-low", WARNING, case(archive(disk=Disk("/data", total=100 * GIB, free=5 * GIB)))),
+    ("archive-disk-filling", WARNING, recorded(2 << 20, 1 << 20, 40 * GIB)),
+    ("archive-disk-filling", CRITICAL, recorded(2 << 20, 1 << 20, GIB)),
+    (
+        "driver-disk-full",
+        CRITICAL,
+        case(
+            driver(
+                disk=Disk("/dev/shm", total=64 << 20, free=100_000, is_memory=True),
+                logs={10: log()},
+            )
+        ),
+    ),
+    (
+        "driver-disk-low",
+        WARNING,
+        case(
+            driver(
+                disk=Disk("/dev/shm", total=64 << 20, free=5 << 20, is_memory=True),
+                logs={10: log()},
+            )
+        ),
+    ),
+    ("driver-not-in-memory", NOTICE, case(driver(disk=Disk("/", total=GIB * 9, free=GIB * 8)))),
+    # Recordings.
+    (
+        "recording-without-writer",
+        CRITICAL,
+        case(archive(recording(**ACTIVE)), archive(recording(**ACTIVE))),
+    ),
+    (
+        "recording-unfinished",
+        WARNING,
+        case(archive(recording(recovered_end=9_024, **ACTIVE), mark=marked(activity_ms=-1))),
+    ),
+    ("segment-missing", CRITICAL, case(archive(recording(segment(TERM))))),
+    ("segment-cut", CRITICAL, case(archive(recording(segment(0), segment(TERM, 100))))),
+    (
+        "segment-length",
+        WARNING,
+        case(archive(recording(segment(0), segment(TERM, 2_048), stop_position=TERM + 1_024))),
+    ),
+    (
+        "segment-damaged",
+        CRITICAL,
+        case(
+            archive(
+                recording(
+                    damages=(Damage("frame", "impossible frame length: -5", "0-0.rec", 64, 64),)
+                )
+            )
+        ),
+    ),
+    (
+        "checksum-wrong",
+        CRITICAL,
+        case(archive(recording(damages=(Damage("checksum", "2 frames", "0-0.rec", 64, 64),)))),
+    ),
+    (
+        "descriptor-checksum-wrong",
+        WARNING,
+        case(
+            archive(recording(damages=(Damage("descriptor", "0x0badcafe", "archive.catalog", 32),)))
+        ),
+    ),
+    (
+        "catalog-damaged",
+        CRITICAL,
+        case(
+            archive(catalog_damages=[Damage("catalog", "length 5 at offset 32", "archive.catalog")])
+        ),
+    ),
+    ("catalog-damaged", CRITICAL, case(archive(recording(term_buffer_length=3)))),
+    ("recording-invalid", NOTICE, case(archive(recording(state=0)))),
+    ("segments-orphaned", NOTICE, case(archive(strays=["9-0.rec"]))),
+    (
+        "segments-beside",
+        NOTICE,
+        case(archive(recording(segment(0), segment(TERM), segment(4 * TERM)))),
+    ),
+    ("deletions-left", NOTICE, case(archive(leftovers=["0-0.rec.del"]))),
+    ("segment-misnamed", WARNING, case(archive(misnamed=["foo-1.rec"]))),
+    # Settings.
+    (
+        "page-size-mismatch",
+        WARNING,
+        case(driver(disk=Disk("/huge", total=GIB, free=GIB, block_size=2 << 20, is_memory=True))),
+    ),
+    ("page-size-differs", WARNING, case(driver(logs={10: log(page_size=1 << 20)}))),
+    (
+        "window-half-term",
+        WARNING,
+        case(
+            driver(
+                streams=[image_stream(0, 0)],
+                logs={30: log(LogType.IMAGE, receiver_window_length=TERM // 2)},
+            )
+        ),
+    ),
+    ("term-short", WARNING, published(40 << 20, 0)),
+    (
+        "mtu-large",
+        NOTICE,
+        case(
+            driver(
+                streams=[sent_stream(0, 9, 0, 9)],
+                logs={10: log(mtu_length=65_504, socket_sndbuf_length=1 << 20)},
+            )
+        ),
+    ),
+    (
+        "positions-exhausted",
+        WARNING,
+        case(driver(streams=[ipc_stream((TERM << 31) - TERM, TERM << 31)], logs={10: log()})),
+    ),
+    (
+        "windows-differ",
+        NOTICE,
+        case(
+            driver(
+                streams=[image_stream(0, 0), image_stream(0, 0, image_id=31)],
+                logs={
+                    30: log(LogType.IMAGE),
+                    31: log(LogType.IMAGE, receiver_window_length=128 << 10),
+                },
+            )
+        ),
+    ),
+    # Rooms of fixed length.
+    ("counters-nearly-full", WARNING, case(driver(max_counters=50))),
+    ("counters-nearly-full", CRITICAL, case(driver(max_counters=46))),
+    (
+        "error-log-nearly-full",
+        WARNING,
+        case(driver(errors=[error("x" * 900)], error_log_capacity=1024)),
+    ),
+    (
+        "error-log-nearly-full",
+        WARNING,
+        case(archive(errors=[error("x" * 900)], mark=marked(error_log_capacity=1024))),
+    ),
+    ("loss-report-nearly-full", NOTICE, case(driver(losses=[LOSS] * 7, loss_report_capacity=1024))),
+    ("catalog-nearly-full", WARNING, case(archive(catalog_used=2_000_000_000))),
+    # Error logs.
+    ("error-logged", WARNING, case(driver(errors=[error("io.aeron.X: ERROR - no room\n\tat y")]))),
+    ("error-logged-past", NOTICE, case(archive(errors=[error("java.io.IOException", 7_200_000)]))),
+    ("errors-more", NOTICE, case(driver(errors=[error(f"no {n}") for n in range(12)]))),
+]
