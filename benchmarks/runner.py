@@ -19,6 +19,7 @@ from benchmarks import (
     replay_start,
     scan,
     spark_scan,
+    top_cpu,
     udp,
     udp_streams,
 )
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "udp-rtt": udp.round_trips,
     "udp-loss-1024": udp.goodput_with_loss,
     "udp-streams": udp_streams.streams,
+    "top": top_cpu.watch,
 }
 
 
