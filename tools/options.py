@@ -45,6 +45,15 @@ def _seconds(name: str, text: str) -> float:
     return parse_long_duration_ns(name, text) / _NS_PER_SECOND
 
 
+def seconds_parser(name: str) -> Callable[[str | float], float]:
+    """A Typer parser of durations such as 500ms, as seconds; a bare number is seconds.
+
+    Args:
+        name: of the option, in messages.
+    """
+    return _option(_seconds, name)
+
+
 def _positive_size(name: str, text: str) -> int:
     value = parse_size(name, text)
     if value == 0:

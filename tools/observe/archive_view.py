@@ -194,6 +194,23 @@ class ArchiveView:
                 Trouble.UNREADABLE, path, reason, "run this as the user that owns it"
             ) from None
 
+    @staticmethod
+    def mark_errors(archive_dir: str | Path) -> list[ErrorObservation]:
+        """Distinct errors in a folder's mark file, whatever else is there.
+
+        Raises:
+            ViewError: there is no mark file that can be read.
+        """
+        try:
+            return MarkFile.open(archive_dir).errors()
+        except FileNotFoundError:
+            path = Path(archive_dir) / MARK_FILE_NAME
+            raise ViewError(Trouble.MISSING, path, "no such file", _NO_ARCHIVE) from None
+        except (FileFormatError, OSError) as error:
+            raise ViewError(
+                Trouble.DAMAGED, archive_dir, str(error), "an archive that starts writes it anew"
+            ) from None
+
     @property
     def pid(self) -> int | None:
         """Process id that the archive wrote."""

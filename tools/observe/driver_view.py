@@ -100,6 +100,7 @@ class DriverView:
                 f"cnc.dat of version {version_text(version)} (0x{version & 0xFFFFFFFF:08x}), this "
                 f"reads {MAJOR}.x.x",
                 "use the tools of the driver's version, or check that this is an Aeron directory",
+                version=version,
             )
         try:
             return cls(folder, CncFile(mapped))
@@ -249,14 +250,16 @@ def map_readonly(path: str, min_length: int, *, missing: str) -> MappedFile:
         ViewError: there is none, it is none, too short, or may not be read.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+        status = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(status.st_mode):
             raise ViewError(Trouble.DAMAGED, path, "not a regular file", _NOT_OURS)
         return MappedFile.open(path, writable=False, min_length=min_length)
     except (FileNotFoundError, NotADirectoryError):
         raise ViewError(Trouble.MISSING, path, "no such file", missing) from None
     except FileFormatError as error:
         reason = str(error).removeprefix(f"{path} is ")
-        raise ViewError(Trouble.DAMAGED, path, reason, _NOT_OURS) from None
+        length = status.st_size
+        raise ViewError(Trouble.DAMAGED, path, reason, _NOT_OURS, length=length) from None
     except OSError as error:
         remedy = (
             "run this as the user that owns it"

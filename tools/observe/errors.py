@@ -30,11 +30,24 @@ class ViewError(AerologError):
         path: of the file or directory.
         reason: what is wrong with it.
         remedy: what to do.
+        version: packed, of a file of another version.
+        length: of a file that is too short, bytes.
     """
 
-    def __init__(self, trouble: Trouble, path: str | Path, reason: str, remedy: str) -> None:
+    def __init__(
+        self,
+        trouble: Trouble,
+        path: str | Path,
+        reason: str,
+        remedy: str,
+        *,
+        version: int | None = None,
+        length: int | None = None,
+    ) -> None:
         super().__init__(f"{path}: {reason}: {remedy}")
         self.trouble = trouble
         self.path = str(path)
         self.reason = reason
         self.remedy = remedy
+        self.version = version
+        self.length = length

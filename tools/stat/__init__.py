@@ -1,0 +1,1 @@
+"""What stat, errors, loss, streams, backlog and driver-tool print."""

@@ -1,0 +1,184 @@
+"""The ``stat`` command's forms: columns, JSON, AeronStat's."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from aerolog.tools.console import say
+from aerolog.tools.observe import keys
+from aerolog.tools.observe.rates import Rates
+from aerolog.tools.stat import classic as lines
+from aerolog.tools.stat.filters import NAMES, Filters
+from aerolog.tools.stat.reference import open_view, uncaught
+from aerolog.tools.stat.watching import Watched, bold, harmless
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from aerolog.tools.observe.counters import CountersSnapshot
+    from aerolog.tools.stat.watching import Schedule
+
+_HELP: Final = frozenset({"-?", "-h", "-help"})
+_STREAM_KEYS: Final = frozenset({1, 2, 3, 4, 5, 9, 10, 12, 13, 17, 19, 20})
+_CHANNEL_KEYS: Final = frozenset({6, 7, 18})
+
+
+def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> Filters:
+    """Filters of both forms.
+
+    Raises:
+        typer.BadParameter: an argument that is none.
+    """
+    try:
+        found = Filters.of(options)
+        for argument in arguments:
+            name, equals, pattern = argument.partition("=")
+            if not equals or name not in NAMES:
+                raise typer.BadParameter(
+                    f"{argument!r} is no filter: write NAME=REGEX with one of {', '.join(NAMES)}"
+                )
+            found = found.with_pattern(name, pattern)
+    except ConfigurationError as error:
+        raise typer.BadParameter(str(error)) from None
+    return found
+
+
+def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json: bool) -> None:
+    """Prints counters, for people or as JSON."""
+    watched = Watched(aeron_dir)
+    if as_json and not schedule.watch:
+        for line in _document(watched, filters):
+            sys.stdout.write(line)
+    elif as_json:
+        schedule.show_json(lambda: _facts(watched, filters))
+    else:
+        schedule.show(_Columns(watched, filters, rates=schedule.watch))
+
+
+class _Columns:
+    """Looks at a driver each time it is called."""
+
+    def __init__(self, watched: Watched, filters: Filters, *, rates: bool) -> None:
+        self._watched = watched
+        self._filters = filters
+        self._rates = rates
+        self._previous: CountersSnapshot | None = None
+
+    def __call__(self) -> Iterator[str]:
+        snapshot = self._watched.refresh().counters()
+        yield self._watched.heading(snapshot)
+        rates = None if self._previous is None else Rates(self._previous, snapshot)
+        yield bold(
+            f"{'id':>5} {'value':>26} {'per second':>16}  label"
+            if self._rates
+            else f"{'id':>5} {'value':>26}  label"
+        )
+        ids, values = snapshot.ids, snapshot.values
+        for row in self._filters.rows(snapshot):
+            label = harmless(snapshot.label(row))
+            if self._rates:
+                rate = None if rates is None else rates.per_second(ids[row])
+                told = f"{rate:16,.0f}" if rate else " " * 16
+                yield f"{ids[row]:5d} {values[row]:26,d} {told}  {label}"
+            else:
+                yield f"{ids[row]:5d} {values[row]:26,d}  {label}"
+        self._previous = snapshot
+
+
+def _facts(watched: Watched, filters: Filters) -> dict[str, Any]:
+    snapshot = watched.refresh().counters()
+    counters = [_fields(snapshot, row) for row in filters.rows(snapshot)]
+    return {**watched.facts(snapshot), "counters": counters}
+
+
+def _document(watched: Watched, filters: Filters) -> Iterator[str]:
+    """A JSON document with a counter a line: the standard encoder with indents is slow."""
+    import json
+
+    facts = _facts(watched, filters)
+    counters = facts.pop("counters")
+    head = json.dumps(facts, indent=2, ensure_ascii=False)
+    yield head.removesuffix("\n}") + ',\n  "counters": ['
+    separator = "\n    "
+    for counter in counters:
+        yield separator + json.dumps(counter, ensure_ascii=False)
+        separator = ",\n    "
+    yield "\n  ]\n}\n"
+
+
+def _fields(snapshot: CountersSnapshot, row: int) -> dict[str, Any]:
+    type_id = snapshot.type_ids[row]
+    key = snapshot.key(row)
+    fields: dict[str, Any] = {
+        "id": snapshot.ids[row],
+        "type_id": type_id,
+        "value": snapshot.values[row],
+        "label": snapshot.label(row),
+        "registration_id": snapshot.registration_ids[row],
+        "owner_id": snapshot.owner_ids[row],
+        "reference_id": snapshot.reference_ids[row],
+        "key": key.rstrip(b"\0").hex(),
+    }
+    if type_id in _STREAM_KEYS:
+        stream = keys.stream_key(key)
+        fields["session_id"] = stream.session_id
+        fields["stream_id"] = stream.stream_id
+        fields["channel"] = stream.channel
+    elif type_id in _CHANNEL_KEYS:
+        fields["channel"] = keys.channel_key(key)
+    elif type_id == keys.RECORDING_POSITION:
+        recording = keys.recording_key(key)
+        fields["recording_id"] = recording.recording_id
+        fields["session_id"] = recording.session_id
+        fields["archive_id"] = recording.archive_id
+    return fields
+
+
+def classic(
+    aeron_dir: str | None, arguments: Sequence[str], options: Mapping[str, str | None]
+) -> None:
+    """AeronStat: its arguments, its lines, its errors."""
+    if _HELP & set(arguments):
+        say(lines.STAT_USAGE)
+        return
+    watch, delay_s = True, 1
+    patterns = {name: pattern for name, pattern in options.items() if pattern is not None}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals:
+            say(f"Arguments must be in name=pattern format: Invalid '{argument}'")
+            return
+        if name == "watch":
+            watch = value.lower() == "true"
+        elif name == "delay":
+            delay_s = _whole_seconds(value)
+        elif name in NAMES:
+            patterns[name] = value
+        else:
+            say(f"Unrecognised argument: '{argument}'")
+            return
+    try:
+        filters = Filters.of(patterns)
+    except ConfigurationError as error:
+        uncaught("java.util.regex.PatternSyntaxException", str(error))
+    view = open_view(aeron_dir)
+    while True:
+        if watch:
+            sys.stdout.write(lines.CLEAR_SCREEN)
+        sys.stdout.writelines(f"{line}\n" for line in lines.stat(view, view.counters(), filters))
+        sys.stdout.flush()
+        if not watch:
+            return
+        time.sleep(delay_s)
+
+
+def _whole_seconds(text: str) -> int:
+    try:
+        return max(0, int(text))
+    except ValueError:
+        uncaught("java.lang.NumberFormatException", f'For input string: "{text}"')
