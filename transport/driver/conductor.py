@@ -159,6 +159,7 @@ class Conductor:
 
     def _on_command(self, type_id: int, message: bytes) -> None:
         correlation_id = 0
+        self._context.events.command(type_id, message)
         try:
             command = commands.decode_command(type_id, message)
             correlation_id = command.correlation_id

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.event_log import NoDriverEvents
     from aerolog.transport.driver.log_store import LogStore
     from aerolog.transport.driver.network.naming import DriverNames
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
@@ -39,6 +40,7 @@ class DriverContext:
         counters: allocator of counters.
         to_clients: the driver's end of the broadcast buffer.
         errors: where failures go.
+        events: the event log.
         logs: log files.
         loss_report: where images note what they missed.
         names: resolves channels, and names of silent peers again.
@@ -57,6 +59,7 @@ class DriverContext:
     counters: CountersManager
     to_clients: BroadcastTransmitter
     errors: ErrorRecorder
+    events: NoDriverEvents
     logs: LogStore
     loss_report: LossReport
     names: DriverNames
@@ -76,7 +79,9 @@ class DriverContext:
 
     def tell(self, response: Response) -> None:
         """Send a message to all clients."""
-        self.to_clients.send(response.TYPE_ID, encode_response(response))
+        message = encode_response(response)
+        self.to_clients.send(response.TYPE_ID, message)
+        self.events.response(response.TYPE_ID, message)
 
 
 def remove_at(items: list[T], index: int) -> None:

@@ -176,6 +176,9 @@ class IpcMedia:
             if publication in subscription.images:
                 self.unlink(subscription, publication)
         self._context.logs.free(publication.log)
+        self._context.events.publication_removed(
+            publication.session_id, publication.stream_id, publication.channel
+        )
 
     def find_publication(self, registration_id: int) -> IpcPublication | None:
         """The publication of that id, which is its images' id as well."""
@@ -255,6 +258,9 @@ class IpcMedia:
 
     def close_subscription(self, subscription: IpcSubscriptionLink) -> None:
         """Drop all images of a subscription."""
+        self._context.events.subscription_removed(
+            subscription.stream_id, subscription.registration_id, subscription.channel
+        )
         for publication in list(subscription.images):
             self.unlink(subscription, publication)
 

@@ -6,6 +6,7 @@ native, in ``ipc_stream``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.context import remove_at
@@ -119,6 +120,12 @@ class IpcTimers:
             stream.disconnect()
             self._media.to_linger(publication)
             self._context.counters.get_and_add(SystemCounter.PUBLICATIONS_REVOKED, 1)
+            self._context.events.revoked(
+                stream.publisher_position,
+                publication.session_id,
+                publication.stream_id,
+                publication.channel,
+            )
             return
         if stream.cool_down_is_over(now_ns):
             self._media.link_subscriptions(publication)
@@ -141,14 +148,23 @@ class IpcTimers:
             s for s in self._media.subscriptions if s.images.get(publication) == counter_id
         )
         state = stream.subscriber_state(counter_id)
+        change = partial(
+            self._context.events.untethered,
+            subscription.registration_id,
+            publication.stream_id,
+            publication.session_id,
+        )
         if state == SUBSCRIBER_ACTIVE:
             self._media.tell_unavailable(subscription, publication)
             stream.set_subscriber_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
         elif state == SUBSCRIBER_RESTING:
             self._context.counters.set_value(counter_id, stream.join_position())
             stream.set_subscriber_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
             self._media.tell_available(subscription, publication)
+            change("RESTING", "ACTIVE")
         elif subscription.params.is_rejoin:
             stream.set_subscriber_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
         else:
             self._media.drop_position(subscription, publication)

@@ -16,7 +16,9 @@ from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.conductor import Conductor
 from aerolog.transport.driver.context import DriverContext
 from aerolog.transport.driver.error_recorder import ErrorRecorder
+from aerolog.transport.driver.event_log import driver_events
 from aerolog.transport.driver.log_store import IMAGES, PUBLICATIONS, LogStore
+from aerolog.transport.driver.network.logging_ports import logged
 from aerolog.transport.driver.network.naming import DriverNames
 from aerolog.transport.driver.network.rehearsing import rehearsed
 from aerolog.transport.driver.printout import format_configuration
@@ -98,6 +100,8 @@ class MediaDriver:
             sys.stderr.write(f"WARNING: {warning}\n")
         self._claim()
         with ExitStack() as undo:
+            self._events = driver_events(settings, self._clock)
+            undo.callback(self._events.close)
             undo.callback(self._delete_directory_if_configured)
             self._context = self._create(
                 termination_validator or _configured_validator(settings),
@@ -176,6 +180,7 @@ class MediaDriver:
         for runner in reversed(self._runners):
             runner.close()
         self._conductor.close_network()
+        self._events.close()
         self._delete_directory_if_configured()
 
     def __enter__(self) -> Self:
@@ -250,12 +255,18 @@ class MediaDriver:
             counters=counters,
             to_clients=cnc.transmitter(),
             errors=errors,
+            events=self._events,
             logs=LogStore(self._directory, settings, self._files, counters, errors, self._clock),
             loss_report=LossReport(loss_report),
             names=DriverNames(
-                settings, clock=self._clock, counters=counters, errors=errors, network=network
+                settings,
+                clock=self._clock,
+                counters=counters,
+                errors=errors,
+                events=self._events,
+                network=network,
             ),
-            network=rehearsed(network, settings, self._clock),
+            network=logged(rehearsed(network, settings, self._clock), self._events),
             socket_limits=network.socket_limits(),
             random=random_source,
             may_terminate=may_terminate,

@@ -9,6 +9,7 @@ from aerolog.transport.concurrent.idle import ALIASES
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.driver.network_properties import NETWORK_PROPERTIES
+from aerolog.transport.events.properties import DRIVER_EVENT_PROPERTIES
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 
 if TYPE_CHECKING:
@@ -397,7 +398,7 @@ RECEIVER_WILDCARD_PORT_RANGE = _add.port_range(
     "aeron.receiver.wildcard.port.range", "ports for receivers"
 )
 
-PROPERTIES: Final = (*_add.table, *NETWORK_PROPERTIES)
+PROPERTIES: Final = (*_add.table, *NETWORK_PROPERTIES, *DRIVER_EVENT_PROPERTIES)
 
 
 def driver_settings(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from aerolog.transport.config.values import INT32_MAX
 from aerolog.transport.errors import ChannelUriError, ConfigurationError, MessageFormatError
@@ -96,6 +96,17 @@ class Bootstrap:
         return f"Bootstrap neighbor: name={self.value} resolved={resolved}"
 
 
+class NeighborHandler(Protocol):
+    """Is told of the drivers that gossip."""
+
+    def __call__(self, address: SocketAddress, *, is_there: bool) -> None:
+        """One was heard of first, or has not been heard of for too long."""
+
+
+def _unheard(address: SocketAddress, *, is_there: bool) -> None:
+    """What a gossip whose neighbors nobody asks for tells of them."""
+
+
 class Outgoing(NamedTuple):
     """A frame to send."""
 
@@ -120,13 +131,22 @@ class NameGossip:
         options: see there.
         bound: address of the resolver's socket.
         now_ns: a monotonic time.
+        on_neighbor: told of every neighbor that comes or goes.
 
     Raises:
         ConfigurationError: the name does not fit a frame.
     """
 
-    def __init__(self, options: GossipOptions, bound: SocketAddress, now_ns: int) -> None:
+    def __init__(
+        self,
+        options: GossipOptions,
+        bound: SocketAddress,
+        now_ns: int,
+        *,
+        on_neighbor: NeighborHandler | None = None,
+    ) -> None:
         self._options = options
+        self._on_neighbor: NeighborHandler = on_neighbor or _unheard
         self._bound = bound
         self._own = ResolutionEntry(
             options.name, str(bound.ip), bound.port, 0, frames.RESOLUTION_FLAG_SELF
@@ -244,6 +264,7 @@ class NameGossip:
             can_send = address.family == self._bound.family and address.port != 0
             if can_send and len(self._neighbors) < MAX_NEIGHBORS:
                 self._neighbors[address] = activity_ns
+                self._on_neighbor(address, is_there=True)
         elif is_self:
             self._neighbors[address] = max(activity_ns, known_ns)
 
@@ -253,6 +274,7 @@ class NameGossip:
             del self._cache[key]
         for address in [a for a, heard_ns in self._neighbors.items() if heard_ns <= oldest_ns]:
             del self._neighbors[address]
+            self._on_neighbor(address, is_there=False)
 
     def _table_frames(self, now_ns: int) -> Iterator[bytes]:
         entries = (

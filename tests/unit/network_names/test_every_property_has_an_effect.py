@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.events import properties as event_properties
 
 DRIVER = Path(properties.__file__).parent
 TABLES = {"properties.py", "network_properties.py"}
 READERS = [path for path in sorted(DRIVER.rglob("*.py")) if path.name not in TABLES]
 NAMES = {
     value: name
-    for module in (network_properties, properties)
+    for module in (network_properties, properties, event_properties)
     for name, value in vars(module).items()
     if value in properties.PROPERTIES
 }

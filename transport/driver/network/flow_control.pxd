@@ -6,6 +6,7 @@ by another thread, such as the conductor's.
 
 from libc.stdint cimport int32_t, int64_t
 
+from aerolog.transport.events.log cimport StreamEvents
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.frames cimport error_t, status_message_t
 
@@ -60,6 +61,7 @@ cdef class MinFlowControl(FlowControl):
     cdef int64_t _setup_limit       # frozen limit while a receiver joins, -1 for none
     cdef int64_t _time_of_setup_ns
     cdef bint _setup_was_triggered
+    cdef StreamEvents _events       # None: nobody is told of who comes and goes
     cdef bint _matches(self, const status_message_t* message) noexcept nogil
     cdef bint _matches_error(self, const error_t* error) noexcept nogil
     cdef int64_t _limit_of_setup(self, int64_t now_ns) noexcept nogil

@@ -1,3 +1,4 @@
+from aerolog.transport.events.log import StreamEvents
 from aerolog.transport.memory.counters import CountersReader
 
 MAX_RECEIVERS: int
@@ -42,6 +43,7 @@ class MinFlowControl(FlowControl):
         retransmit_window_multiple: int = 4,
     ) -> None: ...
     def bind_counter(self, counters: CountersReader, counter_id: int) -> None: ...
+    def bind_events(self, events: StreamEvents) -> None: ...
 
 class TaggedFlowControl(MinFlowControl):
     group_tag: int

@@ -14,6 +14,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i32,
     store_release_i64,
 )
+from aerolog.transport.events.log cimport StreamEvents
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.frames cimport (
     ERROR_FLAG_GROUP_TAG,
@@ -241,6 +242,10 @@ cdef class MinFlowControl(FlowControl):
         self._counter = value
         store_release_i64(value, self._count)
 
+    def bind_events(self, events: StreamEvents) -> None:
+        """Tell of every receiver that joins or leaves."""
+        self._events = events
+
     cdef bint _matches(self, const status_message_t* message) noexcept nogil:
         return True
 
@@ -285,6 +290,8 @@ cdef class MinFlowControl(FlowControl):
         added.time_of_last_status_ns = now_ns
         added.end_of_stream = False
         self._publish_count(self._count + 1)
+        if self._events is not None:
+            self._events.receiver_added(message.receiver_id, self._count)
         return True
 
     cdef int64_t on_status_message(
@@ -329,6 +336,8 @@ cdef class MinFlowControl(FlowControl):
             receiver = &self._receivers[i]
             if receiver.end_of_stream or self._is_older(receiver.time_of_last_status_ns, now_ns):
                 count -= 1
+                if self._events is not None:
+                    self._events.receiver_removed(receiver.receiver_id, count)
                 receiver[0] = self._receivers[count]
             else:
                 lowest = min(lowest, receiver.last_edge)

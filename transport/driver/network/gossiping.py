@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver.event_log import NO_EVENTS
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.network.addresses import SocketAddress
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.event_log import NoDriverEvents
     from aerolog.transport.driver.network.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.names import IpAddress, NameResolver
@@ -107,6 +109,7 @@ class Gossiper:
         *,
         counters: CountersManager,
         errors: ErrorRecorder,
+        events: NoDriverEvents = NO_EVENTS,
         names: NameResolver,
         lookups: Callable[[], Lookups],
         now_ns: int,
@@ -117,7 +120,9 @@ class Gossiper:
         self._names = names
         self._lookups = lookups
         self._failing: set[SocketAddress] = set()
-        self.gossip = NameGossip(options, _socket_address(port.local_address), now_ns)
+        self.gossip = NameGossip(
+            options, _socket_address(port.local_address), now_ns, on_neighbor=events.neighbor
+        )
         self._neighbors_id = self._counter(NEIGHBORS_TYPE_ID, self.gossip.neighbors_label)
         self._cache_id = self._counter(CACHE_ENTRIES_TYPE_ID, self.gossip.cache_label)
         self._bootstrap_ids = [

@@ -6,6 +6,7 @@ end when all is consumed and the sender has been told long enough; LINGER keeps 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.context import remove_at
@@ -48,6 +49,9 @@ class ImageTimers:
         for counter_id in image.counter_ids:
             self._context.free_counter(counter_id)
         self._context.logs.free(image.log)
+        self._context.events.image_removed(
+            image.session_id, image.stream_id, image.correlation_id, image.endpoint.channel.original
+        )
 
     def _on_timer(self, image: PublicationImage) -> None:
         stream = image.stream
@@ -65,6 +69,13 @@ class ImageTimers:
     def _to_linger(self, image: PublicationImage, now_ns: int) -> None:
         """The image has ended: tell everybody who has it, and have the receiver let go of it."""
         image.stream.enter(LINGER, now_ns)
+        if image.stream.is_revoked:
+            self._context.events.image_revoked(
+                image.stream.hwm_position,
+                image.session_id,
+                image.stream_id,
+                image.endpoint.channel.original,
+            )
         is_rejoin = True
         for link in self._subscriptions.with_image(image):
             self._subscriptions.tell_unavailable(link, image)
@@ -91,14 +102,20 @@ class ImageTimers:
             if each.images[image] == counter_id
         )
         state = subscribers.state(counter_id)
+        change = partial(
+            self._context.events.untethered, link.registration_id, image.stream_id, image.session_id
+        )
         if state == SUBSCRIBER_ACTIVE:
             self._subscriptions.tell_unavailable(link, image)
             subscribers.set_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
         elif state == SUBSCRIBER_RESTING:
             self._context.counters.set_value(counter_id, image.stream.join_position())
             subscribers.set_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
             self._subscriptions.tell_available(link, image)
+            change("RESTING", "ACTIVE")
         elif link.params.is_rejoin:
             subscribers.set_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
         else:
             self._subscriptions.drop_position(link, image)

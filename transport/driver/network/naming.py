@@ -11,12 +11,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver.event_log import NO_EVENTS, LoggedResolver
 from aerolog.transport.driver.network.gossiping import (
     WORK_INTERVAL_NS,
     Gossiper,
     gossip_options,
     open_gossip_port,
 )
+from aerolog.transport.driver.network.logging_ports import logged_port
 from aerolog.transport.driver.network.lookups import InlineLookups, ThreadLookups
 from aerolog.transport.driver.network.periodic_agent import PeriodicAgent
 from aerolog.transport.driver.system_counters import SystemCounter
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.event_log import NoDriverEvents
     from aerolog.transport.driver.network.lookups import Lookups
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.network.addresses import SocketAddress
@@ -99,6 +102,7 @@ class DriverNames:
         clock: its time.
         counters: its counters, in which the system counters are allocated.
         errors: where failures go.
+        events: the event log.
         network: opens the gossip's socket and lists interfaces; never a rehearsed one.
         platform: the machine's own lookup, which may block; the network's when None.
         lookups: where look-ups run; as configured when None: a thread, or the conductor itself.
@@ -120,6 +124,7 @@ class DriverNames:
         clock: Clock,
         counters: CountersManager,
         errors: ErrorRecorder,
+        events: NoDriverEvents = NO_EVENTS,
         network: Network = SYSTEM_NETWORK,
         platform: Callable[[str], IpAddress | None] | None = None,
         lookups: Lookups | None = None,
@@ -127,6 +132,7 @@ class DriverNames:
         self._clock = clock
         self._counters = counters
         self._errors = errors
+        self._events = events
         self._threshold_ns = settings[properties.NAME_RESOLVER_THRESHOLD]
         self._waiting: Callable[[], bool] | None = None
         self._busy = False
@@ -136,14 +142,15 @@ class DriverNames:
         resolver = name_resolver(settings, counters, platform=platform)
         interface = settings[properties.DRIVER_RESOLVER_INTERFACE]
         if interface:
-            self.gossiper = self._open_gossip(
-                settings, open_gossip_port(interface, network, platform), resolver
-            )
+            port = logged_port(open_gossip_port(interface, network, platform), events)
+            self.gossiper = self._open_gossip(settings, port, resolver)
             resolver = GossipNameResolver(self.gossiper.gossip, resolver)
         self.agent = PeriodicAgent(
             ROLE_NAME, self._turn, self.close, WORK_INTERVAL_NS if self.gossiper else 0
         )
         self._lookups = lookups or _configured_lookups(settings, self.agent.ring)
+        if events.logs_names:
+            resolver = LoggedResolver(resolver, clock.now_ns, events)
         timed = TimedNameResolver(resolver, clock.now_ns, self._on_duration)
         self.channels = ChannelResolver(timed, interfaces=network.interfaces, platform=platform)
 
@@ -289,6 +296,7 @@ class DriverNames:
                 port,
                 counters=self._counters,
                 errors=self._errors,
+                events=self._events,
                 names=resolver,
                 lookups=lambda: self._lookups,
                 now_ns=self._clock.now_ns(),

@@ -505,6 +505,9 @@ cdef class OutboundStream(SentStream):
             or get_i32(term + offset + DATA_TERM_ID_AT) != resend.term_id
         ):
             return
+        # The one look at the event log that a stream takes: for what is sent again.
+        if self._retransmit.events is not None:
+            self._retransmit.events.resend(resend.term_id, resend.term_offset, resend.length)
         while left > 0 and offset < self._log.term_length:
             cut = cut_term(
                 term,

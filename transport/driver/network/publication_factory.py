@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.network.flow_control import FlowControl
     from aerolog.transport.driver.network.parts import NetworkParts
     from aerolog.transport.driver.network.send_channels import SendChannel
+    from aerolog.transport.events.log import StreamEvents
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
 
@@ -103,6 +104,7 @@ def make_publication(
     )
     counters = PublicationCounters(context, command, params.session_id)
     start = start_of(context, params)
+    events = context.events.stream(params.session_id, command.stream_id, command.channel)
     log = None
     try:
         if isinstance(flow_control, MinFlowControl):
@@ -110,6 +112,8 @@ def make_publication(
                 CounterType.FLOW_CONTROL_RECEIVERS, "fc-receivers", has_owner=False
             )
             flow_control.bind_counter(context.counters, receivers_id)
+            if events is not None:
+                flow_control.bind_events(events)
         metadata = publication_metadata(context, command, params, start, is_exclusive=is_exclusive)
         log = context.logs.create_publication_log(
             command.correlation_id,
@@ -132,7 +136,7 @@ def make_publication(
         )
         stream = _stream(
             context, log, channel, params, endpoint, flow_control, ids,
-            is_exclusive=is_exclusive, position=position, now_ns=now_ns,
+            is_exclusive=is_exclusive, position=position, now_ns=now_ns, events=events,
         )  # fmt: skip
     except BaseException:
         counters.free()
@@ -193,6 +197,7 @@ def _stream(
     is_exclusive: bool,
     position: int,
     now_ns: int,
+    events: StreamEvents | None,
 ) -> NetworkPublication:
     settings = context.settings
     assert log.logs is not None
@@ -207,6 +212,7 @@ def _stream(
             max_resend=params.max_resend,
             delay_ns=settings[properties.RETRANSMIT_UNICAST_DELAY],
             linger_ns=settings[properties.RETRANSMIT_UNICAST_LINGER],
+            events=events,
         ),
         pub_pos_id=ids.position,
         pub_lmt_id=ids.limit,

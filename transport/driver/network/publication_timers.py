@@ -63,6 +63,12 @@ class PublicationTimers:
             self._spies.leave(publication)
             stream.enter(LINGER)
             self._parts.context.counters.get_and_add(SystemCounter.PUBLICATIONS_REVOKED, 1)
+            self._parts.context.events.revoked(
+                stream.publisher_position,
+                publication.session_id,
+                publication.stream_id,
+                publication.channel,
+            )
             return
         for counter_id in stream.due_spies(now_ns):
             self._spies.move_untethered(publication, counter_id)

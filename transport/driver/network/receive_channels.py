@@ -224,6 +224,7 @@ class ReceiveChannels:
         if known is not None:
             self._leaving -= 1
             self._end(known)
+            self._context.events.receive_channel(known.channel, is_open=False)
 
     def remove_transport(self, known: ReceiveChannel, bound: BoundTransport) -> None:
         """Have the receiver give the transport of a destination back; its address is gone now."""
@@ -305,6 +306,7 @@ class ReceiveChannels:
         self._open[channel.canonical_form] = known
         self._by_endpoint[endpoint] = known
         self._parts.receiver.add_endpoint(endpoint)
+        self._context.events.receive_channel(channel, is_open=True)
         return known
 
     def _end(self, known: ReceiveChannel) -> None:

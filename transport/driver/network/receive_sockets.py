@@ -15,6 +15,7 @@ from aerolog.transport.driver.network.endpoint_counters import (
     channel_error,
     show_local_address,
 )
+from aerolog.transport.driver.network.logging_ports import name_port
 from aerolog.transport.driver.network.params import multicast_ttl
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
 from aerolog.transport.driver.network.timestamps import media_receive_timestamp_offset
@@ -129,6 +130,7 @@ class ReceiveSockets:
         except BaseException:
             self._ports.release(address)
             raise
+        name_port(port, channel.original)
         try:
             return self._bound(prepared, index, channel, address, port)
         except BaseException:

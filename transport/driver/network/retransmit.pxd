@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.driver.network.flow_control cimport FlowControl
 from aerolog.transport.driver.network.shared_window cimport SharedWindow
+from aerolog.transport.events.log cimport StreamEvents
 
 cpdef enum:
     # Answers to a NAK
@@ -41,6 +42,7 @@ cdef class RetransmitHandler:
     cdef readonly int64_t linger_ns
     cdef int32_t active_count       # 0: nothing to look after
     cdef action_t* _actions
+    cdef StreamEvents events        # None: nobody is told of what is sent again
     # The resend is filled for RETRANSMIT_NOW only.
     cdef int on_nak(
         self,

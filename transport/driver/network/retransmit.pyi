@@ -1,5 +1,6 @@
 from aerolog.transport.driver.network.flow_control import FlowControl
 from aerolog.transport.driver.network.shared_window import SharedWindow
+from aerolog.transport.events.log import StreamEvents
 
 RETRANSMIT_NOW: int
 RETRANSMIT_LATER: int
@@ -23,6 +24,7 @@ class RetransmitHandler:
         max_resend: int = 16,
         delay_ns: int = 0,
         linger_ns: int = 10_000_000,
+        events: StreamEvents | None = None,
     ) -> None: ...
     @property
     def active(self) -> int: ...

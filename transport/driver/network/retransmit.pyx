@@ -11,6 +11,7 @@ from libc.stdlib cimport calloc, free
 
 from aerolog.transport.driver.network.flow_control cimport FlowControl
 from aerolog.transport.driver.network.shared_window cimport SharedWindow
+from aerolog.transport.events.log cimport StreamEvents
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -41,6 +42,7 @@ cdef class RetransmitHandler:
         max_resend: 1 to 256.
         delay_ns: from a request to its answer; 0 answers at once.
         linger_ns: after an answer, requests for the same range are passed over so long.
+        events: told what is sent again; None for nobody.
 
     Raises:
         ConfigurationError: an argument is out of range.
@@ -54,6 +56,7 @@ cdef class RetransmitHandler:
         max_resend: int = 16,
         delay_ns: int = 0,
         linger_ns: int = 10_000_000,
+        StreamEvents events: StreamEvents | None = None,
     ) -> None:
         if self._actions != NULL:
             raise ConfigurationError("a handler is initialised once")
@@ -63,6 +66,7 @@ cdef class RetransmitHandler:
         self.max_resend = max_resend if is_group else 1
         self.delay_ns = _checked("retransmit delay in ns", delay_ns, 0, _MAX_TIME_NS)
         self.linger_ns = _checked("retransmit linger in ns", linger_ns, 0, _MAX_TIME_NS)
+        self.events = events
         self._actions = <action_t*> calloc(self.max_resend, sizeof(action_t))
         if self._actions == NULL:
             raise MemoryError

@@ -21,6 +21,7 @@ from aerolog.transport.driver.network.endpoint_counters import (
     show_active,
     show_local_address,
 )
+from aerolog.transport.driver.network.logging_ports import name_port
 from aerolog.transport.driver.network.naming import names_a_host
 from aerolog.transport.driver.network.params import (
     check_mtu_fits,
@@ -186,6 +187,7 @@ class SendChannels:
             return
         self._closing -= known.is_closing
         known.endpoint.port.close()
+        self._context.events.send_channel(known.channel, is_open=False)
         self._ports.release(known.bound)
 
     def close(self) -> None:
@@ -239,6 +241,7 @@ class SendChannels:
             self._by_tag.setdefault(channel.tag, known)
         self._by_endpoint[endpoint] = known
         self._parts.sender.add_endpoint(endpoint)
+        self._context.events.send_channel(channel, is_open=True)
         return known
 
     def _allocate(
@@ -272,6 +275,7 @@ class SendChannels:
             raise channel_error(error, channel) from error
         try:
             port = self._open_bound_port(channel, bound)
+            name_port(port, channel.original)
         except OSError as error:
             self._ports.release(bound)
             raise channel_error(error, channel) from error

@@ -77,6 +77,9 @@ class SenderReports:
             self._parts.sessions.free_tag(publication.params.entity_tag)
             free_counters(self._context, publication)
             self._context.logs.free(publication.log)
+            self._context.events.publication_removed(
+                publication.session_id, publication.stream_id, publication.channel
+            )
 
     @_on.register
     def _(self, event: EndpointReleased) -> None:

@@ -6,6 +6,7 @@ Spec wire-protocol 11; cnc-and-commands 15.1, 15.4, 16. Conductor only.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.context import remove_at
@@ -175,15 +176,24 @@ class Spies:
         now_ns = self._parts.clockwork.now_ns
         spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
         state = stream.spies.state(counter_id)
+        change = partial(
+            self._context.events.untethered,
+            spy.registration_id,
+            publication.stream_id,
+            publication.session_id,
+        )
         if state == SUBSCRIBER_ACTIVE:
             tell_unavailable(self._context, spy, publication)
             stream.set_spy_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
         elif state == SUBSCRIBER_RESTING:
             self._context.counters.set_value(counter_id, stream.join_position())
             stream.set_spy_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
             tell_available(self._context, spy, publication, spy.images[publication])
+            change("RESTING", "ACTIVE")
         elif spy.params.is_rejoin:
             stream.set_spy_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
         else:
             self._drop_position(spy, publication)
 
@@ -202,6 +212,7 @@ class Spies:
         tell_available(self._context, spy, publication, spy.images[publication])
 
     def _close(self, spy: Spy) -> None:
+        self._context.events.subscription_removed(spy.stream_id, spy.registration_id, spy.channel)
         for publication in list(spy.images):
             self._unlink(spy, publication)
 

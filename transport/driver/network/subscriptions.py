@@ -253,6 +253,9 @@ class Subscriptions:
 
     def _close_link(self, link: NetworkSubscription) -> None:
         """Drop all images of a subscription, and its hold on the endpoint."""
+        self._context.events.subscription_removed(
+            link.stream_id, link.registration_id, link.channel
+        )
         for image in list(link.images):
             self.unlink(link, image)
         self.channels.drop_reference(

@@ -1,0 +1,18 @@
+from aerolog.transport.events.log import EventLog
+from aerolog.transport.network.port import Address, DatagramPort
+
+class LoggedPort(DatagramPort):
+    def __init__(
+        self,
+        inner: DatagramPort,
+        log: EventLog,
+        remote: Address | None = None,
+        *,
+        frame_in: int = 0,
+        frame_out: int = 0,
+        nak_received: int = 0,
+        nak_sent: int = 0,
+    ) -> None: ...
+    @property
+    def inner(self) -> DatagramPort: ...
+    def name_channel(self, channel: str) -> None: ...
