@@ -22,6 +22,8 @@ _EXTRAS = {
     "fastavro": "decoders",
     "pyspark": "spark",
     "textual": "top",
+    "prometheus_client": "metrics",
+    "opentelemetry": "metrics",
 }
 
 

@@ -32,6 +32,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stat": ("stat", "Print the counters of a driver."),
     "errors": ("errors", "Print the distinct errors of a driver or an archive."),
     "loss": ("loss", "Print what a driver's receivers have lost."),
+    "streams": ("streams", "Print who stands where in each stream, and what limits it."),
+    "backlog": ("backlog", "Print what waits to be sent, repaired, read and recorded."),
     "driver-tool": ("driver_tool", "Print who a driver is, or ask it to stop."),
     "serve-metrics": ("serve_metrics", "Serve metrics to Prometheus and OpenTelemetry."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),

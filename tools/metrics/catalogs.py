@@ -1,0 +1,95 @@
+"""What a SQL catalog knows of the recordings of its archives. It is read and never changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from aerolog.tools.metrics.drivers import add_overflow
+from aerolog.tools.metrics.samples import Bound, Samples
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+    from aerolog.catalog.sql import RecordingCatalog
+
+
+class _Row(NamedTuple):
+    """Recordings of one archive in one state."""
+
+    archive: str
+    state: str
+    recordings: int
+    size_bytes: int
+    newest_ms: int | None
+
+
+class CatalogSource:
+    """Metrics of a SQL catalog, asked at most as often as ``interval_ms`` says.
+
+    Raises:
+        CatalogUrlError: the URL is of no use.
+        MissingExtraError: SQLAlchemy or the database's driver is not installed.
+    """
+
+    def __init__(self, url: str, limit: int, interval_ms: int) -> None:
+        from aerolog.catalog.sql import RecordingCatalog
+        from aerolog.catalog.sql.opening import catalog_url, open_engine
+
+        self._url: URL = catalog_url(url)
+        self._catalog: RecordingCatalog = RecordingCatalog(open_engine(url))
+        self._interval_ms = interval_ms
+        self._bound = Bound(limit)
+        self._rows: list[_Row] | None = None
+        self._read_ms: int | None = None
+
+    def collect(self, samples: Samples) -> None:
+        """Adds what there is now."""
+        if self._read_ms is None or not 0 <= samples.now_ms - self._read_ms < self._interval_ms:
+            self._rows, self._read_ms = self._read(), samples.now_ms
+        where = self._catalog.url
+        samples.add("catalog_up", self._rows is not None, where)
+        rows = self._rows or []
+        shown = self._bound.admit((row.archive,) for row in rows)
+        for row in rows:
+            archive = shown[row.archive,]
+            samples.add("catalog_recordings", row.recordings, where, *archive, row.state)
+            samples.add("catalog_recorded_bytes", row.size_bytes, where, *archive)
+            if row.newest_ms is not None:
+                newest = row.newest_ms / 1000
+                samples.add("catalog_newest_recording_time_seconds", newest, where, *archive)
+        add_overflow(samples, where, "archives", self._bound)
+
+    def _read(self) -> list[_Row] | None:
+        """What the database says, None when it does not answer or has no catalog."""
+        from sqlalchemy import func, select
+
+        from aerolog.catalog.sql.models import Archive, Recording
+
+        file = self._url.database if self._url.get_backend_name() == "sqlite" else None
+        if file is not None and not Path(file).is_file():
+            return None  # SQLite would make one
+        query = (
+            select(
+                Archive.place,
+                Recording.state,
+                func.count(),
+                func.coalesce(func.sum(Recording.size_bytes), 0),
+                func.max(Recording.start_time_ms),
+            )
+            .join(Recording, Recording.archive_fk == Archive.id)
+            .group_by(Archive.place, Recording.state)
+        )
+        try:
+            with self._catalog.session() as session:
+                return [
+                    _Row(place, state, count, int(size), newest)
+                    for place, state, count, size, newest in session.execute(query)
+                ]
+        except AerologError:
+            return None
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._catalog.close()

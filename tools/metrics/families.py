@@ -1,0 +1,334 @@
+"""Every metric by its name: kind, labels, meaning. The names are a promise.
+
+The page, the dashboard and the tests are made of this table. Units are seconds and bytes; what only
+ever grows ends in ``_total``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """What a metric is to a database of metrics."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+
+
+class Merge(StrEnum):
+    """How several values of one label set become one."""
+
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A metric.
+
+    Attributes:
+        name: as exported; that of a counter ends in ``_total``.
+        help: in a line.
+        labels: their names.
+        kind: gauge or counter.
+        merge: how several values of the same labels become one.
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    kind: Kind = Kind.GAUGE
+    merge: Merge = Merge.SUM
+
+    @property
+    def unit(self) -> str:
+        """Base unit, as its name says: ``seconds``, ``bytes`` or nothing."""
+        words = self.name.removesuffix("_total").split("_")
+        return words[-1] if words[-1] in {"seconds", "bytes"} else ""
+
+
+_DRIVER: Final = ("aeron_dir",)
+_STREAM: Final = ("aeron_dir", "stream_id", "channel")
+_ARCHIVE: Final = ("archive_dir",)
+_RECORDED: Final = ("archive_dir", "stream_id", "channel")
+_CATALOG: Final = ("catalog",)
+
+
+def _gauge(
+    name: str, text: str, labels: tuple[str, ...], *more: str, merge: Merge = Merge.SUM
+) -> Family:
+    return Family(f"aerolog_{name}", text, labels + more, merge=merge)
+
+
+def _counter(name: str, text: str, labels: tuple[str, ...], *more: str) -> Family:
+    return Family(f"aerolog_{name}_total", text, labels + more, Kind.COUNTER)
+
+
+#: Heading -> metrics below it.
+SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
+    "Drivers": (
+        _gauge("driver_up", "1 while the driver gives signs of life, else 0.", _DRIVER),
+        _gauge(
+            "driver_state",
+            "1 for the state that the driver's directory is in.",
+            _DRIVER,
+            "state",
+        ),
+        _gauge("driver_info", "1; versions of the driver.", _DRIVER, "version", "cnc_version"),
+        _gauge("driver_start_time_seconds", "When the driver started, since 1970.", _DRIVER),
+        _gauge("driver_heartbeat_age_seconds", "Since the driver's last sign of life.", _DRIVER),
+        _gauge("driver_counters", "Counters in use.", _DRIVER),
+        _gauge("driver_clients", "Connected clients.", _DRIVER),
+        _gauge(
+            "driver_channels",
+            "Channel endpoints by direction and status.",
+            _DRIVER,
+            "direction",
+            "status",
+        ),
+        _gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", _DRIVER),
+        _gauge("driver_streams", "Streams: sessions of publications.", _DRIVER),
+        _gauge(
+            "client_heartbeat_age_seconds",
+            "Since the last sign of life of the clients of a name, the longest.",
+            _DRIVER,
+            "client",
+            merge=Merge.MAX,
+        ),
+    ),
+    "Network": (
+        _counter("driver_sent_bytes", "Bytes sent.", _DRIVER),
+        _counter("driver_received_bytes", "Bytes received.", _DRIVER),
+        _counter("driver_retransmitted_bytes", "Bytes sent again.", _DRIVER),
+        _counter("driver_naks_sent", "Requests to send again, sent.", _DRIVER),
+        _counter("driver_naks_received", "Requests to send again, received.", _DRIVER),
+        _counter("driver_status_messages_sent", "Status messages sent.", _DRIVER),
+        _counter("driver_status_messages_received", "Status messages received.", _DRIVER),
+        _counter("driver_status_messages_rejected", "Status messages rejected.", _DRIVER),
+        _counter("driver_heartbeats_sent", "Heartbeat frames sent.", _DRIVER),
+        _counter("driver_heartbeats_received", "Heartbeat frames received.", _DRIVER),
+        _counter("driver_retransmits_sent", "Retransmits sent.", _DRIVER),
+        _counter("driver_retransmit_overflows", "Retransmits refused for want of room.", _DRIVER),
+        _counter("driver_flow_control_under_runs", "Packets below a receiver's window.", _DRIVER),
+        _counter("driver_flow_control_over_runs", "Packets above a receiver's window.", _DRIVER),
+        _counter("driver_back_pressure_events", "Times a sender had no window left.", _DRIVER),
+        _counter("driver_invalid_packets", "Packets that are none of the protocol.", _DRIVER),
+        _counter("driver_short_sends", "Sends that took less than they were given.", _DRIVER),
+        _counter("driver_loss_gap_fills", "Gaps filled in unreliable streams.", _DRIVER),
+        _counter("driver_error_frames_sent", "Error frames sent.", _DRIVER),
+        _counter("driver_error_frames_received", "Error frames received.", _DRIVER),
+        _counter("driver_ttl_asymmetries", "Setups with another time to live.", _DRIVER),
+        _counter("driver_resolution_changes", "Names that changed their address.", _DRIVER),
+    ),
+    "Agents of a driver": (
+        _gauge(
+            "driver_cycle_time_max_seconds",
+            "Longest duty cycle since the start, by agent.",
+            _DRIVER,
+            "agent",
+            merge=Merge.MAX,
+        ),
+        _counter(
+            "driver_cycle_time_exceeded",
+            "Duty cycles that took longer than the threshold, by agent.",
+            _DRIVER,
+            "agent",
+        ),
+        _gauge("driver_name_resolution_max_seconds", "Longest resolution of a name.", _DRIVER),
+        _counter("driver_name_resolution_exceeded", "Resolutions over the threshold.", _DRIVER),
+        _counter(
+            "driver_failed_offers",
+            "Offers to a full queue between agents, by queue.",
+            _DRIVER,
+            "queue",
+        ),
+        _gauge("driver_controllable_idle_status", "Status of that idle strategy.", _DRIVER),
+        _counter("driver_client_timeouts", "Clients that were silent for too long.", _DRIVER),
+        _counter("driver_unblocked_publications", "Publications unblocked.", _DRIVER),
+        _counter("driver_unblocked_commands", "Commands unblocked.", _DRIVER),
+        _counter("driver_failed_frees", "Log buffers that could not be freed at once.", _DRIVER),
+        _counter("driver_publications_revoked", "Publications revoked.", _DRIVER),
+        _counter("driver_images_revoked", "Images revoked.", _DRIVER),
+        _counter("driver_images_rejected", "Images rejected.", _DRIVER),
+    ),
+    "Errors and loss": (
+        _counter("driver_errors", "Errors, repeated ones included.", _DRIVER),
+        _gauge("driver_distinct_errors", "Distinct errors in the log.", _DRIVER),
+        _counter(
+            "driver_logged_errors",
+            "Observations of the errors in the log, by their class.",
+            _DRIVER,
+            "error",
+        ),
+        _gauge(
+            "driver_last_error_time_seconds",
+            "When the latest error was observed, since 1970.",
+            _DRIVER,
+            merge=Merge.MAX,
+        ),
+        _counter("loss_bytes", "Bytes lost, from the loss report.", _STREAM),
+        _counter("loss_observations", "Observations of loss, from the loss report.", _STREAM),
+        _gauge(
+            "loss_last_time_seconds",
+            "When loss was last observed, since 1970.",
+            _STREAM,
+            merge=Merge.MAX,
+        ),
+    ),
+    "Streams": (
+        _gauge("stream_sessions", "Sessions of the stream.", _STREAM),
+        _gauge("stream_subscribers", "Subscribers' positions in the stream.", _STREAM),
+        _counter("stream_published_bytes", "Bytes published, frames included.", _STREAM),
+        _counter("stream_sent_bytes", "Bytes of the stream sent.", _STREAM),
+        _counter("stream_received_bytes", "Bytes of the stream received.", _STREAM),
+        _counter("stream_consumed_bytes", "Bytes consumed by all subscribers.", _STREAM),
+        _gauge(
+            "stream_subscriber_lag_bytes",
+            "How far the slowest subscriber is behind.",
+            _STREAM,
+            merge=Merge.MAX,
+        ),
+        _gauge(
+            "stream_publisher_window_bytes",
+            "What may be published before back pressure, the least.",
+            _STREAM,
+            merge=Merge.MIN,
+        ),
+        _gauge(
+            "stream_sender_window_bytes",
+            "What the receivers allow to send, the least.",
+            _STREAM,
+            merge=Merge.MIN,
+        ),
+        _counter("stream_back_pressure_events", "Times the sender had no window.", _STREAM),
+        _counter("stream_naks_sent", "Requests to send again, sent.", _STREAM),
+        _counter("stream_naks_received", "Requests to send again, received.", _STREAM),
+        _gauge(
+            "stream_receiver_gap_bytes",
+            "From what is complete to the highest position seen, the most.",
+            _STREAM,
+            merge=Merge.MAX,
+        ),
+        _gauge("stream_tracked_receivers", "Receivers that flow control tracks.", _STREAM),
+        _gauge(
+            "stream_congestion_window_bytes",
+            "Window of congestion control, the least.",
+            _STREAM,
+            merge=Merge.MIN,
+        ),
+        _gauge(
+            "stream_round_trip_seconds",
+            "Round trip that congestion control measured, the longest.",
+            _STREAM,
+            merge=Merge.MAX,
+        ),
+        _gauge(
+            "stream_limited_sessions",
+            "Sessions by what limits them; nothing is not counted.",
+            _STREAM,
+            "limit",
+        ),
+    ),
+    "Archives": (
+        _gauge("archive_up", "1 while the archive gives signs of life, else 0.", _ARCHIVE),
+        _gauge("archive_state", "1 for the state that the folder is in.", _ARCHIVE, "state"),
+        _gauge(
+            "archive_info",
+            "1; the archive's id and its driver.",
+            _ARCHIVE,
+            "archive_id",
+            "aeron_dir",
+        ),
+        _gauge("archive_activity_age_seconds", "Since the last sign of life.", _ARCHIVE),
+        _gauge("archive_recordings", "Recordings by state.", _ARCHIVE, "state"),
+        _gauge(
+            "archive_recordings_without_writer",
+            "Recordings that are active in the catalog and are not being written.",
+            _ARCHIVE,
+        ),
+        _gauge("archive_segments", "Segment files of recordings.", _ARCHIVE),
+        _gauge("archive_segment_bytes", "Length of the segment files.", _ARCHIVE),
+        _gauge("archive_segment_disk_bytes", "What they take on disk.", _ARCHIVE),
+        _gauge("archive_missing_segments", "Segment files that should be there.", _ARCHIVE),
+        _gauge("archive_damages", "Places of the catalog that cannot be read.", _ARCHIVE),
+        _gauge("archive_disk_bytes", "Size of the file system.", _ARCHIVE),
+        _gauge("archive_disk_free_bytes", "What may still be used of it.", _ARCHIVE),
+        _counter("archive_errors", "Errors, repeated ones included.", _ARCHIVE),
+        _gauge("archive_distinct_errors", "Distinct errors in the log.", _ARCHIVE),
+        _counter(
+            "archive_logged_errors",
+            "Observations of the errors in the log, by their class.",
+            _ARCHIVE,
+            "error",
+        ),
+        _gauge("archive_control_sessions", "Control sessions.", _ARCHIVE),
+        _gauge("archive_recording_sessions", "Recordings going on.", _ARCHIVE),
+        _gauge("archive_replay_sessions", "Replays going on.", _ARCHIVE),
+        _counter("archive_written_bytes", "Bytes recorded.", _ARCHIVE),
+        _counter("archive_write_seconds", "Time spent writing.", _ARCHIVE),
+        _gauge("archive_write_time_max_seconds", "Longest write.", _ARCHIVE, merge=Merge.MAX),
+        _counter("archive_read_bytes", "Bytes replayed.", _ARCHIVE),
+        _counter("archive_read_seconds", "Time spent reading.", _ARCHIVE),
+        _gauge("archive_read_time_max_seconds", "Longest read.", _ARCHIVE, merge=Merge.MAX),
+        _gauge(
+            "archive_cycle_time_max_seconds",
+            "Longest duty cycle since the start, by agent.",
+            _ARCHIVE,
+            "agent",
+            merge=Merge.MAX,
+        ),
+        _counter(
+            "archive_cycle_time_exceeded",
+            "Duty cycles that took longer than the threshold, by agent.",
+            _ARCHIVE,
+            "agent",
+        ),
+        _gauge("recording_sessions", "Recordings of the stream going on.", _RECORDED),
+        _counter("recording_recorded_bytes", "Bytes of the stream recorded.", _RECORDED),
+        _gauge(
+            "recording_lag_bytes",
+            "How far the recording is behind the stream, the most.",
+            _RECORDED,
+            merge=Merge.MAX,
+        ),
+    ),
+    "SQL catalogs": (
+        _gauge("catalog_up", "1 while the database answers, else 0.", _CATALOG),
+        _gauge(
+            "catalog_recordings", "Recordings by archive and state.", _CATALOG, "archive", "state"
+        ),
+        _gauge("catalog_recorded_bytes", "Bytes of the recordings.", _CATALOG, "archive"),
+        _gauge(
+            "catalog_newest_recording_time_seconds",
+            "When the newest recording began, since 1970.",
+            _CATALOG,
+            "archive",
+            merge=Merge.MAX,
+        ),
+    ),
+    "The exporter": (
+        _gauge("exporter_info", "1; version of aerolog.", (), "version"),
+        _gauge("exporter_collect_seconds", "What the last collection took.", ()),
+        _gauge(
+            "exporter_label_limit",
+            "How many label sets of a kind are told apart.",
+            (),
+        ),
+        _gauge(
+            "exporter_overflowed_label_sets",
+            "Label sets over the limit, which share the one named other.",
+            (),
+            "source",
+            "of",
+        ),
+    ),
+}
+
+#: Name -> metric.
+FAMILIES: Final[dict[str, Family]] = {
+    family.name: family for listed in SECTIONS.values() for family in listed
+}

@@ -1,0 +1,299 @@
+"""What the dashboard shows: rows of panels, each a few queries over the metrics of ``families``."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+#: How Grafana names units.
+_BYTES: Final = "bytes"
+_BYTES_PER_SECOND: Final = "Bps"
+_PER_SECOND: Final = "cps"
+_SECONDS: Final = "s"
+_COUNT: Final = "short"
+
+_D: Final = '{aeron_dir=~"$aeron_dir"}'
+_A: Final = '{archive_dir=~"$archive_dir"}'
+_C: Final = '{catalog=~"$catalog"}'
+_RATE: Final = "[$__rate_interval]"
+
+
+class Panel(NamedTuple):
+    """A panel: its queries with their legends.
+
+    Attributes:
+        title: above it.
+        unit: as Grafana names it.
+        queries: PromQL and legend.
+        width: of the 24 columns.
+        kind: of the panel, as Grafana names it.
+    """
+
+    title: str
+    unit: str
+    queries: tuple[tuple[str, str], ...]
+    width: int = 8
+    kind: str = "timeseries"
+
+
+def _rate(name: str, where: str = _D, by: str = "aeron_dir") -> str:
+    return f"sum by ({by}) (rate(aerolog_{name}_total{where}{_RATE}))"
+
+
+_INACTIVE: Final = '{aeron_dir=~"$aeron_dir", status!="active"}'
+_WRITE_TIME: Final = _rate("archive_write_seconds", _A, "archive_dir")
+_WRITTEN: Final = _rate("archive_written_bytes", _A, "archive_dir")
+_STREAM: Final = "stream_id, channel"
+_LEGEND: Final = "{{stream_id}} {{channel}}"
+
+#: Heading of a row -> its panels.
+ROWS: Final[dict[str, tuple[Panel, ...]]] = {
+    "Is everything there": (
+        Panel("Drivers", _COUNT, ((f"aerolog_driver_up{_D}", "{{aeron_dir}}"),), 6, "stat"),
+        Panel("Archives", _COUNT, ((f"aerolog_archive_up{_A}", "{{archive_dir}}"),), 6, "stat"),
+        Panel(
+            "Signs of life",
+            _SECONDS,
+            (
+                (f"aerolog_driver_heartbeat_age_seconds{_D}", "driver {{aeron_dir}}"),
+                (f"aerolog_archive_activity_age_seconds{_A}", "archive {{archive_dir}}"),
+                (
+                    f"max by (client) (aerolog_client_heartbeat_age_seconds{_D})",
+                    "client {{client}}",
+                ),
+            ),
+            12,
+        ),
+        Panel(
+            "Errors",
+            _PER_SECOND,
+            (
+                (_rate("driver_errors"), "driver {{aeron_dir}}"),
+                (_rate("archive_errors", _A, "archive_dir"), "archive {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Errors in the logs",
+            _COUNT,
+            (
+                (f"sum by (error) (aerolog_driver_logged_errors_total{_D})", "driver {{error}}"),
+                (f"sum by (error) (aerolog_archive_logged_errors_total{_A})", "archive {{error}}"),
+            ),
+        ),
+        Panel(
+            "Label sets over the limit",
+            _COUNT,
+            (
+                (
+                    "sum by (source, of) (aerolog_exporter_overflowed_label_sets)",
+                    "{{source}} {{of}}",
+                ),
+            ),
+        ),
+    ),
+    "Network": (
+        Panel(
+            "Bytes",
+            _BYTES_PER_SECOND,
+            (
+                (_rate("driver_sent_bytes"), "sent {{aeron_dir}}"),
+                (_rate("driver_received_bytes"), "received {{aeron_dir}}"),
+                (_rate("driver_retransmitted_bytes"), "sent again {{aeron_dir}}"),
+            ),
+        ),
+        Panel(
+            "Loss and repair",
+            _PER_SECOND,
+            (
+                (_rate("driver_naks_sent"), "NAKs sent {{aeron_dir}}"),
+                (_rate("driver_naks_received"), "NAKs received {{aeron_dir}}"),
+                (_rate("driver_retransmits_sent"), "retransmits {{aeron_dir}}"),
+                (_rate("driver_loss_gap_fills"), "gaps filled {{aeron_dir}}"),
+            ),
+        ),
+        Panel(
+            "Trouble",
+            _PER_SECOND,
+            (
+                (_rate("driver_back_pressure_events"), "back pressure {{aeron_dir}}"),
+                (_rate("driver_short_sends"), "short sends {{aeron_dir}}"),
+                (_rate("driver_invalid_packets"), "invalid packets {{aeron_dir}}"),
+                (_rate("driver_flow_control_over_runs"), "over runs {{aeron_dir}}"),
+            ),
+        ),
+        Panel(
+            "Bytes lost",
+            _BYTES_PER_SECOND,
+            ((_rate("loss_bytes", by=_STREAM), _LEGEND),),
+        ),
+        Panel(
+            "Channels that are not active",
+            _COUNT,
+            (
+                (
+                    f"sum by (direction, status) (aerolog_driver_channels{_INACTIVE})",
+                    "{{direction}} {{status}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Clients",
+            _COUNT,
+            (
+                (f"aerolog_driver_clients{_D}", "{{aeron_dir}}"),
+                (_rate("driver_client_timeouts"), "timed out {{aeron_dir}}"),
+            ),
+        ),
+    ),
+    "Streams": (
+        Panel(
+            "Published",
+            _BYTES_PER_SECOND,
+            ((_rate("stream_published_bytes", by=_STREAM), _LEGEND),),
+        ),
+        Panel(
+            "Received",
+            _BYTES_PER_SECOND,
+            ((_rate("stream_received_bytes", by=_STREAM), _LEGEND),),
+        ),
+        Panel(
+            "Consumed",
+            _BYTES_PER_SECOND,
+            ((_rate("stream_consumed_bytes", by=_STREAM), _LEGEND),),
+        ),
+        Panel(
+            "Behind: the slowest subscriber",
+            _BYTES,
+            ((f"max by ({_STREAM}) (aerolog_stream_subscriber_lag_bytes{_D})", _LEGEND),),
+        ),
+        Panel(
+            "What may still be published",
+            _BYTES,
+            ((f"min by ({_STREAM}) (aerolog_stream_publisher_window_bytes{_D})", _LEGEND),),
+        ),
+        Panel(
+            "What limits sessions",
+            _COUNT,
+            ((f"sum by (limit) (aerolog_stream_limited_sessions{_D})", "{{limit}}"),),
+        ),
+    ),
+    "Agents": (
+        Panel(
+            "Longest duty cycle",
+            _SECONDS,
+            (
+                (f"aerolog_driver_cycle_time_max_seconds{_D}", "{{agent}} {{aeron_dir}}"),
+                (
+                    f"aerolog_archive_cycle_time_max_seconds{_A}",
+                    "archive {{agent}} {{archive_dir}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Duty cycles over the threshold",
+            _PER_SECOND,
+            (
+                (_rate("driver_cycle_time_exceeded", by="agent"), "{{agent}}"),
+                (_rate("archive_cycle_time_exceeded", _A, "agent"), "archive {{agent}}"),
+            ),
+        ),
+        Panel(
+            "Offers to a full queue",
+            _PER_SECOND,
+            ((_rate("driver_failed_offers", by="queue"), "{{queue}}"),),
+        ),
+    ),
+    "Archives": (
+        Panel(
+            "Recorded and replayed",
+            _BYTES_PER_SECOND,
+            (
+                (_rate("archive_written_bytes", _A, "archive_dir"), "recorded {{archive_dir}}"),
+                (_rate("archive_read_bytes", _A, "archive_dir"), "replayed {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Recorded, by stream",
+            _BYTES_PER_SECOND,
+            ((_rate("recording_recorded_bytes", _A, _STREAM), _LEGEND),),
+        ),
+        Panel(
+            "Recordings behind their streams",
+            _BYTES,
+            ((f"max by ({_STREAM}) (aerolog_recording_lag_bytes{_A})", _LEGEND),),
+        ),
+        Panel(
+            "Recordings",
+            _COUNT,
+            (
+                (f"aerolog_archive_recordings{_A}", "{{state}} {{archive_dir}}"),
+                (f"aerolog_archive_recordings_without_writer{_A}", "no writer {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Sessions",
+            _COUNT,
+            (
+                (f"aerolog_archive_control_sessions{_A}", "control {{archive_dir}}"),
+                (f"aerolog_archive_recording_sessions{_A}", "recording {{archive_dir}}"),
+                (f"aerolog_archive_replay_sessions{_A}", "replay {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Disk",
+            "percentunit",
+            (
+                (
+                    f"1 - aerolog_archive_disk_free_bytes{_A} / aerolog_archive_disk_bytes{_A}",
+                    "in use {{archive_dir}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Segment files",
+            _BYTES,
+            (
+                (f"aerolog_archive_segment_bytes{_A}", "length {{archive_dir}}"),
+                (f"aerolog_archive_segment_disk_bytes{_A}", "on disk {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Time of a write",
+            _SECONDS,
+            (
+                (
+                    f"{_WRITE_TIME} / {_WRITTEN} * 1048576",
+                    "of 1 MiB {{archive_dir}}",
+                ),
+                (f"aerolog_archive_write_time_max_seconds{_A}", "longest {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Damage",
+            _COUNT,
+            (
+                (f"aerolog_archive_missing_segments{_A}", "segments missing {{archive_dir}}"),
+                (f"aerolog_archive_damages{_A}", "catalog unreadable {{archive_dir}}"),
+            ),
+        ),
+    ),
+    "SQL catalogs": (
+        Panel("Catalogs", _COUNT, ((f"aerolog_catalog_up{_C}", "{{catalog}}"),), 6, "stat"),
+        Panel(
+            "Recordings known",
+            _COUNT,
+            (
+                (
+                    f"sum by (archive, state) (aerolog_catalog_recordings{_C})",
+                    "{{state}} {{archive}}",
+                ),
+            ),
+            9,
+        ),
+        Panel(
+            "Bytes known",
+            _BYTES,
+            ((f"sum by (archive) (aerolog_catalog_recorded_bytes{_C})", "{{archive}}"),),
+            9,
+        ),
+    ),
+}
