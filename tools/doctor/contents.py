@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 #: Time for looking into segments when not every frame is asked for.
 SHALLOW_S: Final = 5.0
 _HEADER: Final = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
-_COLUMNS: Final = ("position",)
+#: The scan looks at a checksum where somebody asks for the session that it stands in place of.
+_COLUMNS: Final = ("position", "session_id")
 _ROWS: Final = 65_536
 _PAYLOAD: Final = 64
 

@@ -29,6 +29,11 @@ _SETTLE_S: Final = 4.0
 _SETTLE_STEP_S: Final = 0.1
 
 
+def epoch_ms() -> int:
+    """The time of the machine; tests have one of their own."""
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(slots=True)
 class Examination:
     """What is looked at, and what stays known from look to look.
@@ -69,7 +74,7 @@ class Examination:
             if archive is not None:
                 sight = self._look_at_archive(archive, before, driver)
             return Look(
-                now_ms=time.time_ns() // 1_000_000,
+                now_ms=epoch_ms(),
                 monotonic_ns=time.monotonic_ns(),
                 driver=None if driver is None else look_at_driver(driver),
                 driver_fault="" if driver_error is None else str(driver_error),
@@ -111,7 +116,8 @@ class Examination:
             return stack.enter_context(DriverView.open(folder)), None
         except ViewError as error:
             # An archive that has ended needs no driver.
-            needed = self.aeron_dir is not None or archive is None or archive.is_alive()
+            explicit = self.aeron_dir is not None
+            needed = explicit or archive is None or archive.is_alive(epoch_ms())
             return None, error if needed else None
 
     def _look_inside(self, archive: ArchiveView) -> Contents:

@@ -1,0 +1,14 @@
+"""A clock that stands still: no finding depends on how long a test takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from aerolog.tools.doctor import looking
+
+from .driver_files import NOW_MS
+
+
+@pytest.fixture(autouse=True)
+def _standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "epoch_ms", lambda: NOW_MS)
