@@ -18,6 +18,7 @@ from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
 from aerolog.tools.app import COMMANDS, application
 from aerolog.tools.help import CONNECTION_PANEL, usage
+from aerolog.tools.metrics.families import SECTIONS as METRIC_SECTIONS
 from aerolog.tools.options import DriverOptions
 from aerolog.transport.config.settings import format_value
 from aerolog.transport.driver import properties as driver_properties
@@ -157,6 +158,27 @@ def _option(param: Any) -> tuple[str, str, str]:
     return name, shown, meaning
 
 
+def metrics() -> str:
+    """Every metric, by section."""
+    return "\n".join(
+        f"## {heading}\n\n"
+        + table(
+            ("Metric", "Kind", "Labels", "Merged", "Meaning"),
+            (
+                (
+                    f"`{family.name}`",
+                    family.kind.value,
+                    ", ".join(f"`{label}`" for label in family.labels),
+                    family.merge.value,
+                    family.help,
+                )
+                for family in families
+            ),
+        )
+        for heading, families in METRIC_SECTIONS.items()
+    )
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "driver-properties": lambda: property_table(driver_properties.PROPERTIES),
     "driver-choices": lambda: choices(driver_properties.PROPERTIES),
@@ -166,6 +188,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "uri-parameters": uri_parameters,
     "commands": commands,
     "connection": connection,
+    "metrics": metrics,
 }
 
 

@@ -73,6 +73,7 @@ class ArchiveSource:
         self._view: ArchiveView | None = None
         self._mark: tuple[int, int] | None = None
         self._state = ""
+        self._awaited: set[int] = set()
         self._recordings: list[RecordingView] = []
         self._read_ms: int | None = None
         self._streams = Bound(limit)
@@ -147,6 +148,11 @@ class ArchiveSource:
             self._totals.finish(samples)
             return
         found = view.recording_counters(look.snapshot)
+        new = set(found.recordings) - {one.recording_id for one in self._recordings}
+        if new - self._awaited:
+            # Begun since the folder was read: read it again next time, at once.
+            self._awaited = new
+            self._read_ms = None
         without = [one for one in active if one not in found.recordings]
         samples.add("archive_recordings_without_writer", len(without), self._archive_dir)
         self._add_own(samples, found)
