@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +12,13 @@ from aerolog.archive.files.layout import version_text
 from aerolog.tools.archive_tool.opening import explained, open_catalog, open_mark
 from aerolog.tools.archive_tool.raw_catalog import VALID, RawCatalog
 from aerolog.tools.archive_tool.raw_mark import RawMark
-from aerolog.tools.archive_tool.texts import descriptor_text, mark_text, state_name
+from aerolog.tools.archive_tool.texts import (
+    descriptor_text,
+    descriptor_writer,
+    mark_text,
+    state_name,
+    state_of,
+)
 from aerolog.tools.archive_tool.uncaught import parse_long
 from aerolog.transport.errors import AerologError
 
@@ -23,8 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.terminal import Terminal
 
-_STATE = struct.Struct("<4xi")
-_LINES_AT_ONCE = 1024
+_TEXT_AT_ONCE = 256 * 1024
 _STATE_NAMES: Final = {0: "invalid", 1: "valid", 2: "deleted"}
 _COLUMNS: Final = (
     "id",
@@ -59,24 +63,27 @@ def classic_describe_all(folder: str, arguments: Sequence[str], terminal: Termin
 
 def _describe(folder: str, terminal: Terminal, *, only_valid: bool) -> int:
     catalog = open_with_head(folder, terminal)
-    lines: list[str] = []
-    state_of, frame = _STATE.unpack_from, catalog.frame
-    try:
-        for offset, length in zip(catalog.offsets, catalog.lengths, strict=True):
-            entry = frame(offset, length)
-            (state,) = state_of(entry)
-            if not only_valid:
-                lines.append(f"{descriptor_text(entry)}|{state_name(state)}\n")
-            elif state == VALID:
-                lines.append(f"{descriptor_text(entry)}\n")
-            else:
-                state_name(state)  # one that is none ends the reference here
-            if len(lines) == _LINES_AT_ONCE:
-                terminal.write("".join(lines))
-                lines.clear()
-    finally:
-        terminal.write("".join(lines))
+    writer = descriptor_writer("\n" if only_valid else f"|{state_name(VALID)}\n")
+    offsets, lengths, index = catalog.offsets, catalog.lengths, 0
+    while index < len(offsets):
+        text, index = writer.write(catalog.data, offsets, lengths, index, _TEXT_AT_ONCE)
+        if text:
+            terminal.write(text.decode("ascii"))
+            continue
+        terminal.write(_line(catalog.frame(offsets[index], lengths[index]), only_valid=only_valid))
+        index += 1
     return 0
+
+
+def _line(entry: memoryview, *, only_valid: bool) -> str:
+    """The line of any entry, valid or not, sound or not."""
+    state = state_of(entry)
+    if not only_valid:
+        return f"{descriptor_text(entry)}|{state_name(state)}\n"
+    if state == VALID:
+        return f"{descriptor_text(entry)}\n"
+    state_name(state)  # one that is none ends the reference here
+    return ""
 
 
 def open_with_head(folder: str, terminal: Terminal) -> RawCatalog:

@@ -45,7 +45,7 @@ def pid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
 def classic_count_entries(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """Number of VALID entries."""
     del arguments
-    terminal.line(str(len(RawCatalog.open(folder).valid)))
+    terminal.line(str(RawCatalog.open(folder).valid_count))
     return 0
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import struct
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from aerolog.archive.files.layout import (
     VERSION_MAJOR,
     version_text,
 )
+from aerolog.tools.archive_tool.entry_texts import walk_entries
 from aerolog.tools.archive_tool.uncaught import (
     ARCHIVE_ERROR,
     ILLEGAL_ARGUMENT,
@@ -52,7 +54,7 @@ class RawCatalog:
         alignment: of entries, 0 in the legacy layout.
         offsets: of all entries, in file order.
         lengths: bytes of each entry, header and fill included.
-        valid: offsets of the VALID entries by id.
+        valid_count: number of VALID entries.
     """
 
     def __init__(self, path: str, data: memoryview) -> None:
@@ -60,8 +62,9 @@ class RawCatalog:
         self.data = data
         self.offsets: list[int] = []
         self.lengths: list[int] = []
-        self.valid: dict[int, int] = {}
+        self.valid_count = 0
         self._last_id = -1
+        self._last_valid = -1
         self.version, _, self.next_recording_id, self.alignment = _HEADER.unpack_from(data)
 
     @classmethod
@@ -106,6 +109,12 @@ class RawCatalog:
         """Length of the file, at least that of its header."""
         return len(self.data)
 
+    @cached_property
+    def valid(self) -> dict[int, int]:
+        """Offsets of the VALID entries by id."""
+        entries = ((_ENTRY.unpack_from(self.data, at), at) for at in self.offsets)
+        return {entry[2]: at for entry, at in entries if entry[1] == VALID}
+
     def frame(self, offset: int, length: int) -> memoryview:
         """The bytes of an entry, its header included."""
         return self.data[offset : offset + length]
@@ -122,40 +131,48 @@ class RawCatalog:
         raise unknown_recording(recording_id)
 
     def _walk(self) -> None:
-        data, capacity, alignment = self.data, len(self.data), self.alignment
-        at = CATALOG_HEADER_LENGTH
-        if alignment == 0:
-            at = alignment = LEGACY_ENTRY_LENGTH
-        offsets, lengths, valid, last_valid = self.offsets, self.lengths, self.valid, -1
-        unpack = _ENTRY.unpack_from
-        while at < capacity:
-            if at + 4 > capacity:
-                raise out_of_bounds(at, 4, capacity)
-            if at + _ENTRY.size <= capacity:
-                length, state, recording_id = unpack(data, at)
-            else:
-                length, state, recording_id = _I32.unpack_from(data, at)[0], 0, -1
-            if length <= 0:
-                break
-            frame_length = (length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
-            if not 0 <= frame_length <= capacity - at:
-                wrapped = (frame_length + 2**31) % 2**32 - 2**31
-                raise out_of_bounds(at, wrapped, capacity)
-            if frame_length < _ENTRY.size:
-                raise out_of_bounds(_ID_OFFSET, 8, frame_length)
-            if state == VALID:
-                if recording_id <= last_valid:
-                    raise UncaughtError(
-                        ILLEGAL_ARGUMENT,
-                        f"recordingId {recording_id} is less than or equal to the last"
-                        f" recordingId {last_valid}",
-                    )
-                valid[recording_id] = at
-                last_valid = recording_id
-            offsets.append(at)
-            lengths.append(frame_length)
-            self._last_id = recording_id
-            at += frame_length
+        at = CATALOG_HEADER_LENGTH if self.alignment else LEGACY_ENTRY_LENGTH
+        alignment = self.alignment or LEGACY_ENTRY_LENGTH
+        last_valid, walking = -1, True
+        while walking:
+            at, valid, last_valid, last_id = walk_entries(
+                self.data, at, alignment, last_valid, self.offsets, self.lengths
+            )
+            self.valid_count += valid
+            self._last_id = last_id if last_id >= 0 else self._last_id
+            walking = at < len(self.data) and self._step(at, alignment, last_valid)
+            if walking:
+                at += self.lengths[-1]
+                last_valid = max(last_valid, self._last_valid)
+
+    def _step(self, at: int, alignment: int, last_valid: int) -> bool:
+        """One entry that is out of the ordinary; whether there is one."""
+        data, capacity = self.data, len(self.data)
+        if at + 4 > capacity:
+            raise out_of_bounds(at, 4, capacity)
+        length = _I32.unpack_from(data, at)[0]
+        if length <= 0:
+            return False
+        frame_length = (length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+        if not 0 <= frame_length <= capacity - at:
+            wrapped = (frame_length + 2**31) % 2**32 - 2**31
+            raise out_of_bounds(at, wrapped, capacity)
+        if frame_length < _ENTRY.size:
+            raise out_of_bounds(_ID_OFFSET, 8, frame_length)
+        _, state, recording_id = _ENTRY.unpack_from(data, at)
+        if state == VALID:
+            if recording_id <= last_valid:
+                raise UncaughtError(
+                    ILLEGAL_ARGUMENT,
+                    f"recordingId {recording_id} is less than or equal to the last"
+                    f" recordingId {last_valid}",
+                )
+            self.valid_count += 1
+            self._last_valid = recording_id
+        self.offsets.append(at)
+        self.lengths.append(frame_length)
+        self._last_id = recording_id
+        return True
 
     def _check_next_id(self) -> None:
         expected = self._last_id + 1
