@@ -14,34 +14,50 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from aerolog.tools.top.app import TopApp
+    from textual.app import App
+    from textual.pilot import Pilot
 
 FOLDER = Path(__file__).parents[1] / "unit" / "top" / "screens"
 UPDATE = "AEROLOG_UPDATE_SCREENS"
+DEADLINE_S = 20.0
 
 
-def text_of(app: TopApp) -> str:
+def text_of(app: App[int]) -> str:
     """What the terminal shows, without colours, blanks at line ends left out."""
     strips = app.screen._compositor.render_strips()
     return "".join(f"{strip.text.rstrip()}\n" for strip in strips)
 
 
-def check_screen(name: str, app: TopApp) -> None:
-    """Compares a screen with the committed one of that name and size."""
-    width, height = app.size
+async def until(pilot: Pilot[int], condition: Callable[[], bool]) -> None:
+    """Waits until the dashboard is as it should be; a layout is made a moment after its cause."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not in {DEADLINE_S} s; the screen is:\n{text_of(pilot.app)}")
+        await pilot.pause(0.01)
+
+
+async def check_screen(name: str, pilot: Pilot[int]) -> None:
+    """Compares the screen with the committed one of that name and size."""
+    width, height = pilot.app.size
     path = FOLDER / f"{name}-{width}x{height}.txt"
-    shown = text_of(app)
     if os.environ.get(UPDATE):
         FOLDER.mkdir(exist_ok=True)
-        path.write_text(shown, encoding="utf-8")
+        await pilot.pause(0.5)
+        path.write_text(text_of(pilot.app), encoding="utf-8")
     assert path.exists(), f"{path.name} is missing: {UPDATE}=1 writes it"
-    if shown != path.read_text(encoding="utf-8"):
-        pytest.fail(
-            f"the screen is not that of {path.name} ({UPDATE}=1 accepts it):\n{shown}",
-            pytrace=False,
-        )
+    wanted = path.read_text(encoding="utf-8")
+    deadline = time.monotonic() + DEADLINE_S
+    while text_of(pilot.app) != wanted:
+        if time.monotonic() > deadline:
+            pytest.fail(
+                f"the screen is not that of {path.name} ({UPDATE}=1 accepts it):\n"
+                f"{text_of(pilot.app)}",
+                pytrace=False,
+            )
+        await pilot.pause(0.01)
 
 
 @contextmanager

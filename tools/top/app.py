@@ -75,10 +75,6 @@ class TopApp(App[int]):
         self.look()
         self._set_timer()
 
-    def on_resize(self) -> None:
-        """Fits everything into what there is."""
-        self.call_after_refresh(self.draw)
-
     def look(self) -> None:
         """Takes one look and draws it."""
         try:

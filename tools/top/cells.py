@@ -34,14 +34,14 @@ def channel(text: str) -> Piece:
 @lru_cache(_KNOWN_MAX)
 def short_channel(text: str) -> str:
     """``10.0.0.7:40123 mtu=8k`` of ``aeron:udp?mtu=8k|endpoint=10.0.0.7:40123``."""
-    media, _, rest = clean(text).removeprefix("aeron:").partition("?")
+    media, _, rest = text.removeprefix("aeron:").partition("?")
     given = [pair for pair in rest.split("|") if pair]
     for place in ("endpoint=", "control="):
         found = next((pair for pair in given if pair.startswith(place)), None)
         if found is not None and media == "udp":
             others = [pair for pair in given if pair is not found]
-            return " ".join([found.removeprefix(place), *others])
-    return " ".join([media, *given])
+            return clean(" ".join([found.removeprefix(place), *others]))
+    return clean(" ".join([media, *given]))
 
 
 def rate(value: float | None) -> Piece:

@@ -58,6 +58,10 @@ class Still(Widget):
         self._made, self._width = made, self.size.width
         self.refresh()
 
+    def on_resize(self) -> None:
+        """Fits the lines into the new width."""
+        self.draw()
+
     def render_line(self, y: int) -> Strip:
         """One line."""
         if self._width != self.size.width:
@@ -93,6 +97,11 @@ class Rows(Widget, can_focus=True):
         self._top = max(min(self._top, self.page.count() - height), 0)
         if not self.page.selectable:
             self.page.move(self._top)
+
+    def on_resize(self) -> None:
+        """Shows as many lines as there is room for now."""
+        self.reveal()
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line, if the page has it."""
