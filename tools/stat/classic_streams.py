@@ -42,7 +42,8 @@ def backlog_stat(snapshot: CountersSnapshot) -> Iterator[str]:
     groups = _groups(snapshot, _BACKLOG_TYPES)
     for group in _hash_order(list(groups)):
         rows = groups[group]
-        yield f"{_head(snapshot, group, rows)} : "
+        session_id, stream_id, channel = group
+        yield f"sessionId={session_id} streamId={stream_id} channel={channel} : "
         yield from _backlog(snapshot, rows)
         yield ""
 
