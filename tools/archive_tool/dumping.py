@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import typer
+
 from aerolog.archive.files.layout import (
     FRAME_FLAG_BEGIN,
     FRAME_FLAG_END,
@@ -16,9 +18,11 @@ from aerolog.archive.files.layout import (
 )
 from aerolog.archive.files.segment import recording_id_of
 from aerolog.tools.archive_tool.describing import open_with_head
+from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump
 from aerolog.tools.archive_tool.hexdump import hex_box
+from aerolog.tools.archive_tool.opening import explained, open_catalog
 from aerolog.tools.archive_tool.raw_catalog import VALID
-from aerolog.tools.archive_tool.raw_frames import FrameReader, RawFrame, block_fields
+from aerolog.tools.archive_tool.raw_frames import BLOCK_NAMES, FrameReader, RawFrame, block_fields
 from aerolog.tools.archive_tool.texts import (
     descriptor_strings,
     descriptor_text,
@@ -26,10 +30,12 @@ from aerolog.tools.archive_tool.texts import (
     state_of,
 )
 from aerolog.tools.archive_tool.uncaught import ILLEGAL_ARGUMENT, UncaughtError, parse_long
+from aerolog.tools.exits import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from aerolog.archive.files.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.terminal import Terminal
 
 _WHOLE: Final = FRAME_FLAG_BEGIN | FRAME_FLAG_END
@@ -106,3 +112,43 @@ def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
         part = {FRAME_FLAG_BEGIN: "BEGIN_FRAGMENT", FRAME_FLAG_END: "END_FRAGMENT"}
         terminal.line(f"Fragmented frame. {part.get(frame.flags & _WHOLE, '')}")
     terminal.line(hex_box(frame.payload))
+
+
+def dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Frames of each recording, so many of each at most."""
+    limit = _limit(arguments)
+    shown: DumpView = JsonDump() if terminal.as_json else TableDump(terminal)
+    damaged = False
+    with open_catalog(folder) as catalog, explained(folder), shown:
+        for entry in catalog.entries():
+            shown.begin(entry)
+            try:
+                for frame in _frames(folder, entry, limit):
+                    shown.frame(frame)
+            except UncaughtError as error:
+                damaged = True
+                shown.problem(str(error.message))
+            shown.end()
+    return EXIT_FAILED if damaged else 0
+
+
+def _limit(arguments: Sequence[str]) -> int:
+    if not arguments:
+        return MAX_I64
+    if not arguments[0].isdecimal() or int(arguments[0]) == 0:
+        raise typer.BadParameter(f"how many frames of each: a number above 0, not {arguments[0]!r}")
+    return int(arguments[0])
+
+
+def _frames(folder: str, entry: CatalogEntry, limit: int) -> Iterator[RawFrame]:
+    recording = entry.descriptor
+    if recording.stop_position == recording.start_position:
+        return
+    if not entry.is_valid and not _has_segments(folder, recording.recording_id):
+        return
+    reader = FrameReader(folder, {name: getattr(recording, name) for name in BLOCK_NAMES})
+    for _ in range(limit):
+        frame = reader.next()
+        if frame is None:
+            return
+        yield frame

@@ -6,7 +6,7 @@ Rules: spec archive-tool 5. Lengths are checked against the segment before they 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.archive.files.layout import (
     DESCRIPTOR,
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)
-_NAMES = [field.name for field in DESCRIPTOR]
+#: Numbers of a descriptor.
+BLOCK_NAMES: Final = tuple(field.name for field in DESCRIPTOR)
 _FRAME = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 
 
@@ -88,7 +89,7 @@ def block_fields(entry: bytes | memoryview) -> dict[str, Any]:
     """The numbers of the descriptor in an entry, by name."""
     if len(entry) < ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH:
         raise out_of_bounds(ENTRY_HEADER_LENGTH, DESCRIPTOR_BLOCK_LENGTH, len(entry))
-    return dict(zip(_NAMES, _BLOCK.unpack_from(entry, ENTRY_HEADER_LENGTH), strict=True))
+    return dict(zip(BLOCK_NAMES, _BLOCK.unpack_from(entry, ENTRY_HEADER_LENGTH), strict=True))
 
 
 class FrameReader:
