@@ -11,7 +11,7 @@ import fcntl
 import os
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from aerolog.catalog.extras import require
 from aerolog.catalog.parquet.checksums import RunningChecksum
 from aerolog.catalog.parquet.errors import ExportUnderWayError, TargetUnreachableError
+from aerolog.catalog.parquet.settling import SettlingFile
 from aerolog.catalog.places import local_folder, object_store, without_secrets
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -40,7 +41,6 @@ class Sink:
     Attributes:
         path: that it will have, which may be changed until then.
         length: bytes so far.
-        checksum: of them.
     """
 
     closed = False
@@ -49,15 +49,19 @@ class Sink:
         self.path = path
         self._raw = raw
         self.length = 0
-        self.checksum = RunningChecksum()
+        self._checksum = RunningChecksum()
 
     def write(self, data: Buffer) -> int:
         """Append bytes."""
         view = memoryview(data)
         self._raw.write(view)
-        self.checksum.update(view)
+        self._checksum.update(view)
         self.length += view.nbytes
         return view.nbytes
+
+    def finished_checksum(self) -> str:
+        """Of all bytes: nothing is written any more."""
+        return self._checksum.text
 
     def tell(self) -> int:
         """Bytes so far."""
@@ -80,6 +84,31 @@ class Sink:
     def seekable(self) -> bool:
         """No."""
         return False
+
+
+class LocalSink(Sink):
+    """A file of this machine, which goes to disk and is checked while it is written."""
+
+    def __init__(self, path: str, raw: Any, settling: SettlingFile) -> None:
+        super().__init__(path, raw)
+        self._settling = settling
+
+    def write(self, data: Buffer) -> int:
+        """Append bytes."""
+        view = memoryview(data)
+        self._raw.write(view)
+        self.length += view.nbytes
+        self._settling.grown(self.length)
+        return view.nbytes
+
+    def finished_checksum(self) -> str:
+        """Of all bytes, which are read back where nobody has yet."""
+        self._settling.finish(self.length)
+        return self._settling.checksum.text
+
+    def close(self) -> None:
+        """End what looks after it; Parquet's writer calls this, too, for it is done."""
+        self._settling.stop()
 
 
 class Target(ABC):
@@ -191,8 +220,10 @@ class LocalTarget(Target):
         temporary = self._root / TEMPORARY / _flat(path)
         temporary.parent.mkdir(exist_ok=True)
         try:
-            with temporary.open("wb", buffering=0) as file:
-                sink = Sink(path, _Unbuffered(file))
+            with (
+                temporary.open("w+b", buffering=0) as file,
+                closing(LocalSink(path, _Unbuffered(file), SettlingFile(file.fileno()))) as sink,
+            ):
                 yield sink
                 os.fsync(file.fileno())
             final = self._root / sink.path

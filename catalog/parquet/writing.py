@@ -272,7 +272,7 @@ class _PartFiles:
                     skipped_fragments=totals.skipped_fragments,
                     checksum_mismatches=totals.checksum_mismatches,
                     bytes=sink.length,
-                    checksum=sink.checksum.text,
+                    checksum=sink.finished_checksum(),
                 )
             )
 
