@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,8 +70,8 @@ class CatalogSource:
         from aerolog.catalog.sql.models import Archive, Recording
 
         file = self._url.database if self._url.get_backend_name() == "sqlite" else None
-        if file is not None and not Path(file).is_file():
-            return None  # SQLite would make one
+        if file is not None and not _has_catalog(file, Recording.__tablename__):
+            return None
         query = (
             select(
                 Archive.place,
@@ -93,3 +95,14 @@ class CatalogSource:
     def close(self) -> None:
         """Closes its connections."""
         self._catalog.close()
+
+
+def _has_catalog(file: str, table: str) -> bool:
+    """Whether a SQLite database is a catalog; opened otherwise, one that is none would change."""
+    uri = f"{Path(file).absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as database:
+            query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+            return bool(database.execute(query, (table,)).fetchone()[0])
+    except sqlite3.Error:
+        return False

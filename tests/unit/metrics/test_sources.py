@@ -1,0 +1,307 @@
+"""What drivers, archives and catalogs give: alive, away, back again, damaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from live_archive import CHANNEL, STREAM_ID, archiving, until
+
+from aerolog.archive.client import AeronArchive
+from aerolog.archive.files.layout import CATALOG_NAME
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.metrics.exporter import Exporter, Watched
+from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
+from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.loss_report import FILE_NAME, LossReport
+from aerolog.transport.memory.mapped_file import MappedFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LENGTHS = CncLengths(1024 + 768, 1024 + 128, 512 * 4 * 128, 128 * 128, 4096)
+Values = dict[tuple[str, ...], float]
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def collect(exporter: Exporter) -> dict[str, Values]:
+    return {one.family.name.removeprefix("aerolog_"): one.values for one in exporter.collect()}
+
+
+class Driver:
+    """The files of a driver that never ran, alive for an hour unless told otherwise."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        header = CncHeader(LENGTHS, 10_000_000_000, now_ms(), os.getpid())
+        self.cnc = CncFile.create(RealFileSystem(), str(folder), header)
+        self.beat(-3_600_000)
+        self.cnc.publish()
+        self.counters = self.cnc.counters_manager(SystemClock())
+
+    def beat(self, age_ms: int) -> None:
+        self.cnc.to_driver.consumer_heartbeat_ms = now_ms() - age_ms
+
+    def end(self) -> None:
+        self.cnc.to_driver.consumer_heartbeat_ms = -1
+
+
+def state_of(found: dict[str, Values], kind: str, where: Path) -> tuple[float, str]:
+    up = found[f"{kind}_up"][str(where),]
+    ((_, state),) = found[f"{kind}_state"]
+    return up, state
+
+
+def test_a_running_driver_and_archive(home: Path, tmp_path: Path) -> None:
+    folder, directory = tmp_path / "archive", home / "aeron"
+    watched = Watched((str(directory),), (str(folder),), interval_s=1e-9)
+    where, stream = str(directory), (str(STREAM_ID), "aeron:ipc")
+    with (
+        archiving(directory, folder, "aeron.archive.id=4711") as service,
+        Aeron(service.aeron_dir) as aeron,
+        AeronArchive(aeron) as archive,
+        Exporter(watched) as exporter,
+    ):
+        archive.start_recording(CHANNEL, STREAM_ID)
+        with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
+            publication.wait_connected(30, writable=True)
+            until(lambda: archive.list_recording(0) is not None)
+            for _ in range(70):
+                publication.send(bytes(1000), timeout=30)
+            end = publication.position
+            until(lambda: archive.recording_position(0) == end)
+            settled = {
+                "stream_published_bytes_total": (where, *stream),
+                "stream_consumed_bytes_total": (where, *stream),
+                "recording_recorded_bytes_total": (str(folder), *stream),
+                "archive_written_bytes_total": (str(folder),),
+            }
+            # Counters are written one after the other, and the publisher's is a sample.
+            until(
+                lambda: (
+                    (found := collect(exporter))
+                    and all(found[name].get(one) == end for name, one in settled.items())
+                ),
+                f"positions of {end}",
+            )
+
+            found = collect(exporter)
+
+            assert state_of(found, "driver", directory) == (1, "alive")
+            assert state_of(found, "archive", folder) == (1, "alive")
+            assert found["driver_info"] == {(where, "1.51.0", "0.2.0"): 1}
+            assert found["archive_info"] == {(str(folder), "4711", where): 1}
+            assert found["driver_clients"][where,] == 2
+            assert found["driver_heartbeat_age_seconds"][where,] < 10
+            assert found["stream_subscriber_lag_bytes"][where, *stream] == 0
+            assert found["recording_lag_bytes"][str(folder), *stream] == 0
+            assert found["archive_recordings"][str(folder), "active"] == 1
+            assert found["archive_recordings_without_writer"][str(folder),] == 0
+            assert found["archive_segments"][str(folder),] == len(list(folder.glob("*.rec")))
+            assert found["archive_recording_sessions"][str(folder),] == 1
+            assert found["archive_disk_free_bytes"][str(folder),] > 0
+            assert found["driver_errors_total"] == {(where,): 0}
+        until(lambda: archive.stop_position(0) == end)
+        until(lambda: "recording_sessions" not in collect(exporter), "the end of the recording")
+        assert collect(exporter)["archive_recordings"][str(folder), "stopped"] == 1
+
+    with Exporter(watched) as exporter:
+        found = collect(exporter)
+    assert state_of(found, "archive", folder) == (0, "closed")
+    assert found["archive_recordings"][str(folder), "stopped"] == 1
+    assert found["archive_missing_segments"][str(folder),] == 0
+
+
+def test_a_driver_that_goes_and_comes_back(home: Path) -> None:
+    directory = home / "aeron"
+    with Exporter(Watched((str(directory),))) as exporter:
+        assert state_of(collect(exporter), "driver", directory) == (0, "missing")
+
+        driver = Driver(directory)
+        counter = driver.counters.allocate(0, "Bytes sent", b"", value=77)
+        assert counter == 0
+        found = collect(exporter)
+        assert state_of(found, "driver", directory) == (1, "alive")
+        assert found["driver_sent_bytes_total"][str(directory),] == 77
+
+        driver.beat(60_000)
+        found = collect(exporter)
+        assert state_of(found, "driver", directory) == (0, "dead")
+        assert found["driver_heartbeat_age_seconds"][str(directory),] >= 60
+        assert "driver_sent_bytes_total" not in found
+
+        driver.end()
+        found = collect(exporter)
+        assert state_of(found, "driver", directory) == (0, "closed")
+        assert "driver_heartbeat_age_seconds" not in found
+
+        shutil.rmtree(directory)
+        assert state_of(collect(exporter), "driver", directory) == (0, "missing")
+
+        Driver(directory).counters.allocate(0, "Bytes sent", b"", value=5)
+        found = collect(exporter)
+        assert state_of(found, "driver", directory) == (1, "alive")
+        assert found["driver_sent_bytes_total"][str(directory),] == 5
+
+
+def test_several_directories_in_one_process(home: Path, tmp_path: Path) -> None:
+    drivers = [Driver(home / name) for name in ("a", "b")]
+    for value, driver in enumerate(drivers, 1):
+        driver.counters.allocate(0, "Bytes sent", b"", value=value)
+    folders = [tmp_path / name for name in ("x", "y")]
+    for count, folder in enumerate(folders, 1):
+        folder.mkdir()
+        for _ in range(count):
+            builder = RecordingBuilder()
+            builder.add(b"x" * 100)
+            builder.write(folder)
+    watched = Watched(
+        tuple(str(home / name) for name in ("a", "b", "none", "a")), tuple(map(str, folders))
+    )
+
+    with Exporter(watched) as exporter:
+        found = collect(exporter)
+
+    assert found["driver_up"] == {
+        (str(home / "a"),): 1, (str(home / "b"),): 1, (str(home / "none"),): 0
+    }  # fmt: skip
+    assert found["driver_sent_bytes_total"] == {(str(home / "a"),): 1, (str(home / "b"),): 2}
+    assert {one: n for one, n in found["archive_recordings"].items() if n} == {
+        (str(folders[0]), "stopped"): 1,
+        (str(folders[1]), "stopped"): 2,
+    }
+
+
+def test_errors_and_loss_of_a_driver(home: Path) -> None:
+    driver = Driver(home)
+    where = str(home)
+    log = driver.cnc.error_log(SystemClock())
+    for _ in range(3):
+        log.record("java.net.BindException: in use\n\tat x", "bind")
+    log.record("io.aeron.AeronException: y", "other")
+    mapped = MappedFile.create(str(home / FILE_NAME), 4096)
+    report = LossReport(mapped)
+    for session in (1, 2):
+        report.create_entry(100, 5000 + session, session, 10, "aeron:udp?endpoint=h:1|mtu=8k", "s")
+
+    with Exporter(Watched((where,))) as exporter:
+        found = collect(exporter)
+
+    assert found["driver_distinct_errors"] == {(where,): 2}
+    assert found["driver_logged_errors_total"] == {
+        (where, "BindException"): 3,
+        (where, "AeronException"): 1,
+    }
+    assert found["driver_last_error_time_seconds"][where,] == pytest.approx(time.time(), abs=3600)
+    labels = where, "10", "aeron:udp?endpoint=h:1"
+    assert found["loss_bytes_total"] == {labels: 200}
+    assert found["loss_observations_total"] == {labels: 2}
+    assert found["loss_last_time_seconds"] == {labels: 5.002}
+
+
+def test_a_folder_is_not_read_more_often_than_told(tmp_path: Path) -> None:
+    RecordingBuilder().write(tmp_path)
+    with Exporter(Watched((), (str(tmp_path),), interval_s=3600)) as exporter:
+        first = collect(exporter)["archive_recordings"]
+        RecordingBuilder().write(tmp_path)
+
+        assert collect(exporter)["archive_recordings"] == first
+    with Exporter(Watched((), (str(tmp_path),), interval_s=1e-9)) as exporter:
+        assert collect(exporter)["archive_recordings"][str(tmp_path), "stopped"] == 2
+
+
+@pytest.mark.parametrize(
+    ("spoil", "state"),
+    [
+        (lambda folder: (folder / CATALOG_NAME).unlink(), "half-deleted"),
+        (shutil.rmtree, "missing"),
+        (lambda folder: (folder / CATALOG_NAME).write_bytes(b"\xff" * 4096), "version"),
+        (lambda folder: (folder / CATALOG_NAME).write_bytes(b""), "damaged"),
+    ],
+)
+def test_an_archive_that_is_spoiled_and_mended(tmp_path: Path, spoil: object, state: str) -> None:
+    folder, copy = tmp_path / "archive", tmp_path / "copy"
+    folder.mkdir()
+    RecordingBuilder().write(folder)
+    shutil.copytree(folder, copy)
+    with Exporter(Watched((), (str(folder),), interval_s=1e-9)) as exporter:
+        assert state_of(collect(exporter), "archive", folder) == (0, "closed")
+        exporter.close()
+        assert callable(spoil)
+        spoil(folder)
+
+        found = collect(exporter)
+        assert state_of(found, "archive", folder) == (0, state)
+        assert "archive_recordings" not in found
+
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(copy, folder)
+        assert collect(exporter)["archive_recordings"][str(folder), "stopped"] == 1
+
+
+def test_a_recording_that_is_active_without_a_writer_is_counted(tmp_path: Path) -> None:
+    RecordingBuilder().write(tmp_path, stopped=False)
+    with Exporter(Watched((), (str(tmp_path),))) as exporter:
+        found = collect(exporter)
+
+    assert found["archive_recordings_without_writer"] == {(str(tmp_path),): 1}
+
+
+def test_segments_that_are_missing_are_counted(tmp_path: Path) -> None:
+    builder = RecordingBuilder()
+    for _ in range(200):
+        builder.add(b"x" * 1000)
+    builder.write(tmp_path)
+    next(tmp_path.glob("0-65536.rec")).unlink()
+    with Exporter(Watched((), (str(tmp_path),))) as exporter:
+        found = collect(exporter)
+
+    assert found["archive_missing_segments"] == {(str(tmp_path),): 1}
+
+
+def test_a_sql_catalog(tmp_path: Path) -> None:
+    from aerolog.catalog.sql import RecordingCatalog, sync_folder
+
+    folder, url = tmp_path / "archive", f"sqlite:///{tmp_path / 'catalog.db'}"
+    folder.mkdir()
+    for stopped in (True, False):
+        builder = RecordingBuilder()
+        builder.add(b"x" * 100)
+        builder.write(folder, stopped=stopped)
+    with Exporter(Watched((), (), (url,), interval_s=1e-9)) as exporter:
+        assert collect(exporter)["catalog_up"] == {(url,): 0}
+        assert not (tmp_path / "catalog.db").exists()
+
+        with RecordingCatalog.open(url) as catalog:
+            sync_folder(catalog, folder)
+        found = collect(exporter)
+
+    assert found["catalog_up"] == {(url,): 1}
+    counts = found["catalog_recordings"]
+    assert {(labels[0], labels[2]): n for labels, n in counts.items()} == {
+        (url, "stopped"): 1,
+        (url, "active"): 1,
+    }
+    ((size),) = found["catalog_recorded_bytes"].values()
+    assert size > 0
+    ((newest),) = found["catalog_newest_recording_time_seconds"].values()
+    assert newest == 1_700_000_000
+
+
+def test_a_database_without_a_catalog_is_down_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "empty.db"
+    path.touch()
+    with Exporter(Watched((), (), (f"sqlite:///{path}",))) as exporter:
+        found = collect(exporter)
+
+    assert list(found["catalog_up"].values()) == [0]
+    assert path.stat().st_size == 0
