@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.tools.observe.counter_scan import scan_counters
 from aerolog.tools.observe.counters import CountersSnapshot
 from aerolog.tools.observe.errors import Trouble, ViewError
+from aerolog.tools.observe.logs import Logs
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.cnc import CncFile
@@ -61,11 +62,13 @@ class DriverView:
     Attributes:
         aeron_dir: the driver's directory.
         cnc: the mapped file, for what is not told here.
+        logs: settings of the logs of its publications and images.
     """
 
     def __init__(self, aeron_dir: str, cnc: CncFile) -> None:
         self.aeron_dir = aeron_dir
         self.cnc = cnc
+        self.logs = Logs(aeron_dir)
         self._identity = _identity(cnc.path)
 
     @classmethod

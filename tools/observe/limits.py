@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _LEFT_PART: Final = 8
 #: Bytes below which a sender cannot send another full frame of the default MTU.
 _FRAME: Final = 1408
-#: A receiver's backlog that is no accident of when the counters were read.
-_BACKLOG_MIN: Final = 16 * 1024
+#: Window of a receiver where nothing else is known (spec configuration).
+_DEFAULT_WINDOW: Final = 128 * 1024
 
 
 class LimitKind(StrEnum):
@@ -103,7 +103,9 @@ class _Case:
         held = self._of_sender(sender, waiting=position - sent)
         if held is not None:
             return held
-        if window <= 0 and sent >= position and not spies and sender.tracked_receivers == 0:
+        before = self.previous
+        if window <= 0 and sent >= position and (before is None or before.position == position):
+            # Nothing to send and no room: the driver keeps the limit where the stream stands.
             return _nobody()
         if _is_used_up(window, position - sent) and position > sent:
             return Limit(
@@ -120,7 +122,7 @@ class _Case:
         return self.of_receivers()
 
     def _of_sender(self, sender: Sender, *, waiting: int) -> Limit | None:
-        """A sender that may not send what waits."""
+        """A sender that may not send what waits, or could not a moment ago."""
         allowed = sender.window
         if allowed is None:
             return None
@@ -132,17 +134,17 @@ class _Case:
                 LimitKind.FLOW_CONTROL,
                 "flow control: it tracks no receiver yet and waits for its group",
             )
-        for receiver in self.stream.receivers:
-            found = self._of_receiver(receiver)
-            if found is not None:
-                return found
         told = f"{_bytes(waiting)} wait to be sent, {_bytes(max(allowed, 0))} are allowed"
         if events:
-            told += f", the limit was met {events} times in {self.interval_s:.1f} s"
+            told = f"the sender met its limit {_times(events)} in {self.interval_s:.1f} s, {told}"
+        for receiver in self.stream.receivers:
+            found = self._of_receiver(receiver, held=True) or _congestion(receiver, told)
+            if found is not None:
+                return found
         if self.stream.receivers:
             return Limit(
                 LimitKind.RECEIVER_WINDOW,
-                f"receiver window: {told} and the subscribers here keep up: the window is small "
+                f"receiver window: {told}, and the subscribers here keep up: the window is small "
                 "for this rate",
             )
         return Limit(
@@ -164,32 +166,33 @@ class _Case:
                 return found
         return None
 
-    def _of_receiver(self, receiver: Receiver) -> Limit | None:
+    def _of_receiver(self, receiver: Receiver, *, held: bool = False) -> Limit | None:
+        """An image: a slow subscriber, or a gap. Half a window is slow where the sender waits."""
         hwm = receiver.hwm or 0
-        readers = self.stream.readers_of(receiver.registration_id)
-        if readers:
-            behind = hwm - readers[0].position
-            missing = hwm - max(readers[0].position, receiver.position or 0)
-            if behind >= _BACKLOG_MIN and behind - missing >= missing:
-                return _slow(readers[0], behind, "the receiver's window follows it")
+        for reader in self.stream.readers_of(receiver.registration_id)[:1]:
+            behind = min(hwm, receiver.position or hwm) - reader.position
+            window = self._window(receiver, reader)
+            if behind >= window // 2 if held else behind >= window - window // 4:
+                return _slow(reader, behind, f"the receiver's window is {_bytes(window)}")
         naks = self._more_naks(receiver)
-        if receiver.missing > 0 and (self.previous is None or naks or self._stands(receiver)):
-            asked = f", asked for again {naks} times in {self.interval_s:.1f} s" if naks else ""
+        if receiver.missing > 0 and (naks or self._stands(receiver)):
+            within = f" in {self.interval_s:.1f} s" if self.previous is not None else ""
+            asked = f", asked for again {_times(naks)}{within}" if naks else ""
             return Limit(
                 LimitKind.LOSS,
                 f"loss: {_bytes(receiver.missing)} up to the highest position seen are not "
                 f"complete{asked}",
             )
-        window = receiver.congestion_window
-        sender = self.stream.sender
-        if window is not None and sender is not None and (sender.window or 0) < _FRAME:
-            rtt = receiver.round_trip_ns
-            trip = f" at a round trip of {rtt / 1e6:.2f} ms" if rtt else ""
-            return Limit(
-                LimitKind.CONGESTION,
-                f"congestion: congestion control has the window at {_bytes(window)}{trip}",
-            )
         return None
+
+    def _window(self, receiver: Receiver, reader: Subscriber) -> int:
+        """What the receiver lets be sent beyond what its slowest subscriber has read."""
+        sender = self.stream.sender
+        if receiver.window_length is not None:
+            return receiver.window_length
+        if sender is not None and sender.limit is not None and sender.limit > reader.position:
+            return sender.limit - reader.position
+        return _DEFAULT_WINDOW
 
     def _before(self, receiver: Receiver) -> Receiver | None:
         if self.previous is None:
@@ -202,7 +205,8 @@ class _Case:
     def _more_naks(self, receiver: Receiver) -> int:
         before = self._before(receiver)
         if before is None:
-            return 0
+            # With a single look there is no telling when: a gap now and NAKs ever must do.
+            return receiver.naks_sent or 0
         return max(0, (receiver.naks_sent or 0) - (before.naks_sent or 0))
 
     def _stands(self, receiver: Receiver) -> bool:
@@ -233,6 +237,22 @@ def _nobody() -> Limit:
 def _is_used_up(window: int, in_flight: int) -> bool:
     """Whether so little of a window is left that its owner has to wait now and then."""
     return window <= 0 or (in_flight > 0 and window * (_LEFT_PART - 1) < in_flight)
+
+
+def _congestion(receiver: Receiver, told: str) -> Limit | None:
+    window = receiver.congestion_window
+    if window is None:
+        return None
+    rtt = receiver.round_trip_ns
+    trip = f" at a round trip of {rtt / 1e6:.2f} ms" if rtt else ""
+    return Limit(
+        LimitKind.CONGESTION,
+        f"congestion: congestion control has the window at {_bytes(window)}{trip}; {told}",
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _bytes(count: int) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aerolog.tools.observe.counters import CountersSnapshot
+    from aerolog.tools.observe.logs import Logs
 
 _SPY: Final = "aeron-spy:"
 _STREAM_TYPES: Final = frozenset(
@@ -71,7 +72,10 @@ class Sender:
 
 @dataclass(slots=True)
 class Receiver:
-    """An image of a network stream in this driver."""
+    """An image of a network stream in this driver.
+
+    ``window_length`` is what the receiver would let be sent at most, bytes.
+    """
 
     registration_id: int
     channel: str
@@ -80,6 +84,7 @@ class Receiver:
     naks_sent: int | None = None
     congestion_window: int | None = None
     round_trip_ns: int | None = None
+    window_length: int | None = None
 
     @property
     def missing(self) -> int:
@@ -184,12 +189,23 @@ class StreamView:
         return [one for one in self.subscribers if one.reference_id == registration_id]
 
 
-def streams(snapshot: CountersSnapshot) -> list[StreamView]:
-    """All streams of a driver, by session, stream and channel."""
+def streams(snapshot: CountersSnapshot, logs: Logs | None = None) -> list[StreamView]:
+    """All streams of a driver, by session, stream and channel.
+
+    Args:
+        snapshot: of its counters.
+        logs: to know the windows of receivers as well (``DriverView.logs``).
+    """
     found = _Collector(snapshot)
     for row in snapshot.rows_of(_STREAM_TYPES):
         found.take(row)
     found.join()
+    if logs is not None:
+        for view in found.views():
+            for receiver in view.receivers:
+                settings = logs.image(receiver.registration_id)
+                if settings is not None and settings.receiver_window_length > 0:
+                    receiver.window_length = settings.receiver_window_length
     return sorted(found.views(), key=lambda view: (view.session_id, view.stream_id, view.channel))
 
 

@@ -46,7 +46,7 @@ class Streams:
         passes = self._filters.passes_stream
         self.found = [
             one
-            for one in streams(self.snapshot)
+            for one in streams(self.snapshot, self._watched.view.logs)
             if passes(one.session_id, one.stream_id, one.channel)
         ]
 

@@ -1,0 +1,58 @@
+"""What the logs of a driver's publications and images were made with (spec log-buffers 2).
+
+Only a log's metadata is read, its last 4096 bytes, with the file opened and closed again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.logbuffer.metadata import LENGTH, decode
+
+if TYPE_CHECKING:
+    from aerolog.transport.logbuffer.metadata import LogMetadata
+
+PUBLICATIONS: Final = "publications"
+IMAGES: Final = "images"
+
+
+class Logs:
+    """Settings of logs by registration id, read once each."""
+
+    def __init__(self, aeron_dir: str) -> None:
+        self._aeron_dir = aeron_dir
+        self._known: dict[tuple[str, int], LogMetadata] = {}
+
+    def publication(self, registration_id: int) -> LogMetadata | None:
+        """Settings of a publication's log, None when it cannot be read (any more)."""
+        return self._of(PUBLICATIONS, registration_id)
+
+    def image(self, registration_id: int) -> LogMetadata | None:
+        """Settings of an image's log, None when it cannot be read (any more)."""
+        return self._of(IMAGES, registration_id)
+
+    def _of(self, folder: str, registration_id: int) -> LogMetadata | None:
+        known = self._known.get((folder, registration_id))
+        if known is None:
+            known = _read(Path(self._aeron_dir, folder, f"{registration_id}.logbuffer"))
+            if known is not None:
+                self._known[folder, registration_id] = known
+        return known
+
+
+def _read(path: Path) -> LogMetadata | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    try:
+        start = os.fstat(fd).st_size - LENGTH
+        section = os.pread(fd, LENGTH, start) if start >= 0 else b""
+        return decode(section) if len(section) == LENGTH else None
+    except (OSError, ValueError, struct.error):
+        return None
+    finally:
+        os.close(fd)
