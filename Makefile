@@ -30,11 +30,11 @@ demo-udp: build ## record a lossy UDP stream between two network namespaces and 
 	$(BIN)/python -m examples.lossy $(ARGS)
 
 test: build $(STAMPS)/demo-data ## every suite that CI runs, each within its time budget; ARGS="unit interop" picks some
-	@scripts/prerequisites java maven postgresql
+	@scripts/prerequisites java maven postgresql operators
 	$(BIN)/python scripts/suites.py $(ARGS)
 
 test-long: build $(STAMPS)/demo-data ## what is too long for CI: slow tests, more seeds, more crash rounds
-	@scripts/prerequisites java maven postgresql
+	@scripts/prerequisites java maven postgresql operators
 	AEROLOG_LONG=1 $(BIN)/pytest tests -m slow $(ARGS)
 
 lint: build ## formatters, linters, types, stubs, layers, tidiness
