@@ -44,7 +44,8 @@ class ToolRunner:
         """Runs one main class to its end."""
         request = {"class": main_class, "args": [str(arg) for arg in args], "stdin": stdin}
         self.process.write_line(json.dumps(request))
-        answer = json.loads(self.process.next_line(timeout))
+        # A line of the JVM itself, a warning, may come before it.
+        answer = json.loads(self.process.wait_line('{"code"', timeout))
         return ToolRun(answer["code"], answer["out"], answer["err"])
 
     def archive_tool(self, folder: str | Path, *args: object, stdin: str = "") -> ToolRun:
