@@ -47,6 +47,8 @@ from aerolog.transport.errors import ConfigurationError, FileFormatError, Storag
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aerolog.archive.files.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -71,10 +73,12 @@ class CatalogFile(CatalogMap):
     Attributes:
         sync_level: 0 none, 1 data, 2 data and metadata, after each change (spec 14).
         checksum: over descriptors, None to leave the field alone.
+        on_resized: told the old and the new length in bytes when the file got longer.
     """
 
     sync_level: int
     checksum: Checksum | None
+    on_resized: Callable[[int, int], object] | None = None
 
     @classmethod
     def open(
@@ -357,7 +361,10 @@ class CatalogFile(CatalogMap):
         while capacity < offset + length:
             capacity = min(capacity + (capacity >> 1), MAX_I32)
         self.sync()
+        old_capacity = self.capacity
         self._mapped = _open_extended(self.path, capacity, self.files)
+        if self.on_resized is not None:
+            self.on_resized(old_capacity, capacity)
 
 
 def _redo(path: str, files: FileSystem) -> None:

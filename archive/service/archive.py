@@ -15,6 +15,7 @@ from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor import ArchiveConductor
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
+from aerolog.archive.service.event_log import NO_EVENTS, archive_events
 from aerolog.archive.service.recorder import Recorder
 from aerolog.archive.service.replayer import Replayer
 from aerolog.archive.service.reporting import Reporter
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.checksum import Checksum
     from aerolog.archive.service.authentication import Authenticator, AuthorisationService
+    from aerolog.archive.service.event_log import NoArchiveEvents
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
@@ -126,7 +128,9 @@ class Archive:
         self._runners: list[AgentInvoker] = []
         self._segments: SegmentFiles | None = None
         self._own_authenticator: Authenticator | None = None
+        self._event_log: NoArchiveEvents = NO_EVENTS
         try:
+            self._event_log = archive_events(config.settings, self._clock)
             if authenticator is None:
                 authenticator = self._own_authenticator = authenticator_of(config)
             self._start(
@@ -191,7 +195,7 @@ class Archive:
         count_error: Callable[[], object] | None,
     ) -> None:
         config = self.config
-        reporter = Reporter(self._mark_file.error_log())
+        reporter = Reporter(self._mark_file.error_log(), self._event_log)
         self._aeron = aeron = Aeron(
             self._aeron_dir,
             driver_timeout=config[p.DRIVER_TIMEOUT] / 1000,
@@ -211,6 +215,7 @@ class Archive:
         elif count_error is not None:
             reporter.count_with(count_error)
         catalog = self._open_catalog(reporter)
+        catalog.on_resized = self._event_log.catalog_resized
         doorbell = Doorbell()
         context = ArchiveContext(
             archive_id=self.archive_id,
@@ -475,6 +480,7 @@ class Archive:
             self._mark_file.terminated()
         else:
             self._mark_file.given_up()
+        self._event_log.close()
         close = getattr(self._own_authenticator, "close", None)
         if close is not None:
             close()

@@ -261,6 +261,7 @@ class ArchiveConductor(WatchAgent):
         request = ap.decode(encoded)
         if request is None:
             return
+        self._context.reporter.events.message(encoded)
         request.check_enums()
         if request.LAYOUT.template_id in _SESSION_REQUESTS:
             self._on_session_request(image, request)

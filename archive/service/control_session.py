@@ -112,7 +112,6 @@ class ControlSession:
         session_id: of the control session.
         correlation_id: of the latest connect request or challenge response.
         image: on which the connect request came.
-        state: see SessionState.
         principal: who the client is, as its authenticator named it.
         active_listing: whether a listing runs, of which there may be one at a time.
         end: why it ended, None before.
@@ -144,7 +143,7 @@ class ControlSession:
         self.image = image
         self.response_channel = response_channel
         self.response_stream_id = response_stream_id
-        self.state = SessionState.INIT
+        self._state = SessionState.INIT
         self.principal = b""
         self.active_listing = False
         self.end: SessionEnd | None = None
@@ -172,6 +171,21 @@ class ControlSession:
         self._queued_length = 0
         self._is_blocked = False
         self._abort_reason: str | None = None
+
+    @property
+    def state(self) -> SessionState:
+        """See SessionState."""
+        return self._state
+
+    @state.setter
+    def state(self, state: SessionState) -> None:
+        if state is self._state:
+            return
+        reason = state.name.lower()
+        if state is SessionState.DONE:
+            reason = self._abort_reason or SESSION_CLOSED
+        self._reporter.events.control_session(self.session_id, self._state.name, state.name, reason)
+        self._state = state
 
     @property
     def is_done(self) -> bool:
@@ -440,6 +454,7 @@ class ControlSession:
         for _ in range(SEND_ATTEMPTS):
             result = publication.offer(message)
             if result > 0:
+                self._reporter.events.message(message)
                 if self.is_authenticated:
                     self._activity_deadline_ns = None
                 return True

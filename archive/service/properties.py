@@ -10,6 +10,7 @@ from aerolog.archive.files.segment import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ PRINT_CONFIGURATION = _declare.boolean(
     "aeron.print.configuration", False, "print the configuration at start"
 )
 
-PROPERTIES: Final = _declare.table
+PROPERTIES: Final = (*_declare.table, *ARCHIVE_EVENT_PROPERTIES)
 
 
 class ArchiveConfig:

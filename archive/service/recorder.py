@@ -104,6 +104,9 @@ class Recorder(RecorderAgent):
                 writer.end()
             else:
                 writer.open_with(self._open(writer), self._segments, self._preallocate)
+                self._reporter.events.recording(
+                    writer.recording_id, writer.join_position, "INIT", "RECORDING"
+                )
                 self._started(writer)
         elif state == recording.SEGMENT_FULL:
             self._close_file(writer)

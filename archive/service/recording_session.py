@@ -63,12 +63,22 @@ class RecordingSubscription:
 
 @dataclass(slots=True, eq=False)
 class RecordingSession:
-    """An image that is being recorded."""
+    """An image that is being recorded.
+
+    Attributes:
+        stop_reason: by what it was stopped; empty when its stream ended.
+    """
 
     recording_id: int
     source: RecordingSubscription
     counter: Counter
     writer: RecordingWriter
+    stop_reason: str = ""
+
+    def stop(self, reason: str) -> None:
+        """Have the recorder end it; the first reason counts."""
+        self.stop_reason = self.stop_reason or reason
+        self.writer.abort()
 
     @property
     def image(self) -> Image:

@@ -250,13 +250,13 @@ class Recordings:
         session = self.sessions.get(recording_id)
         if session is None:
             return False
-        session.writer.abort()
+        session.stop("stop recording by identity")
         return self._unlist(session.source)
 
     def stop(self, source: RecordingSubscription) -> None:
         """Stop a subscription and all it records; nothing happens the second time."""
         for session in source.sessions:
-            session.writer.abort()
+            session.stop("stop recording")
         self._unlist(source)
 
     def _unlist(self, source: RecordingSubscription) -> bool:
@@ -435,6 +435,9 @@ class Recordings:
         context, source, writer = self._context, session.source, session.writer
         position = writer.recorded_position
         del self.sessions[session.recording_id]
+        changed = partial(context.reporter.events.recording, session.recording_id, position)
+        changed("RECORDING", "INACTIVE", session.stop_reason)
+        changed("INACTIVE", "STOPPED")
         context.reporter.run(
             partial(
                 context.catalog.recording_stopped,
@@ -457,7 +460,7 @@ class Recordings:
         self._release(source)
         if source.auto_stop:
             for other in source.sessions:
-                other.writer.abort()
+                other.stop("auto stop")
             if self.by_key.get(source.key) is source:
                 del self.by_key[source.key]
             self._close_subscription(source)

@@ -33,6 +33,10 @@ FRAME_ALIGNMENT: Final = 32
 NO_COUNTER: Final = -1
 COUNTER_VALUE_LENGTH: Final = 128
 
+# Why a replay ended, in the reference's words.
+_LIMIT_REACHED: Final = "position ({}) past limit ({})"
+_ABORTED: Final = "replay aborted"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOrder:
@@ -72,6 +76,7 @@ class ReplaySession:
     reader: ReplayReader
     details: ReplayRequestDetails
     publication: ExclusivePublication
+    is_started: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +323,9 @@ class Replays:
                 work += 1
         while self._waiting and self._table.add(self._waiting[0].reader):
             self._waiting.pop(0)
+        for session in self.sessions.values():
+            if not session.is_started and session.reader.state > replaying.CONNECTING:
+                self._log_start(session)
         for session in [s for s in self.sessions.values() if s.reader.state == replaying.RELEASED]:
             self._context.reporter.run(partial(self._ended, session))
             work += 1
@@ -381,14 +389,46 @@ class Replays:
         del self.sessions[session.replay_session_id]
         del self._by_reader[id(session.reader)]
         reader = session.reader
-        if reader.ending == replaying.FAILED:
-            code, text = self._failure_of(session)
-            session.control.send_error(session.correlation_id, code, text)
+        failure = self._failure_of(session) if reader.ending == replaying.FAILED else None
+        self._log_end(session, None if failure is None else failure[1])
+        if failure is not None:
+            session.control.send_error(session.correlation_id, *failure)
         if reader.ending == replaying.COMPLETE:
             session.publication.close()
         else:
             session.publication.revoke()
         self._context.counters.replay_sessions.add(-1)
+
+    def _log_start(self, session: ReplaySession) -> None:
+        reader = session.reader
+        session.is_started = (
+            reader.state in {replaying.REPLAYING, replaying.SEGMENT_END}
+            or reader.ending == replaying.COMPLETE
+            or reader.replay_position > reader.start_position
+        )
+        if session.is_started:
+            self._context.reporter.events.replay(
+                session.replay_session_id,
+                session.reader.recording_id,
+                session.reader.start_position,
+                "INIT",
+                "REPLAY",
+            )
+
+    def _log_end(self, session: ReplaySession, failure: str | None) -> None:
+        events, reader = self._context.reporter.events, session.reader
+        reason = _ABORTED
+        if failure is not None:
+            reason = failure.partition(", recordingId=")[0]
+        elif reader.ending == replaying.COMPLETE:
+            reason = _LIMIT_REACHED.format(reader.replay_position, reader.replay_limit)
+        changed = partial(
+            events.replay, session.replay_session_id, reader.recording_id, reader.replay_position
+        )
+        changed("REPLAY" if session.is_started else "INIT", "INACTIVE", reason)
+        changed("INACTIVE", "DONE")
+        if failure is not None:
+            events.replay_failed(session.replay_session_id, reader.recording_id, failure)
 
     def _failure_of(self, session: ReplaySession) -> tuple[int, str]:
         """Code and text of what a replay failed of (spec 12.1, 12.2)."""

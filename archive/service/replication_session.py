@@ -95,6 +95,9 @@ class ReplicationSession:
         self._source: SourceArchive | None = None
         self._recorded: RecordingSubscription | None = None
         self._is_recording = False
+        self._position = NULL_POSITION
+        self._state = "CONNECT"
+        self._reason = ""
         self._steps = self._run()
 
     def do_work(self) -> int:
@@ -109,9 +112,11 @@ class ReplicationSession:
             self.is_done = True
         except ArchiveError as error:
             self.is_done = True
+            self._reason = error.message
             self._control.send_error(self.replication_id, error.code_value, error.message)
         except Exception as error:  # noqa: BLE001 - told to the client and the operator
             self.is_done = True
+            self._reason = failure_text(error)
             self._context.reporter.error(error)
             self._control.send_error(
                 self.replication_id, ArchiveErrorCode.GENERIC, failure_text(error)
@@ -120,11 +125,13 @@ class ReplicationSession:
 
     def abort(self) -> None:
         """End it in its next turn."""
+        self._reason = self._reason or "stop replication"
         self.is_done = True
 
     def close(self) -> None:
         """Let go of source and subscription, in the reference's order, and tell that it is over."""
         run = self._context.reporter.run
+        self._enter("DONE", self._reason)
         self._steps.close()
         recorded, self._recorded = self._recorded, None
         if recorded is not None:
@@ -139,18 +146,29 @@ class ReplicationSession:
         order = self._order
         self._source = source = SourceArchive(self._context, order, self.replication_id)
         yield from source.connect()
+        self._enter("REPLICATE_DESCRIPTOR", "connected to the Archive")
         descriptor = yield from self._describe(source)
         start = self._prepare(descriptor)
         if self._is_in_sync(descriptor):
             self._signal(RecordingSignal.SYNC, descriptor.stop_position)
+            self._reason = "sync"
             return
         target = NULL_POSITION
         if order.is_live:
             target = yield from source.recording_position(order.src_recording_id)
+        self._enter("EXTEND")
         subscription = self._extend(descriptor)
         destination = self._listen(subscription)
+        self._enter("REPLAY_TOKEN", "replay destination added")
         session_id = yield from self._replay(source, descriptor, subscription, destination, start)
         copy = yield from self._await_image(subscription, session_id)
+        image = copy.image
+        self._position = image.join_position
+        self._enter(
+            "CATCHUP" if order.is_live else "REPLICATE",
+            f"image.correlationId={image.correlation_id}, image.sessionId={image.session_id},"
+            f" image.joinPosition={image.join_position}",
+        )
         # From here on the recording tells of its end, whoever closes the subscription.
         self._is_recording = True
         if order.is_live:
@@ -269,10 +287,13 @@ class ReplicationSession:
             file_io_max_length=order.file_io_max_length,
             replay_token=token,
         )
+        self._enter("GET_ARCHIVE_PROXY")
+        self._enter("REPLAY")
         if order.is_over_response:
             replay_id = yield from source.replay_over_response(call, subscription)
         else:
             replay_id = yield from source.replay(call, channel)
+        self._enter("AWAIT_IMAGE", f"srcReplaySessionId={replay_id}")
         return image_session_id(replay_id)
 
     def _await_image(
@@ -302,12 +323,16 @@ class ReplicationSession:
             # A recording that ends meanwhile has all that it will ever have: ask that first.
             has_ended = copy.has_ended
             position = copy.position
+            self._position = position
             if NULL_POSITION != stop <= position:
                 source.replay_ended()
+                self._log_done(descriptor, copy, synced=True)
+                self._reason = "sync"
                 self._signal(RecordingSignal.SYNC, position, copy.source.subscription_id)
                 return
             if has_ended or NULL_POSITION != wanted <= position:
                 source.replay_ended()
+                self._log_done(descriptor, copy, synced=False)
                 return
             yield from self._idle()
 
@@ -349,6 +374,38 @@ class ReplicationSession:
         if copy.image.closed or copy.has_ended:
             raise ReplicationFailedError("replication image closed unexpectedly")
         return copy.position
+
+    # -- the event log ----------------------------------------------------------------------------
+
+    def _enter(self, state: str, reason: str = "") -> None:
+        """Log that another state begins; its names are the reference's."""
+        self._context.reporter.events.replication(
+            self.replication_id,
+            self._order.src_recording_id,
+            self._dst_recording_id,
+            self._position,
+            self._state,
+            state,
+            reason,
+        )
+        self._state = state
+
+    def _log_done(
+        self, descriptor: RecordingDescriptor, copy: RecordingSession, *, synced: bool
+    ) -> None:
+        self._context.reporter.events.replication_done(
+            self._control.session_id,
+            self.replication_id,
+            self._order.src_recording_id,
+            copy.image.join_position,
+            descriptor.stop_position,
+            self._dst_recording_id,
+            self._order.stop_position,
+            self._position,
+            closed=copy.image.closed,
+            ended=copy.image.is_end_of_stream,
+            synced=synced,
+        )
 
     # -- waiting and telling ----------------------------------------------------------------------
 

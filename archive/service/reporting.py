@@ -6,11 +6,13 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from aerolog.archive.service.event_log import NO_EVENTS
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aerolog.archive.service.event_log import NoArchiveEvents
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
 _LOG = logging.getLogger("aerolog.archive")
@@ -25,9 +27,14 @@ class Reporter:
 
     Args:
         error_log: in the mark file.
+        events: the event log.
+
+    Attributes:
+        events: the event log, which every part reaches by this.
     """
 
-    def __init__(self, error_log: DistinctErrorLog) -> None:
+    def __init__(self, error_log: DistinctErrorLog, events: NoArchiveEvents = NO_EVENTS) -> None:
+        self.events = events
         self._error_log = error_log
         self._increment: Callable[[], object] | None = None
         self._uncounted = 0

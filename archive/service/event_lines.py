@@ -1,0 +1,286 @@
+"""From an archive's event records to the text of their lines.
+
+Requests, responses and signals are recorded as they are on the wire, with their header; the rest
+is laid out as `event_log` writes it. What was cut short is shown as far as it goes.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive import protocol as ap
+from aerolog.transport.errors import MessageFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.protocol import Message
+
+
+class ArchiveEvent(IntEnum):
+    """What an archive logs; names and numbers are the reference's."""
+
+    CMD_IN_CONNECT = 1
+    CMD_IN_CLOSE_SESSION = 2
+    CMD_IN_START_RECORDING = 3
+    CMD_IN_STOP_RECORDING = 4
+    CMD_IN_REPLAY = 5
+    CMD_IN_STOP_REPLAY = 6
+    CMD_IN_LIST_RECORDINGS = 7
+    CMD_IN_LIST_RECORDINGS_FOR_URI = 8
+    CMD_IN_LIST_RECORDING = 9
+    CMD_IN_EXTEND_RECORDING = 10
+    CMD_IN_RECORDING_POSITION = 11
+    CMD_IN_TRUNCATE_RECORDING = 12
+    CMD_IN_STOP_RECORDING_SUBSCRIPTION = 13
+    CMD_IN_STOP_POSITION = 14
+    CMD_IN_FIND_LAST_MATCHING_RECORD = 15
+    CMD_IN_LIST_RECORDING_SUBSCRIPTIONS = 16
+    CMD_IN_START_BOUNDED_REPLAY = 17
+    CMD_IN_STOP_ALL_REPLAYS = 18
+    CMD_IN_REPLICATE = 19
+    CMD_IN_STOP_REPLICATION = 20
+    CMD_IN_START_POSITION = 21
+    CMD_IN_DETACH_SEGMENTS = 22
+    CMD_IN_DELETE_DETACHED_SEGMENTS = 23
+    CMD_IN_PURGE_SEGMENTS = 24
+    CMD_IN_ATTACH_SEGMENTS = 25
+    CMD_IN_MIGRATE_SEGMENTS = 26
+    CMD_IN_AUTH_CONNECT = 27
+    CMD_IN_KEEP_ALIVE = 28
+    CMD_IN_TAGGED_REPLICATE = 29
+    CMD_OUT_RESPONSE = 30
+    CMD_IN_START_RECORDING2 = 31
+    CMD_IN_EXTEND_RECORDING2 = 32
+    CMD_IN_STOP_RECORDING_BY_IDENTITY = 33
+    REPLICATION_SESSION_STATE_CHANGE = 34
+    CONTROL_SESSION_STATE_CHANGE = 35
+    REPLAY_SESSION_ERROR = 36
+    CATALOG_RESIZE = 37
+    CMD_IN_PURGE_RECORDING = 38
+    CMD_IN_REPLICATE2 = 39
+    RECORDING_SIGNAL = 40
+    REPLICATION_SESSION_DONE = 41
+    CMD_IN_REQUEST_REPLAY_TOKEN = 42
+    REPLAY_SESSION_STATE_CHANGE = 43
+    RECORDING_SESSION_STATE_CHANGE = 44
+    CMD_IN_MAX_RECORDED_POSITION = 45
+
+
+E = ArchiveEvent
+
+_MESSAGES: Final[dict[type[Message], ArchiveEvent]] = {
+    ap.ConnectRequest: E.CMD_IN_CONNECT,
+    ap.CloseSessionRequest: E.CMD_IN_CLOSE_SESSION,
+    ap.StartRecordingRequest: E.CMD_IN_START_RECORDING,
+    ap.StopRecordingRequest: E.CMD_IN_STOP_RECORDING,
+    ap.ReplayRequest: E.CMD_IN_REPLAY,
+    ap.StopReplayRequest: E.CMD_IN_STOP_REPLAY,
+    ap.ListRecordingsRequest: E.CMD_IN_LIST_RECORDINGS,
+    ap.ListRecordingsForUriRequest: E.CMD_IN_LIST_RECORDINGS_FOR_URI,
+    ap.ListRecordingRequest: E.CMD_IN_LIST_RECORDING,
+    ap.ExtendRecordingRequest: E.CMD_IN_EXTEND_RECORDING,
+    ap.RecordingPositionRequest: E.CMD_IN_RECORDING_POSITION,
+    ap.TruncateRecordingRequest: E.CMD_IN_TRUNCATE_RECORDING,
+    ap.StopRecordingSubscriptionRequest: E.CMD_IN_STOP_RECORDING_SUBSCRIPTION,
+    ap.StopPositionRequest: E.CMD_IN_STOP_POSITION,
+    ap.FindLastMatchingRecordingRequest: E.CMD_IN_FIND_LAST_MATCHING_RECORD,
+    ap.ListRecordingSubscriptionsRequest: E.CMD_IN_LIST_RECORDING_SUBSCRIPTIONS,
+    ap.BoundedReplayRequest: E.CMD_IN_START_BOUNDED_REPLAY,
+    ap.StopAllReplaysRequest: E.CMD_IN_STOP_ALL_REPLAYS,
+    ap.ReplicateRequest: E.CMD_IN_REPLICATE,
+    ap.StopReplicationRequest: E.CMD_IN_STOP_REPLICATION,
+    ap.StartPositionRequest: E.CMD_IN_START_POSITION,
+    ap.DetachSegmentsRequest: E.CMD_IN_DETACH_SEGMENTS,
+    ap.DeleteDetachedSegmentsRequest: E.CMD_IN_DELETE_DETACHED_SEGMENTS,
+    ap.PurgeSegmentsRequest: E.CMD_IN_PURGE_SEGMENTS,
+    ap.AttachSegmentsRequest: E.CMD_IN_ATTACH_SEGMENTS,
+    ap.MigrateSegmentsRequest: E.CMD_IN_MIGRATE_SEGMENTS,
+    ap.AuthConnectRequest: E.CMD_IN_AUTH_CONNECT,
+    ap.KeepAliveRequest: E.CMD_IN_KEEP_ALIVE,
+    ap.TaggedReplicateRequest: E.CMD_IN_TAGGED_REPLICATE,
+    ap.ControlResponse: E.CMD_OUT_RESPONSE,
+    ap.StartRecordingRequest2: E.CMD_IN_START_RECORDING2,
+    ap.ExtendRecordingRequest2: E.CMD_IN_EXTEND_RECORDING2,
+    ap.StopRecordingByIdentityRequest: E.CMD_IN_STOP_RECORDING_BY_IDENTITY,
+    ap.PurgeRecordingRequest: E.CMD_IN_PURGE_RECORDING,
+    ap.ReplicateRequest2: E.CMD_IN_REPLICATE2,
+    ap.RecordingSignalEvent: E.RECORDING_SIGNAL,
+    ap.ReplayTokenRequest: E.CMD_IN_REQUEST_REPLAY_TOKEN,
+    ap.MaxRecordedPositionRequest: E.CMD_IN_MAX_RECORDED_POSITION,
+}
+#: Template id -> event, for all messages that are logged.
+MESSAGE_EVENTS: Final = {m.LAYOUT.template_id: event for m, event in _MESSAGES.items()}
+
+# Fields that the reference's lines leave out.
+_LEFT_OUT: Final = frozenset(
+    {
+        "file_io_max_length",
+        "replay_token",
+        "replication_session_id",
+        "src_response_channel",
+        "client_info",
+    }
+)
+_LEFT_OUT_OF: Final[dict[ArchiveEvent, frozenset[str]]] = {
+    E.CMD_IN_DETACH_SEGMENTS: frozenset({"new_start_position"}),
+    E.CMD_IN_REPLICATE2: frozenset({"encoded_credentials"}),
+}
+# Fields that lines have in another order than the wire.
+_FIRST: Final[dict[ArchiveEvent, tuple[str, ...]]] = {
+    E.CMD_IN_LIST_RECORDING_SUBSCRIPTIONS: (
+        "control_session_id",
+        "correlation_id",
+        "pseudo_index",
+        "apply_stream_id",
+    ),
+}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"{_camel(name)}Length={len(value)}"
+    if isinstance(value, Enum):
+        return f"{_camel(name)}={value.name}"
+    return f"{_camel(name)}={value}"
+
+
+def message_text(event: ArchiveEvent, data: bytes) -> str:
+    """The fields of a message, as the reference's lines have them.
+
+    Raises:
+        MessageFormatError: the bytes are no whole message.
+    """
+    message = ap.decode(data)
+    if message is None:
+        raise MessageFormatError("no message of the schema")
+    layout = message.LAYOUT
+    left_out = _LEFT_OUT | _LEFT_OUT_OF.get(event, frozenset())
+    names = [field.name for field in layout.fixed if field.name not in left_out]
+    names += [field.name for field in layout.var if field.name not in left_out]
+    first = _FIRST.get(event, ())
+    ordered = [*first, *(name for name in names if name not in first)]
+    return " ".join(_shown(name, getattr(message, name)) for name in ordered)
+
+
+class _Cut(Exception):  # noqa: N818 -- no fault: the record holds no more
+    """An event was cut short."""
+
+
+class _Fields:
+    """Reads a record from its beginning."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, code: str) -> Any:
+        """One number."""
+        form = struct.Struct("<" + code)
+        if self._at + form.size > len(self._data):
+            raise _Cut
+        (value,) = form.unpack_from(self._data, self._at)
+        self._at += form.size
+        return value
+
+    def text(self) -> str:
+        """A length and as many bytes, as far as there are any."""
+        length = max(0, self.take("i"))
+        data = self._data[self._at : self._at + length]
+        self._at += len(data)
+        return data.decode(errors="replace")
+
+    def change(self) -> str:
+        """A change of state and its reason."""
+        states = self.text()
+        return f'{states} reason="{self.text()}"'
+
+
+def _control(fields: _Fields) -> str:
+    return f"controlSessionId={fields.take('q')} {fields.change()}"
+
+
+def _recording(fields: _Fields) -> str:
+    return f"recordingId={fields.take('q')} position={fields.take('q')} {fields.change()}"
+
+
+def _replay(fields: _Fields) -> str:
+    replay_session_id = fields.take("q")
+    session_id = (replay_session_id & 0xFFFFFFFF) - (replay_session_id << 1 & 1 << 32)
+    return (
+        f"replaySessionId={replay_session_id} replayId={replay_session_id >> 32} "
+        f"sessionId={session_id} {_recording(fields)}"
+    )
+
+
+def _replay_error(fields: _Fields) -> str:
+    return (
+        f"sessionId={fields.take('q')} recordingId={fields.take('q')} errorMessage={fields.text()}"
+    )
+
+
+def _replication(fields: _Fields) -> str:
+    return (
+        f"replicationId={fields.take('q')} srcRecordingId={fields.take('q')} "
+        f"dstRecordingId={fields.take('q')} position={fields.take('q')} {fields.change()}"
+    )
+
+
+_DONE: Final = (
+    "controlSessionId",
+    "replicationId",
+    "srcRecordingId",
+    "replayPosition",
+    "srcStopPosition",
+    "dstRecordingId",
+    "dstStopPosition",
+    "position",
+)
+_DONE_FLAGS: Final = ("isClosed", "isEndOfStream", "isSynced")
+
+
+def _replication_done(fields: _Fields) -> str:
+    numbers = [f"{name}={fields.take('q')}" for name in _DONE]
+    flags = [f"{name}={'true' if fields.take('b') else 'false'}" for name in _DONE_FLAGS]
+    return " ".join((*numbers, *flags))
+
+
+def _resize(fields: _Fields) -> str:
+    return f"{fields.take('q')} bytes => {fields.take('q')} bytes"
+
+
+_OTHERS: Final[dict[ArchiveEvent, Callable[[_Fields], str]]] = {
+    E.CONTROL_SESSION_STATE_CHANGE: _control,
+    E.RECORDING_SESSION_STATE_CHANGE: _recording,
+    E.REPLAY_SESSION_STATE_CHANGE: _replay,
+    E.REPLAY_SESSION_ERROR: _replay_error,
+    E.REPLICATION_SESSION_STATE_CHANGE: _replication,
+    E.REPLICATION_SESSION_DONE: _replication_done,
+    E.CATALOG_RESIZE: _resize,
+}
+
+
+def dissect(event: int, data: bytes) -> tuple[str, str]:
+    """Name and text of an event.
+
+    Args:
+        event: its number; one that is not known is shown as a number.
+        data: what was kept of it.
+    """
+    try:
+        known = ArchiveEvent(event)
+    except ValueError:
+        return str(event), data.hex()
+    try:
+        if known in _OTHERS:
+            return known.name, _OTHERS[known](_Fields(data))
+        return known.name, message_text(known, data)
+    except (_Cut, MessageFormatError):
+        return known.name, f"cut short: {data.hex()}"
