@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from page_samples import ROOT, differs, fresh_aeron_dir, run_page, samples
 
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
 DOCS = ROOT / "docs"
+SHARED = Path(os.environ.get("AEROLOG_SHARED", ROOT.parent / "shared"))
 FOLDERS = ("start", "concepts", "how-to", "operations", "compatibility")
 ALSO = ("archive/security.md", "reference/channel-uri.md", "reference/client.md")
 HERE = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md") if samples(page))
@@ -54,14 +60,26 @@ def test_the_test_that_runs_a_page_names_it(page: str) -> None:
     assert re.search(rf"\b{name}\b", (ROOT / ELSEWHERE[page]).read_text(encoding="utf-8"))
 
 
+def marked(page: Path) -> ParameterSet:
+    """A page as a parameter; one that starts Spark belongs to that suite."""
+    starts_spark = "pyspark" in page.read_text(encoding="utf-8")
+    marks = [pytest.mark.spark] if starts_spark else []
+    return pytest.param(page, id=f"{page.parent.name}-{page.stem}", marks=marks)
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", HERE, ids=lambda page: f"{page.parent.name}-{page.stem}")
+@pytest.mark.parametrize("page", map(marked, HERE))
 def test_a_page_s_samples_do_what_it_says(page: Path, tmp_path: Path) -> None:
     aeron_dir = fresh_aeron_dir(f"docs-{page.stem}")
-    environment = {"AERON_DIR": str(aeron_dir), "AERON_DRIVER_TIMEOUT": "60000"}
+    environment = {
+        "AERON_DIR": str(aeron_dir),
+        "AERON_DRIVER_TIMEOUT": "60000",
+        "GOLDEN": str(SHARED / "golden" / "java-archive-1"),
+    }
     try:
         said = run_page(page, tmp_path, environment)
     finally:
-        shutil.rmtree(aeron_dir, ignore_errors=True)
+        for path in aeron_dir.parent.glob(f"{aeron_dir.name}*"):
+            shutil.rmtree(path, ignore_errors=True)
     different = [text for sample, out in said if (text := differs(sample, out))]
     assert not different, f"{page.name}\n" + "\n".join(different)

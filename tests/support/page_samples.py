@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 240
+DEADLINE_S = 280
 _PART = re.compile(
     r"^<!-- (?P<note>beside, quiet|beside|first|elsewhere)(?:: (?P<words>.*?))? -->$"
     r"|^```(?P<kind>python|sh|text)\n(?P<body>.*?)^```$",
