@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -72,22 +73,34 @@ class Still(Widget):
 
 
 class Rows(Widget, can_focus=True):
-    """The lines of a page; only those that are seen are made."""
+    """The lines of a page; only those that are seen are made, only those that changed are drawn."""
 
     def __init__(self, page: Page, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self.page = page
         self._top = 0
+        self._seen: list[Strip] = []
 
     def show(self, page: Page) -> None:
         """Shows another page, or the same one after it has changed."""
         if page is not self.page:
             self._top = 0
         self.page = page
-        self.reveal()
-        self.refresh()
+        self._reveal()
+        before, self._seen = self._seen, self._make()
+        if len(before) != len(self._seen):
+            self.refresh()
+            return
+        width = self.size.width
+        changed = [
+            Region(0, y, width, 1)
+            for y, (old, new) in enumerate(zip(before, self._seen, strict=True))
+            if old != new
+        ]
+        if changed:
+            self.refresh(*changed)
 
-    def reveal(self) -> None:
+    def _reveal(self) -> None:
         """Moves so that the chosen line is seen; text, so that it is the first."""
         height, cursor = self.size.height, self.page.cursor
         if not self.page.selectable or cursor < self._top:
@@ -98,16 +111,20 @@ class Rows(Widget, can_focus=True):
         if not self.page.selectable:
             self.page.move(self._top)
 
+    def _make(self) -> list[Strip]:
+        page, width = self.page, self.size.width
+        last = min(page.count(), self._top + self.size.height)
+        return [
+            strip(page.line(index, width), width, chosen=page.selectable and index == page.cursor)
+            for index in range(self._top, last)
+        ]
+
     def on_resize(self) -> None:
         """Shows as many lines as there is room for now."""
-        self.reveal()
+        self._reveal()
+        self._seen = self._make()
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One line, if the page has it."""
-        index = self._top + y
-        width = self.size.width
-        if index >= self.page.count():
-            return Strip.blank(width)
-        chosen = self.page.selectable and index == self.page.cursor
-        return strip(self.page.line(index, width), width, chosen=chosen)
+        return self._seen[y] if y < len(self._seen) else Strip.blank(self.size.width)
