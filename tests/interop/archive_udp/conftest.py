@@ -120,10 +120,11 @@ def archive_properties(control: str, events: str) -> dict[str, str]:
         "aeron.archive.recording.events.channel": events,
         "aeron.archive.recording.events.enabled": "true",
         "aeron.archive.id": "77",
-        # Recorded streams and replays end quickly.
-        "aeron.publication.linger.timeout": "200ms",
+        # Recorded streams and replays end soon, and not before what a busy machine has dropped or
+        # left waiting at their end is sent again.
+        "aeron.publication.linger.timeout": "1s",
         "aeron.archive.replay.linger.timeout": "200ms",
-        "aeron.image.liveness.timeout": "2s",
+        "aeron.image.liveness.timeout": "5s",
         "aeron.archive.connect.timeout": "4s",
     }
 
@@ -213,7 +214,7 @@ class Sites:
         if outside not in self._drivers:
             properties = {
                 "aeron.client.liveness.timeout": "4s",
-                "aeron.image.liveness.timeout": "2s",
+                "aeron.image.liveness.timeout": "5s",
             } | lossy(elsewhere, loss)
             self._drivers[outside] = self._start(elsewhere, "driver", properties=properties)
         server, control, events = self._archives[key]

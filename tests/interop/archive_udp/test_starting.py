@@ -7,6 +7,7 @@ import socket
 from typing import Any
 
 import pytest
+from peer.streams import wait_until
 
 from aerolog.transport.client import CountersReader
 
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.interop
 HOST = "127.0.0.1"
 SYSTEM_COUNTERS = 46
 OWN_TYPES = 1000
+HEARTBEAT = 11
 MAKES = ["reference", "ours"]
 
 
@@ -30,6 +32,12 @@ def without_chance(label: str) -> str:
     return re.sub(rf" {HOST}:\d+$", f" {HOST}:PORT", label)
 
 
+def heartbeat_is_named(server: Any) -> bool:
+    """Whether the archive's client has told its name, which it does some time after it is there."""
+    labels = [c.label for c in CountersReader(server.aeron_dir).infos() if c.type_id == HEARTBEAT]
+    return bool(labels) and all("commit=" in label for label in labels)
+
+
 def test_both_archives_open_the_same_in_the_same_order(start_server: Any, free_port: Any) -> None:
     channels = {
         "control_channel": f"aeron:udp?endpoint={HOST}:{free_port()}|alias=c",
@@ -39,6 +47,7 @@ def test_both_archives_open_the_same_in_the_same_order(start_server: Any, free_p
     found = []
     for make in MAKES:
         server = start(start_server, make, **channels)
+        wait_until(lambda server=server: heartbeat_is_named(server), "the archive's client's name")
         counters = [
             (c.counter_id, c.type_id, without_chance(c.label))
             for c in CountersReader(server.aeron_dir).infos()

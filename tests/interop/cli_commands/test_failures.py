@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ def test_commands_end_with_an_error_when_the_archive_dies(
 
     for command in (recorder, follower):
         assert command.wait() == 1
-        assert b"the archive" in command.stderr
+        # Between two requests, or in the middle of one.
+        assert re.search(rb"the archive is gone|from archive is not connected", command.stderr)
         assert b"Traceback" not in command.stderr
     publisher.process.kill()
