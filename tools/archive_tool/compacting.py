@@ -12,10 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
+from aerolog.tools.archive_tool.agreeing import (
+    Plan,
+    check_can_ask,
+    in_words,
+    is_agreed,
+    refuse_running,
+)
 from aerolog.tools.archive_tool.editing import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import NOT_EMPTY_ERROR, remove_segment, segments_by_id
 from aerolog.tools.archive_tool.uncaught import IO_ERROR, UncaughtError, uncaught
+from aerolog.tools.console import print_json
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -
         return 0
     try:
         with EditableCatalog.view(folder) as catalog:
-            done = compact(folder, catalog)
+            done = compact_catalog(folder, catalog)
     except OSError as error:
         terminal.line(str(uncaught(error)))
         return 0
@@ -72,6 +80,56 @@ def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -
         f" {done.reclaimed} bytes"
     )
     return 0
+
+
+def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Compacts, after a question."""
+    del arguments
+    check_can_ask(terminal)
+    if not terminal.dry_run:
+        refuse_running(folder, "it would go on in a catalog that nobody finds any more")
+    with in_words(folder), EditableCatalog.view(folder) as catalog:
+        plan = _plan(plan_compaction(folder, catalog), folder)
+        if not is_agreed(plan, terminal):
+            return 0
+        Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)  # of a run that was cut short
+        done = compact_catalog(folder, catalog)
+    if terminal.as_json:
+        print_json({"dry_run": False, **plan.row})
+    else:
+        terminal.line(
+            f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"
+            f" the catalog is {len(done.content)} bytes"
+        )
+    return 0
+
+
+def _plan(planned: Compaction, folder: str) -> Plan:
+    names = segments_by_id(folder)
+    rows = [
+        {
+            "recording_id": entry.recording_id,
+            "state": entry.state_name,
+            "segment_files": len(names.get(entry.recording_id, [])),
+            "segment_bytes": sum(
+                Path(folder, name).stat().st_size for name in names.get(entry.recording_id, [])
+            ),
+        }
+        for entry in planned.removed
+    ]
+    return Plan(
+        f"remove {len(rows)} recordings that are not valid, with {len(planned.names)} segment"
+        " files, for good",
+        ("recording", "state", "files", "bytes"),
+        [list(row.values()) for row in rows],
+        {
+            "removed": rows,
+            "reclaimed_catalog_bytes": planned.reclaimed,
+            "catalog_bytes": len(planned.content),
+        },
+        right=("recording", "files", "bytes"),
+        caution="What is removed cannot be brought back.",
+    )
 
 
 def plan_compaction(folder: str, catalog: EditableCatalog) -> Compaction:
@@ -91,7 +149,7 @@ def plan_compaction(folder: str, catalog: EditableCatalog) -> Compaction:
     return Compaction(b"".join(parts), removed, gone)
 
 
-def compact(folder: str, catalog: EditableCatalog) -> Compaction:
+def compact_catalog(folder: str, catalog: EditableCatalog) -> Compaction:
     """Compact a catalog; the mapping of the old one stays, and is that of a file without a name.
 
     Raises:

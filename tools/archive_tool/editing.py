@@ -144,9 +144,9 @@ class EditableCatalog:
         return cls(raw, files.open_mapped(path))
 
     @classmethod
-    def view(cls, folder: str) -> EditableCatalog:
+    def view(cls, folder: str, *, check_version: bool = True) -> EditableCatalog:
         """Open the catalog of a folder to look at it alone; raises as ``open`` does."""
-        raw = RawCatalog.open(folder)
+        raw = RawCatalog.open(folder, check_version=check_version)
         return cls(raw, RealFileSystem().open_mapped(raw.path, writable=False))
 
     @property

@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.descriptor import RecordingState
+from aerolog.tools.archive_tool.agreeing import (
+    Plan,
+    check_can_ask,
+    in_words,
+    is_agreed,
+    parse_recording_id,
+    running_archive,
+)
 from aerolog.tools.archive_tool.editing import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.uncaught import (
     AERON_ERROR,
     UncaughtError,
     parse_long,
 )
+from aerolog.tools.console import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +48,51 @@ def _classic(
         if entry.state != state:
             catalog.store_state(entry, state)
             terminal.line(f"(recordingId={recording_id}) changed state to {state.name}")
+    return 0
+
+
+def mark_valid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Makes a recording valid, after a question."""
+    return _mark(folder, arguments, terminal, RecordingState.VALID)
+
+
+def mark_invalid(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Makes a recording invalid, after a question."""
+    return _mark(folder, arguments, terminal, RecordingState.INVALID)
+
+
+def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: RecordingState) -> int:
+    recording_id = parse_recording_id(arguments[0])
+    check_can_ask(terminal)
+    with in_words(folder), EditableCatalog.open(folder) as catalog:
+        entry = catalog.entries_of(recording_id)[0]
+        check_state(entry)
+        _check_transition(entry, state)
+        row = {"recording_id": recording_id, "before": entry.state_name, "after": state.name}
+        if entry.state == state:
+            if terminal.as_json:
+                print_json({**row, "changed": False})
+            else:
+                terminal.line(f"recording {recording_id} is {state.name} already")
+            return 0
+        caution = None
+        if running_archive(folder) is not None:
+            caution = "An archive runs in this folder: it sees the change when it starts again."
+        plan = Plan(
+            f"recording {recording_id}: {entry.state_name} -> {state.name}",
+            (),
+            (),
+            row,
+            caution=caution,
+        )
+        if not is_agreed(plan, terminal):
+            return 0
+        catalog.store_state(entry, state)
+        catalog.sync()
+    if terminal.as_json:
+        print_json({**row, "changed": True})
+    else:
+        terminal.line(f"recording {recording_id} is {state.name} now")
     return 0
 
 

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
     from aerolog.tools.archive_tool.editing import EditableCatalog, Entry
 
+    #: Gives the new names of a recording's segments, None where they stay, and tells of it.
+    Renames = Callable[[str, Entry, Callable[[str], None]], Iterator["Renaming"] | None]
+
 UPDATED_NAME: Final = f"{CATALOG_NAME}.updated"
 _VERSION_1, _VERSION_2, _VERSION_3 = 1 << 16, 2 << 16, 3 << 16
 _HEADER = packer(CATALOG_HEADER, CATALOG_HEADER_LENGTH)
@@ -84,16 +87,29 @@ class Step:
 
     Attributes:
         version: that the folder has afterwards.
-        run: does it: folder, catalog, and where it tells what it does.
+        what: is done, in words.
+        renames: gives new names of segments; None where the catalog is written anew.
     """
 
     version: int
-    run: Callable[[str, EditableCatalog, Callable[[str], None]], None]
+    what: str
+    renames: Renames | None = None
+
+    def run(self, folder: str, catalog: EditableCatalog, say: Callable[[str], None]) -> None:
+        """Do it as the reference does, and tell of it.
+
+        Raises:
+            MigrationError: it cannot go on.
+        """
+        if self.renames is None:
+            write_aligned(folder, catalog)
+        else:
+            _rename_all(folder, catalog, say, self.renames)
 
 
 def steps_from(version: int) -> list[Step]:
     """The steps that a folder of some version needs, first to last."""
-    return [step for step in _steps() if step.version > version]
+    return [step for step in _STEPS if step.version > version]
 
 
 def stamp_name(before: int, after: int) -> str:
@@ -176,7 +192,7 @@ def _rename_all(
     folder: str,
     catalog: EditableCatalog,
     say: Callable[[str], None],
-    plan: Callable[[str, Entry, Callable[[str], None]], Iterator[Renaming] | None],
+    plan: Renames,
 ) -> None:
     for entry in catalog.entries():
         if entry.state == RecordingState.INVALID:
@@ -204,19 +220,8 @@ def _rename(entry: Entry, one: Renaming, say: Callable[[str], None]) -> None:
         raise MigrationError(uncaught(error), lines) from error
 
 
-def _indexes_to_positions(
-    folder: str, catalog: EditableCatalog, say: Callable[[str], None]
-) -> None:
-    _rename_all(folder, catalog, say, positions_of_indexes)
-
-
-def _positions_to_terms(folder: str, catalog: EditableCatalog, say: Callable[[str], None]) -> None:
-    _rename_all(folder, catalog, say, positions_in_terms)
-
-
-def _catalog_to_3(folder: str, catalog: EditableCatalog, say: Callable[[str], None]) -> None:
-    """Entries of variable length take the place of those of equal length."""
-    del say
+def write_aligned(folder: str, catalog: EditableCatalog) -> None:
+    """Entries of variable length take the place of those of equal length, at once."""
     files = RealFileSystem()
     path = file_in(folder, UPDATED_NAME)
     content = aligned_content(catalog)
@@ -265,9 +270,8 @@ def descriptor_bytes(catalog: EditableCatalog, entry: Entry) -> bytes:
     return bytes(frame[ENTRY_HEADER_LENGTH:at])
 
 
-def _steps() -> list[Step]:
-    return [
-        Step(_VERSION_1, _indexes_to_positions),
-        Step(_VERSION_2, _positions_to_terms),
-        Step(_VERSION_3, _catalog_to_3),
-    ]
+_STEPS: Final = (
+    Step(_VERSION_1, "segments are named by position, not by number", positions_of_indexes),
+    Step(_VERSION_2, "segments are named from the first term on", positions_in_terms),
+    Step(_VERSION_3, "the catalog's entries get the length that they need"),
+)

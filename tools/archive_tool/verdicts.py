@@ -118,6 +118,7 @@ class Examiner:
         checksum: of descriptors and frames, None to leave them unchecked.
         all_segments: walk all segments; False: the last one of each recording.
         decide: whether to cut a last frame off, asked in the order of the entries.
+        goes_on: what ends the reference's tool is a fault of one recording, whose entry stays.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class Examiner:
         checksum: Checksum | None,
         all_segments: bool,
         decide: Callable[[Cut], bool],
+        goes_on: bool = False,
     ) -> None:
         self._folder = folder
         self._catalog = catalog
@@ -136,6 +138,7 @@ class Examiner:
         self._checksum = checksum
         self._all = all_segments
         self._decide = decide
+        self._goes_on = goes_on
         self._names = segments_by_id(folder)
 
     def verdicts(self, entries: list[Entry]) -> Iterator[Verdict]:
@@ -148,9 +151,17 @@ class Examiner:
         for entry in entries:
             waiting.append(self._begin(entry))
             if len(waiting) > 2 * self._walkers.count:
-                yield self._finish(waiting.popleft())
+                yield self._verdict(waiting.popleft())
         while waiting:
-            yield self._finish(waiting.popleft())
+            yield self._verdict(waiting.popleft())
+
+    def _verdict(self, pending: _Pending) -> Verdict:
+        try:
+            return self._finish(pending)
+        except UncaughtError as error:
+            if not self._goes_on:
+                raise
+            return Verdict(pending.entry, error.message or error.java_class)
 
     def _begin(self, entry: Entry) -> _Pending:
         """Look at the entry, and have its segments walked."""

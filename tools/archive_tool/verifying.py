@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+import typer
+
+from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME
+from aerolog.tools.archive_tool import verify_report
+from aerolog.tools.archive_tool.agreeing import (
+    check_can_ask,
+    in_words,
+    is_agreed,
+    parse_recording_id,
+    running_archive,
+)
 from aerolog.tools.archive_tool.checksums import check_class_name, checksum_of_class
 from aerolog.tools.archive_tool.commands import EXIT_INVALID
 from aerolog.tools.archive_tool.editing import EditableCatalog
-from aerolog.tools.archive_tool.uncaught import parse_long
-from aerolog.tools.archive_tool.verdicts import Cut, Examiner, apply, cut_off
+from aerolog.tools.archive_tool.uncaught import UncaughtError, parse_long
+from aerolog.tools.archive_tool.verdicts import Cut, Examiner, Verdict, apply, cut_off
 from aerolog.tools.archive_tool.walking import Walkers
+from aerolog.tools.console import print_json, progress
+from aerolog.tools.exits import EXIT_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +33,7 @@ if TYPE_CHECKING:
 
 _ALL: Final = "-a"
 _CHECKSUM: Final = "-checksum"
+_CUT: Final = "-cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +113,90 @@ def classic_verify(folder: str, arguments: Sequence[str], terminal: Terminal) ->
                 terminal.line(verdict.error)
             faulty = faulty or verdict.problem is not None
     return EXIT_INVALID if faulty else 0
+
+
+def choice_of(arguments: Sequence[str]) -> Choice:
+    """What arguments in any order ask for.
+
+    Raises:
+        typer.BadParameter: they make no sense.
+    """
+    rest, found = list(arguments), Choice()
+    while rest:
+        one = rest.pop(0)
+        if one == _ALL:
+            found = replace(found, all_segments=True)
+        elif one == _CUT:
+            found = replace(found, cut=True)
+        elif one == _CHECKSUM:
+            found = replace(found, checksum=_named(rest.pop(0) if rest else ""))
+        elif found.recording_id is None:
+            found = replace(found, recording_id=parse_recording_id(one))
+        else:
+            raise typer.BadParameter(f"one recording's id, not {found.recording_id} and {one}")
+    return found
+
+
+def _named(name: str) -> str:
+    try:
+        checksum_of_class(check_class_name(name))
+    except UncaughtError as error:
+        raise typer.BadParameter(
+            f"-checksum takes {CRC32_NAME} or {CRC32C_NAME}, not {name!r}"
+        ) from error
+    return name
+
+
+def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Verifies, shows what would change and asks; 1 when something is faulty.
+
+    In the folder of an archive that runs nothing is changed.
+    """
+    choice = choice_of(arguments)
+    check_can_ask(terminal)
+    running = running_archive(folder)
+    only_shown = terminal.dry_run or running is not None
+    opened = EditableCatalog.view if only_shown else EditableCatalog.open
+    with in_words(folder), opened(folder) as catalog:
+        verdicts = _examined(folder, catalog, choice, quiet=terminal.as_json)
+        plan = verify_report.plan(verdicts, cut=choice.cut)
+        faulty = any(verdict.problem is not None for verdict in verdicts)
+        todo = [v for v in verdicts if v.changes or (choice.cut and v.unverified)]
+        if running is not None and todo and not terminal.dry_run:
+            terminal.err.write(
+                f"An archive runs in this folder, process {running}: nothing is changed.\n"
+            )
+        asks = bool(todo) and not only_shown
+        if asks and is_agreed(plan, terminal):
+            for verdict in todo:
+                if choice.cut and verdict.unverified is not None:
+                    cut_off(verdict.unverified)
+                apply(catalog, verdict, time.time_ns() // 1_000_000)
+            catalog.sync()
+    if terminal.as_json:
+        print_json({"dry_run": only_shown, **plan.row})
+    elif terminal.yes or not asks:
+        plan.show(terminal)
+    return EXIT_FAILED if faulty else 0
+
+
+def _examined(
+    folder: str, catalog: EditableCatalog, choice: Choice, *, quiet: bool
+) -> list[Verdict]:
+    checksum = None if choice.checksum is None else checksum_of_class(choice.checksum)
+    entries = catalog.entries_of(choice.recording_id)
+    with Walkers(checksum) as walkers, progress("verifying", len(entries), quiet=quiet) as bar:
+        examiner = Examiner(
+            folder,
+            catalog,
+            walkers,
+            checksum=checksum,
+            all_segments=choice.all_segments,
+            decide=lambda _: choice.cut,
+            goes_on=True,
+        )
+        found = []
+        for verdict in examiner.verdicts(entries):
+            found.append(verdict)
+            bar.update(len(found))
+    return found
