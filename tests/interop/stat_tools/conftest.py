@@ -1,6 +1,6 @@
 """Drivers of both kinds with streams of every sort, and the reference's tools looking at them.
 
-All tools look at one path, a link: it leads to a driver's directory, or to a copy that stands still.
+All tools look at one path, a link: it leads to a driver's directory, or to a copy of one.
 """
 
 import shutil

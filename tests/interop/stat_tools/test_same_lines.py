@@ -1,4 +1,4 @@
-"""--classic prints what the reference's tools print, of our driver's files and of the reference's."""
+"""--classic prints what the reference's tools print, of either driver's files."""
 
 import re
 
