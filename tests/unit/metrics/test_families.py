@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,26 @@ def test_the_file_is_the_dashboard() -> None:
     assert shipped == dashboard(), (
         "run aerolog serve-metrics --dashboard > docs/tools/grafana-dashboard.json"
     )
+
+
+def test_the_alerts_ask_for_what_is_exported() -> None:
+    path = DOCS / "tools" / "prometheus-alerts.yml"
+    text = path.read_text()
+
+    checked = subprocess.run(
+        ["promtool", "check", "rules", path],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    rules = text.split("- alert: ")[1:]
+    assert rules
+    for rule in rules:
+        names = re.findall(r"aerolog_\w+", rule)
+        assert names, rule
+        labels = {label for name in names for label in FAMILIES[name].labels}
+        assert set(re.findall(r"\$labels\.(\w+)", rule)) <= labels
+        for group in re.findall(r"by \(([^)]*)\)", rule):
+            assert set(group.split(", ")) <= labels
