@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backlog": ("backlog", "Print what waits to be sent, repaired, read and recorded."),
     "driver-tool": ("driver_tool", "Print who a driver is, or ask it to stop."),
     "serve-metrics": ("serve_metrics", "Serve metrics to Prometheus and OpenTelemetry."),
+    "explain": ("explain", "Say what a file of a driver or archive holds, and where."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "completion": ("completion", "Complete command lines in bash, zsh and fish."),
     "man": ("man", "Show or install the manual pages."),

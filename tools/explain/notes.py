@@ -1,0 +1,43 @@
+"""Numbers in words: versions, times, sizes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from aerolog.archive.files.layout import version_text
+
+_NS_PER_S = 1_000_000_000
+
+
+def version(value: int) -> str:
+    """A semantic version."""
+    return version_text(value)
+
+
+def time_ms(value: int) -> str:
+    """A time in epoch milliseconds, as local time."""
+    if value == -1:
+        return "none"
+    try:
+        moment = datetime.fromtimestamp(value / 1000).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return "no time"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % 1000:03d}{moment:%z}"
+
+
+def seconds_ns(value: int) -> str:
+    """A duration in nanoseconds."""
+    return f"{value / _NS_PER_S:g} s"
+
+
+def yes_no(value: int) -> str:
+    """A flag."""
+    return "yes" if value == 1 else "no"
+
+
+def size(value: int) -> str:
+    """Bytes in the largest unit that gives a whole number."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if value >= unit and value % unit == 0:
+            return f"{value // unit} {name}"
+    return ""
