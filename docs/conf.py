@@ -28,7 +28,6 @@ extensions = [
     "sphinx_design",
     "native_api",
 ]
-suppress_warnings = ["toc.not_included"]
 
 # Markdown
 myst_enable_extensions = ["colon_fence", "deflist"]
