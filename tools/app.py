@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "driver-tool": ("driver_tool", "Print who a driver is, or ask it to stop."),
     "serve-metrics": ("serve_metrics", "Serve metrics to Prometheus and OpenTelemetry."),
     "explain": ("explain", "Say what a file of a driver or archive holds, and where."),
+    "wireshark": ("wireshark", "Print or install a dissector for Wireshark and tshark."),
     "passwords": ("passwords", "Make and edit the file of an archive's users."),
     "completion": ("completion", "Complete command lines in bash, zsh and fish."),
     "man": ("man", "Show or install the manual pages."),
