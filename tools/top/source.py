@@ -5,29 +5,35 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.observe import keys
 from aerolog.tools.observe.archive_view import ArchiveView
-from aerolog.tools.observe.driver_view import DriverView
+from aerolog.tools.observe.driver_view import DriverView, map_readonly
 from aerolog.tools.observe.errors import ViewError
 from aerolog.tools.top.following import StreamsFollower
+from aerolog.tools.top.lines import clean
 from aerolog.tools.top.reading import (
     ArchiveFigures,
+    CycleHistogram,
     DriverFigures,
     DriverState,
     Reading,
 )
 from aerolog.tools.top.works import ReplayFinder, recordings_of
+from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
+from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
+from aerolog.transport.memory.cycle_histograms import read_cycles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.tools.observe.archive_view import RecordingView
     from aerolog.tools.observe.driver_view import LossEntry, ObservedError
+    from aerolog.transport.memory.mapped_file import MappedFile
 
 _NS_PER_SECOND: Final = 1e9
 #: Seconds between two readings of errors and losses, which change seldom.
@@ -64,6 +70,7 @@ class LiveSource:
         self._follower = StreamsFollower()
         self._replays = ReplayFinder()
         self._archive = None if archive_dir is None else _Archive(str(archive_dir), monotonic_ns)
+        self._cycles_file: MappedFile | None = None
         self._seldom_ns: int | None = None
         self._errors: Sequence[ObservedError] = ()
         self._losses: Sequence[LossEntry] = ()
@@ -97,7 +104,7 @@ class LiveSource:
             len(snapshot.rows_of({keys.HEARTBEAT})),
             self._errors,
             self._losses,
-            (),
+            self._cycles(),
             recordings,
             self._replays.replays(
                 snapshot, self._follower.streams, catalog.descriptors.values(), written
@@ -116,7 +123,18 @@ class LiveSource:
         self._view = DriverView.open(self.aeron_dir)
         self._follower.forget()
         self._seldom_ns = None
+        self._cycles_file = _cycles_file(self._view.aeron_dir)
         return self._view
+
+    def _cycles(self) -> list[CycleHistogram]:
+        """Histograms, where the driver keeps some; those of a file that is damaged are none."""
+        if self._cycles_file is None:
+            return []
+        try:
+            found = read_cycles(self._cycles_file)
+        except FileFormatError:
+            return []
+        return [CycleHistogram(clean(one.agent), one.counts) for one in found]
 
     def _look_seldom(self, view: DriverView, at_ns: int) -> None:
         if self._seldom_ns is None or (at_ns - self._seldom_ns) / _NS_PER_SECOND >= _SELDOM_S:
@@ -128,6 +146,13 @@ class LiveSource:
             self._view.close()
         if self._archive is not None:
             self._archive.close()
+
+
+def _cycles_file(aeron_dir: str) -> MappedFile | None:
+    try:
+        return map_readonly(str(Path(aeron_dir) / CYCLES_FILE), 1, missing="")
+    except ViewError:  # not one of ours, or deleted: nothing depends on it
+        return None
 
 
 def _driver(view: DriverView, wall_ms: int) -> DriverFigures:

@@ -7,6 +7,7 @@ from aerolog.transport.driver.conductor import Conductor
 from aerolog.transport.driver.network.receiver import Receiver
 from aerolog.transport.driver.network.sender import Sender
 from aerolog.transport.memory.counters import CountersReader
+from aerolog.transport.memory.cycle_histograms import CycleHistograms
 from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 
 class ConductorClockwork(Agent):
@@ -36,6 +37,11 @@ class ConductorClockwork(Agent):
     def forget_client(self, counter_id: int) -> None: ...
 
 def cycle_tracker(
-    counters: CountersReader, max_cycle_id: int, exceeded_id: int, threshold_ns: int
+    counters: CountersReader,
+    max_cycle_id: int,
+    exceeded_id: int,
+    threshold_ns: int,
+    histograms: CycleHistograms | None,
+    agent: str,
 ) -> DutyCycleTracker: ...
 def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None: ...

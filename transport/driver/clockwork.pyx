@@ -19,6 +19,8 @@ from aerolog.transport.driver.network.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
+from aerolog.transport.concurrent.histogram_tracker import HistogramTracker
+
 cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
 # With more streams than MANY, one that has had nothing to do for QUIET_CYCLES is turned in every
 # sixteenth cycle only: its limit is a window ahead of whoever wakes it.
@@ -262,10 +264,19 @@ cdef class ConductorClockwork(Agent):
 
 
 def cycle_tracker(
-    counters: CountersReader, max_cycle_id: int, exceeded_id: int, threshold_ns: int
+    counters: CountersReader,
+    max_cycle_id: int,
+    exceeded_id: int,
+    threshold_ns: int,
+    histograms: object,
+    agent: str,
 ) -> DutyCycleTracker:
-    """A tracker of duty cycles that counts in two counters."""
-    cdef DutyCycleTracker tracker = DutyCycleTracker(threshold_ns)
+    """A tracker of duty cycles that counts in two counters, and in histograms unless None."""
+    cdef DutyCycleTracker tracker
+    if histograms is None:
+        tracker = DutyCycleTracker(threshold_ns)
+    else:
+        tracker = HistogramTracker(threshold_ns, histograms.mapped, histograms.offset_of(agent))
     tracker.bind(
         counters.value_address(max_cycle_id), counters.value_address(exceeded_id), counters
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
     from aerolog.transport.memory.cnc import CncFile
     from aerolog.transport.memory.counters import CountersManager
+    from aerolog.transport.memory.cycle_histograms import CycleHistograms
     from aerolog.transport.memory.loss_report import LossReport
     from aerolog.transport.network.opening import Network
     from aerolog.transport.network.socket_limits import SocketLimits
@@ -43,6 +44,7 @@ class DriverContext:
         events: the event log.
         logs: log files.
         loss_report: where images note what they missed.
+        cycles: where agents count their duty cycles, None when there was no room for it.
         names: resolves channels, and names of silent peers again.
         network: opens the ports of channel endpoints.
         socket_limits: what the system grants sockets.
@@ -62,6 +64,7 @@ class DriverContext:
     events: NoDriverEvents
     logs: LogStore
     loss_report: LossReport
+    cycles: CycleHistograms | None
     names: DriverNames
     network: Network
     socket_limits: SocketLimits

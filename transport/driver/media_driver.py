@@ -22,12 +22,20 @@ from aerolog.transport.driver.network.logging_ports import logged
 from aerolog.transport.driver.network.naming import DriverNames
 from aerolog.transport.driver.network.rehearsing import rehearsed
 from aerolog.transport.driver.printout import format_configuration
-from aerolog.transport.driver.runners import ThreadingMode, make_runners
+from aerolog.transport.driver.runners import (
+    CONDUCTOR,
+    RECEIVER,
+    SENDER,
+    ThreadingMode,
+    make_runners,
+)
 from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
-from aerolog.transport.errors import ConfigurationError, ResourceClosedError
+from aerolog.transport.errors import ConfigurationError, ResourceClosedError, StorageSpaceError
 from aerolog.transport.memory.aeron_directory import AeronDirectory, unconfigured_aeron_dir
 from aerolog.transport.memory.cnc import CncFile, CncHeader
+from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
+from aerolog.transport.memory.cycle_histograms import CycleHistograms
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
@@ -258,6 +266,7 @@ class MediaDriver:
             events=self._events,
             logs=LogStore(self._directory, settings, self._files, counters, errors, self._clock),
             loss_report=LossReport(loss_report),
+            cycles=self._cycle_histograms(errors),
             names=DriverNames(
                 settings,
                 clock=self._clock,
@@ -273,6 +282,15 @@ class MediaDriver:
             on_terminate=on_terminate,
             on_ended=on_ended,
         )
+
+    def _cycle_histograms(self, errors: ErrorRecorder) -> CycleHistograms | None:
+        """Somewhere to count duty cycles; a full disk is no reason to do without a driver."""
+        path = str(PurePath(self._directory) / CYCLES_FILE)
+        try:
+            return CycleHistograms.create(self._files, path, (CONDUCTOR, SENDER, RECEIVER))
+        except StorageSpaceError as error:
+            errors.record(error)
+            return None
 
     def _delete_directory_if_configured(self) -> None:
         if self._settings[p.DIR_DELETE_ON_SHUTDOWN]:

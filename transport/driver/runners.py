@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
 from aerolog.transport.concurrent.idle import idle_strategy
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.config.definition import Property
     from aerolog.transport.driver.context import DriverContext
+
+#: Agents as their counters' labels name them: those that have a histogram of cycles.
+CONDUCTOR: Final = "Conductor"
+SENDER: Final = "Sender"
+RECEIVER: Final = "Receiver"
 
 
 class ThreadingMode(Enum):
@@ -60,6 +65,8 @@ def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
         SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
         SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
         context.settings[p.DRIVER_CONDUCTOR_CYCLE_THRESHOLD],
+        context.cycles,
+        CONDUCTOR,
     )
     return AgentSlot(agent, tracker)
 
@@ -71,6 +78,8 @@ def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
         SystemCounter.SENDER_MAX_CYCLE_TIME,
         SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
         context.settings[p.DRIVER_SENDER_CYCLE_THRESHOLD],
+        context.cycles,
+        SENDER,
     )
     return AgentSlot(agent, tracker)
 
@@ -82,6 +91,8 @@ def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
         SystemCounter.RECEIVER_MAX_CYCLE_TIME,
         SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
         context.settings[p.DRIVER_RECEIVER_CYCLE_THRESHOLD],
+        context.cycles,
+        RECEIVER,
     )
     return AgentSlot(agent, tracker)
 

@@ -79,6 +79,7 @@ def test_a_signal_ends_it_with_exit_code_0_and_one_line(run, directory, mode, nu
     cnc = CncFile.open(RealFileSystem(), str(directory))
     assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
     assert sorted(p.name for p in directory.iterdir()) == [
+        "aerolog-cycles.dat",
         "cnc.dat",
         "images",
         "loss-report.dat",

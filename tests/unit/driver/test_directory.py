@@ -25,7 +25,7 @@ def test_a_fresh_driver_has_what_clients_look_for(bench):
     assert cnc.heartbeat_ms == bench.clock.now_epoch_ms()
     assert bench.client_id == 1
     assert bench.files.list_dir(bench.driver.aeron_dir) == [
-        "cnc.dat", "images", "loss-report.dat", "publications",
+        "aerolog-cycles.dat", "cnc.dat", "images", "loss-report.dat", "publications",
     ]  # fmt: skip
     assert bench.files.size(f"{bench.driver.aeron_dir}/loss-report.dat") == 1 << 20
 
@@ -65,7 +65,7 @@ def test_closing_leaves_the_directory_and_no_logs(bench):
     assert bench.cnc.heartbeat_ms == HEARTBEAT_CLOSED
     directory = bench.driver.aeron_dir
     assert bench.files.list_dir(directory) == [
-        "cnc.dat", "images", "loss-report.dat", "publications",
+        "aerolog-cycles.dat", "cnc.dat", "images", "loss-report.dat", "publications",
     ]  # fmt: skip
     assert bench.files.list_dir(f"{directory}/publications") == []
     with pytest.raises(ResourceClosedError):

@@ -80,6 +80,8 @@ def test_streams_recordings_and_replays_are_seen_while_they_run(
             assert [one.recording_id for one in found.recordings] == [0]
             assert found.recordings[0].stream_id == STREAM_ID
             assert found.driver.state is DriverState.LIVE
+            assert [one.agent for one in found.cycles] == ["Conductor", "Sender", "Receiver"]
+            assert all(sum(one.counts) > 0 for one in found.cycles)
             published = [one for one in found.streams if one.stream_id == STREAM_ID]
             assert [one.publisher.position for one in published if one.publisher] == [position]
             assert [one.recording_id for one in published[0].recordings] == [0]
@@ -139,6 +141,18 @@ def test_an_old_heartbeat_is_silence(aeron_dir: Path, tmp_path: Path) -> None:
         found = source.look().driver
     assert found.state is DriverState.SILENT
     assert 0 < found.heartbeat_age_ms <= 60_000
+
+
+@pytest.mark.parametrize("content", [None, b"", bytes(99), b"\xff" * 9_999])
+def test_a_driver_without_histograms_is_seen_all_the_same(
+    aeron_dir: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    with archiving(aeron_dir, tmp_path / "archive"):
+        (aeron_dir / "aerolog-cycles.dat").unlink()
+        if content is not None:
+            (aeron_dir / "aerolog-cycles.dat").write_bytes(content)
+        with closing(LiveSource(aeron_dir)) as source:
+            assert look_until(source, is_live, "the driver").cycles == []
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"\xff" * 4096, b"garbage" * 999])

@@ -1,0 +1,6 @@
+from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+from aerolog.transport.memory.mapped_file import MappedFile
+
+class HistogramTracker(DutyCycleTracker):
+    def __init__(self, threshold_ns: int, file: MappedFile, offset: int) -> None: ...
+    def measure(self, now_ns: int) -> None: ...

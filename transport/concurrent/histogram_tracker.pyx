@@ -1,0 +1,51 @@
+"""A tracker of duty cycles that counts them by their lengths, too: which power of two of ns."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
+from aerolog.transport.concurrent.atomic cimport load_plain_i64, store_release_i64
+from aerolog.transport.memory.mapped_file cimport MappedFile
+
+cdef extern from *:
+    """
+    static inline int aerolog_log2(uint64_t value) { return 63 - __builtin_clzll(value | 1); }
+    """
+    int log2_of "aerolog_log2" (uint64_t value) noexcept nogil
+
+cdef enum:
+    BUCKETS = 64
+
+
+cdef class HistogramTracker(DutyCycleTracker):
+    """Counts every cycle in one of 64 words of a file, and is a tracker otherwise.
+
+    Args:
+        threshold_ns: cycles longer than this are counted apart, nanoseconds.
+        file: mapped for writing; kept until this is gone.
+        offset: of the 64 words in the file, a multiple of 8.
+
+    Raises:
+        ValueError: the words are not all in the file.
+    """
+
+    def __init__(self, threshold_ns: int, MappedFile file not None, offset: int) -> None:
+        super().__init__(threshold_ns)
+        if offset < 0 or offset % 8 or offset + 8 * BUCKETS > file.length:
+            raise ValueError(f"offset={offset}: no {BUCKETS} words in {file.length} bytes")
+        if not file.writable:
+            raise ValueError(f"{file.path} is not mapped for writing")
+        self._file = file
+        self._buckets = <int64_t*> (file.address + <int64_t> offset)
+
+    cdef void measure_and_update(self, int64_t now_ns) noexcept nogil:
+        cdef int64_t cycle_ns = now_ns - self._last_update_ns
+        cdef int64_t* bucket
+        DutyCycleTracker.measure_and_update(self, now_ns)
+        if cycle_ns < 0:
+            return
+        bucket = self._buckets + log2_of(<uint64_t> cycle_ns)
+        store_release_i64(bucket, load_plain_i64(bucket) + 1)
+
+    def measure(self, now_ns: int) -> None:
+        """One cycle ends at this time, nanoseconds; what a runner does in its loop."""
+        self.measure_and_update(now_ns)
