@@ -53,7 +53,7 @@ def _seconds(text: str, option: str) -> float:
     "serve-metrics",
     examples=(
         "serve-metrics --archive-dir /data/archive",
-        "serve-metrics --aeron-dir /dev/shm/aeron-a --aeron-dir /dev/shm/aeron-b",
+        "serve-metrics --aeron-dir /dev/shm/a --aeron-dir /dev/shm/b",
         "serve-metrics --listen 0.0.0.0:9464 --catalog postgresql://db/aerolog",
         "serve-metrics --otlp http://collector:4318",
         "serve-metrics --once > metrics.prom",

@@ -23,6 +23,7 @@ FILE: Final = "file"
 #: Metavar of an option or argument -> what it takes.
 _PLACES: Final = {
     "DIR": DIRECTORY,
+    "FOLDER": DIRECTORY,
     "PLACE": DIRECTORY,
     "FILE": FILE,
     "F": FILE,
@@ -155,6 +156,8 @@ def _values(param: Any, last: str, name: str | None = None) -> list[Candidate]:
     shown = name or _shown(param).strip("[].,")
     if shown == "SHELL":
         return _fitting(map(Candidate, ("bash", "zsh", "fish")), last)
+    if "|" in shown and shown == shown.lower():
+        return _fitting(map(Candidate, shown.split("|")), last)
     if shown == "COMMAND":
         return candidates([], last)
     kind = _PLACES.get(shown)
