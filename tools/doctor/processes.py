@@ -20,6 +20,8 @@ _COMMANDS_UNBLOCKED: Final = 20
 
 #: A driver and an archive give a sign of life every second.
 LATE_MS: Final = 3_000
+#: A client does so twice a second.
+_CLIENT_LATE_MS: Final = 5_000
 #: Clocks of one machine do not differ; a second is for a beat that is written ahead.
 _FUTURE_MS: Final = 1_000
 _STARTING: Final = 2**63 - 1
@@ -254,7 +256,7 @@ def clients_live(case: Case) -> Iterator[Finding]:
     timeout_ms = driver.client_liveness_timeout_ns // 1_000_000
     for counter in driver.of_type(_CLIENT_HEARTBEAT):
         age_ms = case.now.now_ms - counter.value
-        if counter.value > 0 and age_ms > max(timeout_ms // 2, LATE_MS):
+        if counter.value > 0 and age_ms > max(min(timeout_ms // 2, _CLIENT_LATE_MS), LATE_MS):
             yield CLIENT_LATE.found(
                 f"client {counter.registration_id}",
                 client_id=counter.registration_id,

@@ -1,0 +1,259 @@
+"""Real drivers, broken: the doctor names the cause."""
+
+from __future__ import annotations
+
+import signal
+import socket
+
+import pytest
+from peer.streams import free_port
+
+from aerolog.tools.doctor import machine
+from aerolog.tools.doctor.findings import Severity
+
+from .conftest import client_process, until
+
+pytestmark = pytest.mark.interop
+
+LOSSY = {
+    "aeron.ReceiveChannelEndpoint.supplier": (
+        "io.aeron.driver.ext.DebugReceiveChannelEndpointSupplier"
+    ),
+    "aeron.debug.receive.data.loss.rate": "0.2",
+    "aeron.debug.receive.data.loss.seed": "5",
+}
+SHORT_LIVED = {
+    "aeron.client.liveness.timeout": "2s",
+    "aeron.publication.unblock.timeout": "3s",
+    "aeron.timer.interval": "100ms",
+}
+
+
+LONG_LIVED = {
+    "aeron.client.liveness.timeout": "120s",
+    "aeron.publication.unblock.timeout": "150s",
+}
+SUBSCRIBE = "subscription = aeron.add_subscription('aeron:ipc', 7)"
+
+
+def offer_until_full(publication):
+    """Publishes until nothing more is taken."""
+    publication.wait_connected(30, writable=True)
+    until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
+
+
+def test_a_killed_driver_is_dead(start_server, doctor, implementation):
+    server = start_server(implementation, "driver")
+    pid = server.pid
+    server.process.kill()
+    found = doctor(server.aeron_dir).find("driver-dead")
+    assert found.severity is Severity.CRITICAL
+    assert found.figures["pid"] == pid
+
+
+def test_a_driver_that_was_stopped_in_order_is_closed(start_server, doctor, implementation):
+    server = start_server(implementation, "driver")
+    server.process.stop()
+    assert [one.code for one in doctor(server.aeron_dir).look() if one.severity == 3] == [
+        "driver-closed"
+    ]
+
+
+def test_drivers_that_stand_still_are_stuck(start_server, doctor):
+    servers = [start_server(kind, "driver") for kind in ("ours", "reference")]
+    for server in servers:
+        server.process.process.send_signal(signal.SIGSTOP)
+    try:
+        for server in servers:
+            found = doctor(server.aeron_dir).find("driver-stuck")
+            assert "stopped by a signal" in found.what
+            assert f"kill -CONT {server.pid}" in found.remedy
+    finally:
+        for server in servers:
+            server.process.process.send_signal(signal.SIGCONT)
+    for server in servers:
+        late = doctor(server.aeron_dir).find("cycle-was-slow", lambda f: "conductor" in f.subject)
+        assert late.figures["longest"] > 1_000_000_000
+
+
+def test_a_healthy_driver_with_streams_has_nothing_grave(
+    start_server, doctor, implementation, connect, stream_id
+):
+    server = start_server(implementation, "driver")
+    client = connect(server)
+    port = free_port()
+    for channel in ("aeron:ipc", f"aeron:udp?endpoint=localhost:{port}|term-length=1m"):
+        subscription = client.add_subscription(channel, stream_id)
+        publication = client.add_exclusive_publication(channel, stream_id)
+        publication.wait_connected(30, writable=True)
+        for _ in range(100):
+            publication.send(bytes(100), timeout=30)
+            subscription.poll(lambda *_: None, 10)
+        until(
+            lambda s=subscription, p=publication: (
+                s.poll(lambda *_: None, 10) == 0
+                and any(image.position == p.position for image in s.images)
+            ),
+            "all messages to be read",
+        )
+    # On a busy machine a driver may be late.
+    excused = {"cycle-slow", "driver-late", "client-late"}
+    grave = [one for one in doctor(server.aeron_dir).look() if one.severity > Severity.NOTICE]
+    assert [one.as_json() for one in grave if one.code not in excused] == []
+
+
+def test_a_subscriber_that_stops_is_named_and_so_is_whom_it_holds_back(
+    any_driver, doctor, connect, stream_id
+):
+    client = connect(any_driver)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_exclusive_publication("aeron:ipc", stream_id)
+    offer_until_full(publication)
+    mine = f"stream {stream_id},"
+    # A client's name stands in its label a moment after the client does.
+    held = doctor(any_driver.aeron_dir).find(
+        "publisher-blocked", lambda f: mine in f.subject and "'tester'" in f.what
+    )
+    assert f"subscription {subscription.registration_id} of client" in held.what
+    stopped = doctor(any_driver.aeron_dir).find(
+        "subscriber-stopped", lambda f: f.figures["registration_id"] == subscription.registration_id
+    )
+    assert stopped.severity is Severity.CRITICAL
+    assert stopped.figures["lag"] >= stopped.figures["window"]
+
+
+def test_a_subscriber_across_the_network_is_named_too(any_driver, doctor, connect, stream_id):
+    client = connect(any_driver)
+    channel = f"aeron:udp?endpoint=localhost:{free_port()}"
+    subscription = client.add_subscription(channel, stream_id)
+    publication = client.add_exclusive_publication(channel, stream_id)
+    offer_until_full(publication)
+    mine = f"stream {stream_id},"
+    held = doctor(any_driver.aeron_dir).find("publisher-blocked", lambda f: mine in f.subject)
+    assert f"subscription {subscription.registration_id}" in held.what
+    small = doctor(any_driver.aeron_dir).find("window-half-term", lambda f: mine in f.subject)
+    assert small.figures["window"] == 32_768
+
+
+def test_a_claim_that_is_never_committed_blocks(any_driver, doctor, connect, stream_id):
+    client = connect(any_driver)
+    subscription = client.add_subscription("aeron:ipc", stream_id)
+    publication = client.add_publication("aeron:ipc", stream_id)
+    publication.wait_connected(30, writable=True)
+    claim = publication.try_claim(100)
+    try:
+        found = doctor(any_driver.aeron_dir).find(
+            "publication-blocked", lambda f: f"stream {stream_id}," in f.subject
+        )
+        assert found.figures == {"position": 0, "waiting": 160}
+    finally:
+        claim.commit()
+    subscription.close()
+
+
+def test_a_publisher_without_subscribers_is_told(any_driver, doctor, connect, stream_id):
+    publication = connect(any_driver).add_publication("aeron:ipc", stream_id)
+    doctor(any_driver.aeron_dir).find(
+        "publisher-unconnected", lambda f: f"stream {stream_id}," in f.subject
+    )
+    publication.close()
+
+
+def test_a_killed_client_is_counted_when_it_is_given_up(start_server, doctor, implementation):
+    server = start_server(implementation, "driver", properties=SHORT_LIVED)
+    with client_process(server, SUBSCRIBE) as victim:
+        victim.kill()
+        found = doctor(server.aeron_dir).find("clients-timed-out")
+    assert found.figures["count"] == 1
+    assert found.figures["timeout_ms"] == 2_000
+
+
+def test_a_client_that_stands_still_is_late_before_it_is_given_up(start_server, doctor):
+    servers = [
+        start_server(kind, "driver", properties=LONG_LIVED) for kind in ("ours", "reference")
+    ]
+    with (
+        client_process(servers[0], SUBSCRIBE) as ours,
+        client_process(servers[1], SUBSCRIBE) as reference,
+    ):
+        for victim in (ours, reference):
+            victim.send_signal(signal.SIGSTOP)
+        for server in servers:
+            found = doctor(server.aeron_dir).find("client-late")
+            assert 5_000 < found.figures["age_ms"]
+            assert found.figures["timeout_ms"] == 120_000
+
+
+def test_loss_that_is_not_this_machine_s_is_the_network_s(
+    start_server, doctor, implementation, connect, stream_id
+):
+    server = start_server(implementation, "driver", properties=LOSSY)
+    client = connect(server)
+    channel = f"aeron:udp?endpoint=localhost:{free_port()}"
+    subscription = client.add_subscription(channel, stream_id)
+    publication = client.add_exclusive_publication(channel, stream_id)
+    publication.wait_connected(30, writable=True)
+
+    def lost() -> bool:
+        for _ in range(10):
+            publication.offer(bytes(1000))
+            subscription.poll(lambda *_: None, 10)
+        return any(one.code == "loss-network" for one in doctor(server.aeron_dir).look())
+
+    until(lost, "a loss")
+    found = doctor(server.aeron_dir).find("loss-network")
+    assert found.figures["bytes"] > 0
+    assert f"stream {stream_id}," in found.subject
+    assert "rehearsal" in found.reason
+
+
+def test_datagrams_that_find_the_socket_full_are_this_machine_s(
+    start_server, doctor, implementation, connect, stream_id
+):
+    server = start_server(implementation, "driver")
+    client, port = connect(server), free_port()
+    channel = f"aeron:udp?endpoint=localhost:{port}|so-rcvbuf=64k|rcv-wnd=32k"
+    subscription = client.add_subscription(channel, stream_id)
+    until(lambda: any(one.port == port for one in machine.sockets(server.pid)), "the socket")
+    server.process.process.send_signal(signal.SIGSTOP)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+
+            def dropped() -> bool:
+                for _ in range(100):
+                    stranger.sendto(b"\x7f" * 1000, ("127.0.0.1", port))
+                return any(one.port == port and one.drops for one in machine.sockets(server.pid))
+
+            until(dropped, "the socket to be full")
+    finally:
+        server.process.process.send_signal(signal.SIGCONT)
+    found = doctor(server.aeron_dir).find("loss-socket-full")
+    assert found.figures["port"] == port
+    assert found.figures["drops"] > 0
+    doctor(server.aeron_dir).find("packets-invalid")
+    subscription.close()
+
+
+def test_a_buffer_that_the_system_does_not_grant_is_told(any_driver, doctor, connect, stream_id):
+    client = connect(any_driver)
+    channel = f"aeron:udp?endpoint=localhost:{free_port()}|so-rcvbuf=512m|so-sndbuf=512m"
+    subscription = client.add_subscription(channel, stream_id)
+    publication = client.add_publication(channel, stream_id).wait_connected(30)
+    for code in ("receive-buffer-capped", "send-buffer-capped"):
+        found = doctor(any_driver.aeron_dir).find(code)
+        assert found.figures["asked"] == 512 << 20
+        assert found.figures["granted"] < 512 << 20
+    publication.close()
+    subscription.close()
+
+
+def test_what_a_driver_logs_is_shown_with_its_first_line(any_driver, doctor, connect):
+    client = connect(any_driver)
+    taken = free_port()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
+        holder.bind(("127.0.0.1", taken))
+        with pytest.raises(Exception, match="."):
+            client.add_subscription(f"aeron:udp?endpoint=127.0.0.1:{taken}", 1)
+    found = doctor(any_driver.aeron_dir).find("error-logged", lambda f: str(taken) in f.what)
+    assert found.figures["count"] >= 1
+    assert "\n" not in found.what
