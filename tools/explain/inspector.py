@@ -15,7 +15,6 @@ from aerolog.archive.files.layout import (
     packer,
 )
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
-from aerolog.tools.archive_tool.uncaught import OUT_OF_BOUNDS, UncaughtError
 from aerolog.tools.explain.logs import TERMS
 from aerolog.tools.explain.model import number
 from aerolog.transport.errors import FileFormatError
@@ -55,8 +54,7 @@ def inspect(path: str, data: memoryview, how: Inspection, line: Callable[[str], 
         line: prints a line.
 
     Raises:
-        FileFormatError: it is no log.
-        UncaughtError: a frame passes its term.
+        FileFormatError: it is no log, or a frame passes its term.
     """
     meta = len(data) - LENGTH
     if meta < 0:
@@ -99,11 +97,11 @@ def _head(data: memoryview, meta: int, line: Callable[[str], object]) -> None:
 
 
 def _tail_text(index: int, raw_tail: int, term_length: int, initial: int) -> str:
-    term_id, offset = raw_tail >> 32, min(raw_tail & 0xFFFFFFFF, term_length)
+    term_id, offset = raw_tail >> 32, raw_tail & 0xFFFFFFFF
     count = (term_id - initial + 2**31) % 2**32 - 2**31
     return (
         f"Index {index} Term Meta Data termOffset={offset} termId={term_id} rawTail={raw_tail}"
-        f" position={count * term_length + offset}"
+        f" position={count * term_length + min(offset, term_length)}"
     )
 
 
@@ -136,6 +134,9 @@ def _term(term: memoryview, how: Inspection, line: Callable[[str], object]) -> N
 
 def _payload(term: memoryview, start: int, size: int, how: Inspection) -> str:
     if start + size > len(term):
-        raise UncaughtError(OUT_OF_BOUNDS, f"index={start} length={size} capacity={len(term)}")
+        raise FileFormatError(
+            f"the frame at offset {start - FRAME_HEADER_LENGTH} claims {size} bytes and passes its"
+            " term: the log is damaged there"
+        )
     content = bytes(term[start : start + size])
     return content.decode("latin-1") if how.ascii else content.hex().upper()

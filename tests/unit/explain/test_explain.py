@@ -1,0 +1,223 @@
+"""Every kind of file: what it is told to be, and that its rows stand where they are said to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from live_archive import aeron_home
+
+from aerolog.archive.files.catalog_redo import REDO_NAME
+from aerolog.testing.recordings import RecordingBuilder
+from aerolog.tools.explain.explaining import explain
+from aerolog.tools.main import main
+from aerolog.transport.client import Aeron
+from aerolog.transport.driver import MediaDriver
+from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.loss_report import LossReport
+from aerolog.transport.memory.mapped_file import MappedFile
+
+SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+_CODES = {1: "<B", 2: "<H", 4: "<i", 8: "<q"}
+
+
+@pytest.fixture(scope="module")
+def driver_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a driver as it was while a publication sent to a subscription."""
+    copy = tmp_path_factory.mktemp("driver") / "aeron"
+    with aeron_home() as home, MediaDriver(home / "aeron") as driver:
+        del driver
+        channel = "aeron:ipc?term-length=64k"
+        with (
+            Aeron(home / "aeron") as aeron,
+            aeron.add_subscription(channel, 7),
+            aeron.add_publication(channel, 7) as publication,
+        ):
+            publication.wait_connected(30, writable=True)
+            for size in (0, 5, 3000):
+                publication.send(b"x" * size, timeout=30)
+            shutil.copytree(home / "aeron", copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def archive_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden folder of the reference, writable."""
+    golden = SHARED / "golden" / "java-archive-1"
+    if not golden.exists():
+        pytest.skip(f"no golden archive folder at {golden}; set AEROLOG_SHARED")
+    copy = tmp_path_factory.mktemp("archive") / "archive"
+    shutil.copytree(golden, copy, copy_function=shutil.copyfile)
+    copy.chmod(0o755)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def files(
+    driver_files: Path, archive_files: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    loss = tmp_path_factory.mktemp("loss") / "loss-report.dat"
+    report = LossReport(MappedFile.create(str(loss), 65536))
+    report.create_entry(100, 1_700_000_000_000, 11, 22, "aeron:udp?endpoint=x:1", "10.0.0.1:5")
+    return {
+        "cnc": driver_files / "cnc.dat",
+        "log": next((driver_files / "publications").glob("*.logbuffer")),
+        "loss report": loss,
+        "catalog": archive_files / "archive.catalog",
+        "mark file": archive_files / "archive-mark.dat",
+        "segment": archive_files / "5-65536.rec",
+    }
+
+
+KINDS = ("cnc", "log", "loss report", "catalog", "mark file", "segment")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_number_stands_where_it_is_said_to(files: dict[str, Path], kind: str) -> None:
+    explained = explain(str(files[kind]), 0)
+    assert (explained.kind, explained.damage) == (kind, None)
+    data = files[kind].read_bytes()
+    assert explained.size == len(data)
+    checked = 0
+    for section in explained.sections:
+        assert 0 <= section.offset <= section.offset + section.length <= len(data)
+        for row in section.rows:
+            if isinstance(row.value, int) and row.size in _CODES:
+                assert struct.unpack_from(_CODES[row.size], data, row.offset)[0] == row.value
+                checked += 1
+    assert checked > 5 or kind == "segment"
+
+
+@pytest.mark.parametrize("kind", ["cnc", "log", "catalog", "mark file", "segment"])
+def test_a_file_with_another_name_is_told_by_its_content(
+    files: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "something.bin"
+    shutil.copyfile(files[kind], other)
+    assert explain(str(other), 1).kind == kind
+
+
+def test_a_log_shows_frames_and_tails(files: dict[str, Path]) -> None:
+    explained = explain(str(files["log"]), 0)
+    term = next(one for one in explained.sections if one.title == "Term 0")
+    assert [row.value for row in term.rows] == [32, 37, 1408, 1408, 280]
+    assert [row.name for row in term.rows][2:] == [
+        "data, first fragment",
+        "data, fragment",
+        "data, last fragment",
+    ]
+    assert "tail 3200" in term.remark.replace("tail 3232", "tail 3200")
+    fields = {row.name: row for row in explained.sections[0].rows}
+    assert fields["term_length"].value == 65536
+    assert fields["type"].note == "publication"
+
+
+def test_cnc_shows_counters_with_labels(files: dict[str, Path]) -> None:
+    explained = explain(str(files["cnc"]), 0)
+    counters = next(one for one in explained.sections if one.title == "Counters")
+    assert any("Bytes sent" in row.note for row in counters.rows)
+    few = explain(str(files["cnc"]), 2)
+    shown = next(one for one in few.sections if one.title == "Counters")
+    assert len(shown.rows) == 2
+    assert "more counters: --limit 0 shows all" in shown.remark
+
+
+def test_a_loss_report_names_the_stream(files: dict[str, Path]) -> None:
+    rows = {row.name: row.value for row in explain(str(files["loss report"]), 0).sections[0].rows}
+    assert rows["total_bytes_lost"] == 100
+    assert (rows["channel"], rows["source"]) == ("aeron:udp?endpoint=x:1", "10.0.0.1:5")
+
+
+def test_a_segment_counts_its_frames(tmp_path: Path) -> None:
+    builder = RecordingBuilder(start_position=320)
+    for size in (0, 10, 5000):
+        builder.add(b"x" * size)
+    builder.write(tmp_path)
+    explained = explain(str(tmp_path / "0-0.rec"), 2)
+    rows = {row.name: row.value for row in explained.sections[0].rows}
+    assert (rows["frames"], rows["messages"]) == (6, 3)
+    assert (rows["recording_id"], rows["base_position"]) == ("0", "0")
+    assert rows["unused"] == 65536 - builder.position
+    assert explained.sections[1].offset == 320
+
+
+def test_the_small_files(tmp_path: Path) -> None:
+    for name, content, kind in (
+        ("archive-mark.lnk", "/somewhere/else\n", "mark link"),
+        ("migration-131072-to-196608.dat", "", "migration stamp"),
+        ("archive-2026-error.log", "\n1 observations\n", "saved errors"),
+        (REDO_NAME, "half", "catalog change"),
+    ):
+        (tmp_path / name).write_text(content)
+        explained = explain(str(tmp_path / name), 20)
+        assert explained.kind == kind
+        assert (explained.damage is not None) == (kind == "catalog change")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_damage_is_told_and_never_a_fault(
+    files: dict[str, Path], kind: str, tmp_path: Path, data: st.DataObject
+) -> None:
+    source = files[kind]
+    with source.open("rb") as file:
+        content = bytearray(file.read(1 << 21))
+    path = tmp_path / source.name
+    for _ in range(data.draw(st.integers(0, 8))):
+        at = data.draw(st.integers(0, len(content) - 1) | st.integers(0, 200))
+        if data.draw(st.booleans()):
+            at = len(content) - 1 - at % min(len(content), 4096)
+        content[at] = data.draw(st.integers(0, 255))
+    del content[data.draw(st.integers(0, len(content)) | st.just(len(content))) :]
+    path.write_bytes(content)
+    explained = explain(str(path), 3)
+    assert explained.kind == kind
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["cnc.dat", "7.logbuffer", "archive.catalog", "archive-mark.dat"])
+def test_an_empty_file_is_damaged(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    damage = explain(str(tmp_path / name), 1).damage
+    assert damage is not None
+    assert "0" in damage
+
+
+def test_what_cannot_be_explained_says_why(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(AerologError, match="no file of a driver or an archive"):
+        explain(str(tmp_path / "notes.txt"), 1)
+    with pytest.raises(AerologError, match="there is no such file"):
+        explain(str(tmp_path / "missing"), 1)
+    with pytest.raises(AerologError, match="is a folder: name one of its files"):
+        explain(str(tmp_path), 1)
+
+
+def test_the_command(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", str(files["catalog"]), "--limit", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert "Entry of recording 0 at 0x20" in out
+    assert "14 more entries: --limit 0 shows all" in out
+    assert err == ""
+    assert main(["explain", str(files["catalog"]), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sections"][0]["rows"][0]["note"] == "3.1.0"
+    cut = tmp_path / "archive.catalog"
+    cut.write_bytes(files["catalog"].read_bytes()[:900])
+    assert main(["explain", str(cut)]) == 1
+    assert "Damaged: " in capsys.readouterr().out
+    assert main(["explain", "--classic", "--json", str(cut)]) == 2
+    assert main(["explain", str(cut), "16"]) == 2
+    assert main(["explain", "--classic", str(cut)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("aerolog: ")
