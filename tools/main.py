@@ -80,6 +80,12 @@ def _run(arguments: list[str]) -> int:
         from aerolog.tools.shell.completing import answer
 
         return answer(arguments[1:])
+    if arguments[:1] == ["stat"]:
+        from aerolog.tools.stat import quick
+
+        look = quick.plain_look(arguments)
+        if look is not None:
+            return quick.run(look)
     from aerolog.tools.running import run
 
     return run(arguments)

@@ -23,6 +23,7 @@ from aerolog.tools.exits import (
 from aerolog.transport.errors import AerologError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 # Typer carries its own click or depends on one, by version: found by what it raises.
@@ -49,11 +50,24 @@ def run(arguments: list[str]) -> int:
         # A path or channel that the terminal's encoding lacks is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     previous = _terminate_like_interrupt()
-    try:
+
+    def invoke() -> Any:
         root = application()
         # Not root.main(): that has exit codes of its own for an interrupt and a closed pipe.
         with root.make_context("aerolog", arguments) as context:
-            result = root.invoke(context)
+            return root.invoke(context)
+
+    try:
+        return ending(invoke, debug=debug)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
+    """Does a command's work, tells how it ended, and returns its exit code."""
+    try:
+        result = work()
     except typer.Exit as stop:
         return stop.exit_code
     except _ClickException as error:
@@ -77,9 +91,6 @@ def run(arguments: list[str]) -> int:
         advice = "" if debug else "; --debug shows where"
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
         return _fail(message, EXIT_FAULT, debug=debug)
-    finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
     return result if isinstance(result, int) else 0
 
 

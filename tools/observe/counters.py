@@ -81,8 +81,18 @@ class CountersSnapshot:
 
     def label(self, row: int) -> str:
         """The label of one counter."""
-        start, end = self._scanned.label_offsets[row], self._scanned.label_offsets[row + 1]
-        return self._scanned.labels[start:end].decode("ascii", "replace")
+        offsets = self._scanned.label_offsets
+        return self._text[offsets[row] : offsets[row + 1]]
+
+    @cached_property
+    def _text(self) -> str:
+        # A byte is a character, also what is none in ASCII: offsets stay as they are.
+        return self._scanned.labels.decode("ascii", "replace")
+
+    @property
+    def is_printable(self) -> bool:
+        """Whether no label has a control character."""
+        return self._text.isprintable()
 
     def key(self, row: int) -> bytes:
         """The 112 bytes of one counter's key."""

@@ -6,8 +6,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from aerolog.tools.console import say
 from aerolog.tools.observe import keys
 from aerolog.tools.observe.rates import Rates
@@ -39,25 +37,35 @@ def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> F
         for argument in arguments:
             name, equals, pattern = argument.partition("=")
             if not equals or name not in NAMES:
-                raise typer.BadParameter(
+                raise ConfigurationError(
                     f"{argument!r} is no filter: write NAME=REGEX with one of {', '.join(NAMES)}"
                 )
             found = found.with_pattern(name, pattern)
     except ConfigurationError as error:
+        import typer  # here, for what goes well should not wait for it
+
         raise typer.BadParameter(str(error)) from None
     return found
 
 
+def show_once(aeron_dir: str | None, filters: Filters, *, as_json: bool) -> None:
+    """Prints one look, for people or as JSON."""
+    watched = Watched(aeron_dir)
+    lines = _document(watched, filters) if as_json else _Columns(watched, filters, rates=False)()
+    end = "" if as_json else "\n"
+    sys.stdout.write("".join([f"{line}{end}" for line in lines]))
+
+
 def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json: bool) -> None:
     """Prints counters, for people or as JSON."""
+    if not schedule.watch:
+        show_once(aeron_dir, filters, as_json=as_json)
+        return
     watched = Watched(aeron_dir)
-    if as_json and not schedule.watch:
-        for line in _document(watched, filters):
-            sys.stdout.write(line)
-    elif as_json:
+    if as_json:
         schedule.show_json(lambda: _facts(watched, filters))
     else:
-        schedule.show(_Columns(watched, filters, rates=schedule.watch))
+        schedule.show(_Columns(watched, filters, rates=True))
 
 
 class _Columns:
@@ -73,20 +81,15 @@ class _Columns:
         snapshot = self._watched.refresh().counters()
         yield self._watched.heading(snapshot)
         rates = None if self._previous is None else Rates(self._previous, snapshot)
-        yield bold(
-            f"{'id':>5} {'value':>26} {'per second':>16}  label"
-            if self._rates
-            else f"{'id':>5} {'value':>26}  label"
-        )
-        ids, values = snapshot.ids, snapshot.values
+        speed = f" {'per second':>16}" if self._rates else ""
+        yield bold(f"{'id':>5} {'value':>26}{speed}  label")
+        ids, values, labels = snapshot.ids, snapshot.values, snapshot.labels
+        tame = str if snapshot.is_printable else harmless
         for row in self._filters.rows(snapshot):
-            label = harmless(snapshot.label(row))
             if self._rates:
                 rate = None if rates is None else rates.per_second(ids[row])
-                told = f"{rate:16,.0f}" if rate else " " * 16
-                yield f"{ids[row]:5d} {values[row]:26,d} {told}  {label}"
-            else:
-                yield f"{ids[row]:5d} {values[row]:26,d}  {label}"
+                speed = f" {rate:16,.0f}" if rate else " " * 17
+            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {tame(labels[row])}"
         self._previous = snapshot
 
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
-import typer
-
 from aerolog.tools.exits import EXIT_FAILED
 from aerolog.tools.observe.driver_view import DriverView
 from aerolog.tools.observe.errors import Trouble, ViewError
@@ -38,6 +36,8 @@ def uncaught(java_class: str, message: str) -> NoReturn:
     Raises:
         typer.Exit: with 1.
     """
+    import typer  # here, for what goes well should not wait for it
+
     sys.stdout.flush()
     sys.stderr.write(f'Exception in thread "main" {java_class}: {message}\n')
     raise typer.Exit(EXIT_FAILED)
