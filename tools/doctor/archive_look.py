@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def look_at_archive(
     view: ArchiveView,
     found: list[RecordingView],
+    now_ms: int,
     snapshots: tuple[CountersSnapshot, ...] = (),
     contents: Contents | None = None,
 ) -> ArchiveSight:
@@ -34,10 +35,14 @@ def look_at_archive(
     Args:
         view: of the folder.
         found: what the view found in the catalog.
+        now_ms: the time.
         snapshots: counters of its driver from before and behind the view's look at the catalog.
         contents: what is known of the files' contents.
     """
     contents = contents or Contents()
+    mark = _mark(view)
+    if mark is None or not mark.is_alive(now_ms):
+        snapshots = ()  # what counters were left with is of no use
     positions: dict[int, int] = {}
     for snapshot in snapshots:
         for recording_id, one in view.recording_counters(snapshot).recordings.items():
@@ -48,7 +53,7 @@ def look_at_archive(
     )
     return ArchiveSight(
         archive_dir=view.archive_dir,
-        mark=_mark(view),
+        mark=mark,
         mark_fault=view.mark_fault or "",
         recordings=recordings,
         catalog_damages=[Damage("catalog", text, CATALOG_NAME) for text in view.damages],

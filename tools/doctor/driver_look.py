@@ -11,7 +11,12 @@ from aerolog.tools.doctor import machine
 from aerolog.tools.doctor.sight import DriverSight, LogSight
 from aerolog.tools.observe.streams import streams
 from aerolog.transport.logbuffer import metadata
-from aerolog.transport.logbuffer.metadata import SHARED_FIELDS, LogMetadata, LogType
+from aerolog.transport.logbuffer.metadata import (
+    END_OF_STREAM_UNKNOWN,
+    SHARED_FIELDS,
+    LogMetadata,
+    LogType,
+)
 from aerolog.transport.memory import counters
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
 
@@ -117,7 +122,7 @@ def _log(path: Path, consumer: int | None) -> LogSight | None:
         is_connected=_shared(section, "is_connected") == 1,
         tail=tail,
         blocked_at=blocked,
-        revoked=_shared(section, "is_publication_revoked") == 1,
+        is_ended=_shared(section, "end_of_stream_position") != END_OF_STREAM_UNKNOWN,
     )
 
 

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.files.mark_file import TERMINATED
 from aerolog.tools.doctor import machine
 from aerolog.tools.doctor.archive_look import look_at_archive, look_at_damaged
 from aerolog.tools.doctor.contents import Contents, look_inside
 from aerolog.tools.doctor.driver_look import look_at_driver
-from aerolog.tools.doctor.processes import LATE_MS
-from aerolog.tools.doctor.sight import Look
+from aerolog.tools.doctor.sight import LATE_MS, Look
 from aerolog.tools.observe.archive_view import ArchiveView
 from aerolog.tools.observe.driver_view import DriverView
 from aerolog.tools.observe.errors import ViewError
@@ -110,12 +110,11 @@ class Examination:
         folder = self.aeron_dir
         if folder is None and self.archive_dir is not None:
             folder = archive.aeron_dir if archive is not None else None
-            if not folder:
-                return None, None
+            if archive is None or not folder or archive.activity_ms() == TERMINATED:
+                return None, None  # an archive that has ended has no driver
         try:
             return stack.enter_context(DriverView.open(folder)), None
         except ViewError as error:
-            # An archive that has ended needs no driver.
             explicit = self.aeron_dir is not None
             needed = explicit or archive is None or archive.is_alive(epoch_ms())
             return None, error if needed else None
@@ -134,7 +133,7 @@ class Examination:
     ) -> ArchiveSight:
         recordings = archive.recordings()
         after = () if driver is None else (driver.counters(),)
-        return look_at_archive(archive, recordings, (*before, *after), self.contents)
+        return look_at_archive(archive, recordings, epoch_ms(), (*before, *after), self.contents)
 
     def _salvage(self) -> ArchiveSight | None:
         """What can be said of a folder whose catalog is damaged."""

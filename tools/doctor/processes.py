@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.findings import Area, Kind, Severity
-from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS
+from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,13 +18,10 @@ _CLIENT_HEARTBEAT: Final = 11
 _CLIENT_TIMEOUTS: Final = 24
 _COMMANDS_UNBLOCKED: Final = 20
 
-#: A driver and an archive give a sign of life every second.
-LATE_MS: Final = 3_000
-#: A client does so twice a second.
+#: A client gives a sign of life twice a second.
 _CLIENT_LATE_MS: Final = 5_000
 #: Clocks of one machine do not differ; a second is for a beat that is written ahead.
 _FUTURE_MS: Final = 1_000
-_STARTING: Final = 2**63 - 1
 
 DRIVER_UNREADABLE = Kind(
     "driver-unreadable",
@@ -131,7 +128,7 @@ ARCHIVE_LATE = Kind(
     "its conductor does not get its turn or waits for a disk (fsync); control requests wait too",
     "look at the archive's cycle and write times here, and at the load of the machine and the disk",
 )
-ARCHIVE_STARTING = Kind(
+ARCHIVESTARTING = Kind(
     "archive-starting",
     Area.PROCESSES,
     Severity.NOTICE,
@@ -195,20 +192,12 @@ def driver_lives(case: Case) -> Iterator[Finding]:
     figures = {"pid": process.pid, "age_ms": age_ms, "timeout_ms": driver.driver_timeout_ms}
     if age_ms < -_FUTURE_MS:
         yield CLOCK_AHEAD.found(subject, who="the driver", ahead_ms=-age_ms)
-    elif has_died(process, age_ms):
+    elif process.has_died(age_ms):
         yield DRIVER_DEAD.found(subject, **figures)
     elif age_ms > driver.driver_timeout_ms:
         yield DRIVER_STUCK.found(subject, **figures, state=_state(process))
     elif age_ms > LATE_MS:
         yield DRIVER_LATE.found(subject, **figures)
-
-
-def has_died(process: Process, age_ms: int) -> bool:
-    """Whether a process is gone for good.
-
-    One that does not exist here may live in another container: then it gives signs of life.
-    """
-    return process.state == "Z" or (process.exists is False and age_ms > LATE_MS)
 
 
 def archive_lives(case: Case) -> Iterator[Finding]:
@@ -226,15 +215,14 @@ def archive_lives(case: Case) -> Iterator[Finding]:
 
 
 def _mark(mark: ArchiveMark, subject: str, case: Case) -> Iterator[Finding]:
-    pid, age_ms = mark.process.pid, case.now.now_ms - mark.activity_ms
+    pid, age_ms = mark.process.pid, mark.age_ms(case.now.now_ms)
     if mark.activity_ms < 0:
         yield ARCHIVE_CLOSED.found(subject, pid=pid)
         return
-    if has_died(mark.process, LATE_MS + 1 if mark.activity_ms == _STARTING else age_ms):
-        age_ms = 0 if mark.activity_ms == _STARTING else age_ms
+    if mark.process.has_died(age_ms):
         yield ARCHIVE_DEAD.found(subject, pid=pid, age_ms=age_ms)
-    elif mark.activity_ms == _STARTING:
-        yield ARCHIVE_STARTING.found(subject, pid=pid)
+    elif mark.activity_ms == STARTING:
+        yield ARCHIVESTARTING.found(subject, pid=pid)
     elif age_ms < -_FUTURE_MS:
         yield CLOCK_AHEAD.found(subject, who="the archive", ahead_ms=-age_ms)
     elif age_ms >= ARCHIVE_TIMEOUT_MS:
@@ -317,7 +305,7 @@ KINDS: Final = (
     ARCHIVE_DEAD,
     ARCHIVE_STUCK,
     ARCHIVE_LATE,
-    ARCHIVE_STARTING,
+    ARCHIVESTARTING,
     ARCHIVE_ELSEWHERE,
     CLIENT_LATE,
     CLIENTS_TIMED_OUT,

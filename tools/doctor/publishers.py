@@ -151,6 +151,9 @@ def publications_move(case: Case) -> Iterator[Finding]:
     for stream in driver.streams:
         if stream.publisher is None or stream.publisher.position is None:
             continue
+        log = driver.logs.get(stream.publisher.registration_id)
+        if log is not None and log.is_ended:
+            continue  # closed; it stays until it has been read
         earlier = before.get(stream.identity)
         blocked = _blocked(stream, case, driver)
         if blocked is not None:
@@ -221,7 +224,7 @@ def _is_connected(stream: StreamView, driver: DriverSight) -> bool:
     assert stream.publisher is not None
     log = driver.logs.get(stream.publisher.registration_id)
     if log is not None:
-        return log.is_connected
+        return log.is_connected and not (stream.is_ipc and not stream.subscribers)
     return bool(stream.subscribers or stream.receivers or stream.sender is not None)
 
 

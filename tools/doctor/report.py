@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.tools.doctor import wording
 from aerolog.tools.doctor.checks import all_kinds
 from aerolog.tools.doctor.findings import Severity, worst
-from aerolog.tools.doctor.processes import LATE_MS, has_died
-from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS
+from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS, STARTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +26,6 @@ EXIT_CRITICAL: Final = 4
 
 _COLOURS: Final = {Severity.CRITICAL: "31;1", Severity.WARNING: "33;1", Severity.NOTICE: "36"}
 _WIDTH_MAX: Final = 100
-_STARTING: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +81,8 @@ class Report:
     def _heading(self) -> Iterator[str]:
         driver, archive = self.case.driver, self.case.now.archive
         if driver is not None:
-            state = _state(
-                driver.process,
-                driver.heartbeat_ms,
-                self.case.now.now_ms,
-                driver.driver_timeout_ms,
-            )
+            age_ms = driver.heartbeat_age_ms(self.case.now.now_ms)
+            state = _state(driver.process, driver.heartbeat_ms, age_ms, driver.driver_timeout_ms)
             yield f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}"
         if archive is not None and archive.mark is None:
             yield f"archive {archive.archive_dir}"
@@ -182,15 +176,15 @@ def _archive_json(
     }
 
 
-def _state(process: Process, beat_ms: int, now_ms: int, timeout_ms: int) -> str:
+def _state(process: Process, beat_ms: int, age_ms: int, timeout_ms: int) -> str:
     if beat_ms < 0:
         return "ended"
-    if has_died(process, LATE_MS + 1 if beat_ms == _STARTING else now_ms - beat_ms):
+    if process.has_died(age_ms):
         return "gone"
-    if beat_ms == _STARTING:
+    if beat_ms == STARTING:
         return "starting"
-    age = wording.millis_text(max(now_ms - beat_ms, 0))
-    return f"{'alive' if now_ms - beat_ms <= timeout_ms else 'dead'}, sign of life {age} ago"
+    age = wording.millis_text(max(age_ms, 0))
+    return f"{'alive' if age_ms <= timeout_ms else 'dead'}, sign of life {age} ago"
 
 
 def _severity(severity: Severity) -> str:

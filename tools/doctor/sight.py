@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from aerolog.transport.logbuffer.metadata import LogMetadata
     from aerolog.transport.memory.error_log import ErrorObservation
     from aerolog.transport.memory.loss_report import LossEntry
+
+#: A driver and an archive give a sign of life every second.
+LATE_MS: Final = 3_000
+ARCHIVE_TIMEOUT_MS: Final = 10_000
+#: The sign of life of an archive that is just starting.
+STARTING: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,13 @@ class Process:
     pid: int
     exists: bool | None = None
     state: str = ""
+
+    def has_died(self, age_ms: int) -> bool:
+        """Whether it is gone for good, by the age of its last sign of life.
+
+        One that does not exist here may live in another container: then it gives signs of life.
+        """
+        return self.state == "Z" or (self.exists is False and age_ms > LATE_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,7 @@ class LogSight:
         tail: position up to which producers have claimed; of an image -1.
         blocked_at: position of a frame that was claimed and is not committed, with a consumer
             waiting for it; -1 when there is none.
-        revoked: whether the publication was revoked.
+        is_ended: whether its publisher has closed it; it is only read to its end.
     """
 
     path: str
@@ -80,7 +93,7 @@ class LogSight:
     is_connected: bool = False
     tail: int = -1
     blocked_at: int = -1
-    revoked: bool = False
+    is_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +158,10 @@ class DriverSight:
         return now_ms - self.heartbeat_ms
 
     def is_alive(self, now_ms: int) -> bool:
-        """Whether it has shown a sign of life within its timeout."""
-        return self.heartbeat_ms >= 0 and self.heartbeat_age_ms(now_ms) <= self.driver_timeout_ms
+        """Whether it has shown a sign of life within its timeout, and is not gone."""
+        age_ms = self.heartbeat_age_ms(now_ms)
+        is_fresh = self.heartbeat_ms >= 0 and age_ms <= self.driver_timeout_ms
+        return is_fresh and not self.process.has_died(age_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +235,16 @@ class ArchiveMark:
     start_ms: int = 0
     error_log_capacity: int = 0
 
+    def age_ms(self, now_ms: int) -> int:
+        """How old the last sign of life is; of one that starts as old as the start."""
+        beat_ms = self.start_ms if self.activity_ms == STARTING else self.activity_ms
+        return now_ms - beat_ms
+
+    def is_alive(self, now_ms: int) -> bool:
+        """Whether there was a sign of life in the last ten seconds, or it starts."""
+        is_fresh = self.activity_ms == STARTING or self.age_ms(now_ms) < ARCHIVE_TIMEOUT_MS
+        return is_fresh and not self.process.has_died(self.age_ms(now_ms))
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSight:
@@ -260,11 +285,8 @@ class ArchiveSight:
     bytes_read: int = 0
 
     def is_alive(self, now_ms: int) -> bool:
-        """Whether its archive has shown a sign of life in the last ten seconds, or is starting."""
-        return self.mark is not None and now_ms - self.mark.activity_ms < ARCHIVE_TIMEOUT_MS
-
-
-ARCHIVE_TIMEOUT_MS = 10_000
+        """Whether an archive is running there, or starting."""
+        return self.mark is not None and self.mark.is_alive(now_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ class DriverFiles:
         term_count, offset = divmod(position, TERM)
         struct.pack_into("<q", section, 8 * (term_count % 3), (5 + term_count) << 32 | offset)
         struct.pack_into("<i", section, 24, term_count)
+        struct.pack_into("<q", section, 128, 2**63 - 1)
         struct.pack_into("<i", section, 136, 1)
         data = bytearray(log_file_length(TERM))
         for at in range(term_count * TERM, committed, 64):

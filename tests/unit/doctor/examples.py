@@ -101,7 +101,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         CRITICAL,
         case(archive(mark=marked(activity_ms=NOW_MS - 5_000, process=GONE))),
     ),
-    ("archive-dead", CRITICAL, case(archive(mark=marked(activity_ms=2**63 - 1, process=GONE)))),
+    (
+        "archive-dead",
+        CRITICAL,
+        case(archive(mark=marked(activity_ms=2**63 - 1, start_ms=1, process=GONE))),
+    ),
     ("archive-stuck", CRITICAL, case(archive(mark=marked(activity_ms=NOW_MS - 20_000)))),
     ("archive-late", WARNING, case(archive(mark=marked(activity_ms=NOW_MS - 5_000)))),
     ("archive-starting", NOTICE, case(archive(mark=marked(activity_ms=2**63 - 1)))),

@@ -92,7 +92,7 @@ def log(kind: LogType = LogType.PUBLICATION, **changes: Any) -> LogSight:
     """A log of 64 KiB terms; changes to its metadata and to what was seen."""
     seen = {
         name: changes.pop(name)
-        for name in ("tail", "blocked_at", "is_connected", "taken")
+        for name in ("tail", "blocked_at", "is_connected", "taken", "is_ended")
         if name in changes
     }
     meta: dict[str, Any] = {

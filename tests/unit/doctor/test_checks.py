@@ -105,6 +105,10 @@ HEALTHY_ENOUGH = {
             streams=[ipc_stream(4_096, 30_000, 4_090)], logs={10: log(blocked_at=4_096, tail=8_192)}
         ),
     ),
+    "a publication that is closed and not yet read": case(
+        driver(streams=[ipc_stream(640, 640, 640)], logs={10: log(is_ended=True)}),
+        driver(streams=[ipc_stream(640, 640, 640)], logs={10: log()}),
+    ),
     "a claim of another publication": case(
         driver(
             streams=[ipc_stream(4_096, 30_000, 4_096)],

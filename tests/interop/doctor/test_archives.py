@@ -1,0 +1,206 @@
+"""Real archives, broken: the doctor names the cause."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from aerolog.archive.client import AeronArchive
+from aerolog.tools.doctor.findings import Severity
+
+from .conftest import until
+
+pytestmark = pytest.mark.interop
+
+CHANNEL = "aeron:ipc?term-length=64k"
+SEGMENT = 128 * 1024
+CHECKED = {
+    "aeron.archive.record.checksum": "org.agrona.checksum.Crc32c",
+    "aeron.archive.replay.checksum": "org.agrona.checksum.Crc32c",
+}
+
+
+def record(client, stream_id, count=500):
+    """Records messages of 1000 bytes: 4 segments and a bit; gives the id and the publication."""
+    with AeronArchive(client) as archive:
+        archive.start_recording(CHANNEL, stream_id)
+        publication = client.add_exclusive_publication(CHANNEL, stream_id)
+        publication.wait_connected(30, writable=True)
+        (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)), "the recording")
+        for number in range(count):
+            publication.send(bytes([number % 256]) * 1000, timeout=30)
+        end = publication.position
+        until(lambda: archive.recording_position(entry.recording_id) == end, "all to be recorded")
+    return entry.recording_id, publication
+
+
+@pytest.fixture(scope="module")
+def recorded(request, reference, tmp_path_factory):
+    """Folders of stopped archives of either kind, with one checksummed recording."""
+    from peer.lifetimes import server_starter, stop_all
+
+    from aerolog.transport.client import Aeron
+
+    servers, folders, found = [], [], {}
+    start = server_starter(servers, folders, tmp_path_factory.mktemp("recorded"))
+    for kind in ("ours", "reference"):
+        server = start(kind, "archiving-driver", properties=CHECKED)
+        with Aeron(server.aeron_dir) as client:
+            record(client, 77)[1].close()
+            with AeronArchive(client) as archive:
+                until(lambda a=archive: next(iter(a.recordings())).stop_position > 0, "its stop")
+        server.process.stop()
+        found[kind] = server.archive_dir
+    yield found
+    stop_all(servers, folders)
+
+
+@pytest.fixture
+def folder(recorded, implementation, tmp_path):
+    """A copy of such a folder, for one test to damage."""
+    copy = tmp_path / "copy"
+    shutil.copytree(recorded[implementation], copy)
+    return copy
+
+
+def test_a_stopped_archive_that_is_whole_has_no_findings(folder, doctor):
+    found = {one.code for one in doctor(None, folder).look(deep=True)}
+    assert found <= {"archive-closed", "archive-disk-low", "archive-disk-full"}
+
+
+def test_a_segment_that_was_removed_is_missing(folder, doctor):
+    (folder / f"0-{SEGMENT}.rec").unlink()
+    found = doctor(None, folder).find("segment-missing")
+    assert (found.subject, found.severity) == ("recording 0", Severity.CRITICAL)
+    assert found.figures["file"] == f"0-{SEGMENT}.rec"
+    assert (found.figures["first"], found.figures["last"]) == (SEGMENT, 2 * SEGMENT)
+
+
+def test_a_segment_that_was_cut_is_cut(folder, doctor):
+    os.truncate(folder / f"0-{SEGMENT}.rec", 5_000)
+    found = doctor(None, folder).find("segment-cut")
+    assert found.figures["length"] == 5_000
+    assert found.figures["needed"] == SEGMENT
+
+
+def test_a_byte_that_changed_is_found_by_its_checksum(folder, doctor):
+    path = folder / f"0-{SEGMENT}.rec"
+    data = bytearray(path.read_bytes())
+    data[20_000] ^= 0xFF
+    path.write_bytes(data)
+    found = doctor(None, folder).find("checksum-wrong", deep=True)
+    assert found.figures["file"] == f"0-{SEGMENT}.rec"
+
+
+def test_a_frame_that_is_none_is_found(folder, doctor):
+    path = folder / f"0-{2 * SEGMENT}.rec"
+    data = bytearray(path.read_bytes())
+    data[20:24] = b"\xff\xff\xff\x7f"
+    path.write_bytes(data)
+    found = doctor(None, folder).find("segment-damaged")
+    assert found.figures["position"] == 2 * SEGMENT
+    assert "term id" in found.what
+
+
+def test_a_catalog_entry_that_changed_is_found_by_its_checksum(folder, doctor):
+    path = folder / "archive.catalog"
+    data = bytearray(path.read_bytes())
+    data[32 + 32 + 24] ^= 0x01
+    path.write_bytes(data)
+    doctor(None, folder).find("descriptor-checksum-wrong")
+
+
+def test_an_archive_that_was_killed_while_it_recorded(
+    start_server, doctor, implementation, connect, stream_id
+):
+    server = start_server(implementation, "archiving-driver")
+    recording_id, publication = record(connect(server), stream_id)
+    end = publication.position
+    healthy = doctor(None, server.archive_dir).look()
+    assert not {one.code for one in healthy} & {
+        "recording-without-writer",
+        "recording-unfinished",
+        "archive-dead",
+        "segment-missing",
+    }
+    server.process.kill()
+    look = doctor(None, server.archive_dir)
+    assert look.find("archive-dead").severity is Severity.CRITICAL
+    assert look.find("driver-dead").subject == f"driver {server.aeron_dir}"
+    left = look.find("recording-unfinished")
+    assert (left.subject, left.figures["end"]) == (f"recording {recording_id}", end)
+
+
+def test_a_recorder_that_stands_still_is_named(start_server, doctor, connect, stream_id):
+    driver = start_server("ours", "driver")
+    archive = start_server(
+        "ours",
+        "archive",
+        aeron_dir=driver.spec.aeron_dir,
+        properties={"aeron.archive.local.control.channel": "aeron:ipc"},
+    )
+    client = connect(driver)
+    recording_id, publication = record(client, stream_id, count=1)
+    archive.process.process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
+        held = doctor(None, archive.archive_dir).find(
+            "publisher-blocked", lambda f: f"stream {stream_id}," in f.subject
+        )
+        assert f"recording {recording_id}" in held.what
+        stuck = doctor(None, archive.archive_dir).find("archive-stuck")
+        assert "stopped by a signal" in stuck.what
+    finally:
+        archive.process.process.send_signal(signal.SIGCONT)
+    publication.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A memory file system of 200 MiB of this test's own."""
+    path = tmp_path / "small"
+    path.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"cannot mount a tmpfs here: {mounted.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def fill(folder, leave):
+    """Takes the room of a file system but for some."""
+    found = os.statvfs(folder)
+    with (folder / "filler").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - leave)
+
+
+def test_an_archive_on_a_full_disk(start_server, doctor, implementation, connect, small_disk):
+    server = start_server(implementation, "archiving-driver", archive_dir=small_disk / "archive")
+    fill(small_disk, leave=50 << 20)
+    found = doctor(None, server.archive_dir).find("archive-disk-full")
+    assert found.figures["free"] < 128 << 20
+    with AeronArchive(connect(server)) as archive, pytest.raises(Exception, match="."):
+        archive.start_recording(CHANNEL, 5)
+
+
+def test_a_driver_on_a_full_disk(start_server, doctor, implementation, connect, small_disk):
+    server = start_server(implementation, "driver", aeron_dir=small_disk / "aeron")
+    client = connect(server)
+    publication = client.add_publication("aeron:ipc?term-length=1m", 5)
+    fill(small_disk, leave=2 << 20)
+    found = doctor(server.aeron_dir).find("driver-disk-full")
+    assert found.figures["needed"] > 3 << 20
+    assert found.figures["mount"] == str(small_disk)
+    with pytest.raises(Exception, match="."):
+        client.add_publication("aeron:ipc?term-length=1m", 6)
+    doctor(server.aeron_dir).find("error-logged", lambda f: "storage" in f.what)
+    publication.close()
