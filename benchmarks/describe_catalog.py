@@ -1,0 +1,87 @@
+"""``describe`` of a catalog with 100,000 recordings, by our archive tool and by the reference's."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.testing.recordings import RecordingBuilder
+from benchmarks.java import PEER_NAME, archive_folder, java_command
+from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RECORDINGS = int(os.environ.get("AEROLOG_BENCH_DESCRIBED", "100000"))
+WARM_UP = 2
+ROUNDS = 7
+_ENTRY_LENGTH = 320
+_HEAD_LINES = 4
+
+
+def describe() -> list[Result]:
+    """Wall time in milliseconds of whole processes, output discarded; median."""
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder:
+        _make_archive(folder)
+        ours = [sys.executable, "-m", "aerolog.tools.main", "archive-tool", "--classic"]
+        ours += [folder, "describe"]
+        try:
+            theirs = [*java_command([], "io.aeron.archive.ArchiveTool"), folder, "describe"]
+            _check(ours, theirs)
+            peer: float | None = _measure(theirs)
+            name = PEER_NAME.format("ArchiveTool describe")
+        except PeerUnavailableError as reason:
+            peer, name = None, f"ArchiveTool: {reason}"
+        figure = _measure(ours)
+    return [Result("describe", "ms", figure, peer, name, smaller_is_better=True)]
+
+
+def _make_archive(folder: str) -> None:
+    recording = RecordingBuilder()
+    with CatalogFile.open(folder, capacity=64 + RECORDINGS * _ENTRY_LENGTH) as catalog:
+        for index in range(RECORDINGS):
+            endpoint = f"localhost:{20_000 + index % 1000}"
+            channel = f"aeron:udp?endpoint={endpoint}|term-length=64k|alias=stream-{index}"
+            catalog.add_recording(recording.descriptor(channel=channel))
+    header = MarkFileHeader(
+        start_timestamp=1_700_000_000_000,
+        pid=1,
+        control_stream_id=10,
+        local_control_stream_id=10,
+        events_stream_id=30,
+        archive_id=1,
+        control_channel="aeron:udp?endpoint=localhost:8010",
+        local_control_channel="aeron:ipc",
+        events_channel="",
+        aeron_directory=str(Path(folder) / "aeron"),
+    )
+    MarkFile.claim(folder, header).terminated()
+
+
+def _check(ours: Sequence[str], theirs: Sequence[str]) -> None:
+    """Both print the same, but for the time of day in the second line."""
+    printed = [
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        for command in (ours, theirs)
+    ]
+    if printed[0][2:] != printed[1][2:] or len(printed[0]) != _HEAD_LINES + RECORDINGS:
+        raise BenchmarkFailedError(
+            f"{len(printed[0])} and {len(printed[1])} lines are not the same"
+        )
+
+
+def _measure(command: Sequence[str]) -> float:
+    times = []
+    for _ in range(WARM_UP + ROUNDS):
+        start = time.perf_counter()
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        times.append((time.perf_counter() - start) * 1000)
+    return statistics.median(times[WARM_UP:])
