@@ -10,15 +10,14 @@ import errno
 import os
 import stat
 import time
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.observe.counter_scan import scan_counters
 from aerolog.tools.observe.counters import CountersSnapshot
 from aerolog.tools.observe.errors import Trouble, ViewError
-from aerolog.tools.observe.logs import Logs
 from aerolog.transport.errors import FileFormatError
-from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import (
     DEFAULT_DRIVER_TIMEOUT_MS,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from aerolog.tools.observe.logs import Logs
     from aerolog.transport.memory.cnc_header import CncLengths
 
 __all__ = [
@@ -62,13 +62,11 @@ class DriverView:
     Attributes:
         aeron_dir: the driver's directory.
         cnc: the mapped file, for what is not told here.
-        logs: settings of the logs of its publications and images.
     """
 
     def __init__(self, aeron_dir: str, cnc: CncFile) -> None:
         self.aeron_dir = aeron_dir
         self.cnc = cnc
-        self.logs = Logs(aeron_dir)
         self._identity = _identity(cnc.path)
 
     @classmethod
@@ -82,7 +80,7 @@ class DriverView:
             ViewError: missing, half deleted, not yet written, of another version, damaged or
                 unreadable.
         """
-        folder = str(unconfigured_aeron_dir() if aeron_dir is None else aeron_dir)
+        folder = _default_dir() if aeron_dir is None else str(aeron_dir)
         path = cnc_path(folder)
         try:
             mapped = map_readonly(path, HEADER_LENGTH, missing=_NO_DRIVER)
@@ -110,6 +108,13 @@ class DriverView:
         except FileFormatError as error:
             reason = str(error).removeprefix(f"{path} ")
             raise ViewError(Trouble.DAMAGED, path, reason, _NOT_OURS) from None
+
+    @cached_property
+    def logs(self) -> Logs:
+        """Settings of the logs of its publications and images."""
+        from aerolog.tools.observe.logs import Logs  # here, for a plain look needs none
+
+        return Logs(self.aeron_dir)
 
     @property
     def pid(self) -> int:
@@ -199,6 +204,12 @@ class DriverView:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _default_dir() -> str:
+    from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir  # loads a lot
+
+    return unconfigured_aeron_dir()
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -6,12 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.console import say
 from aerolog.tools.observe import keys
 from aerolog.tools.observe.rates import Rates
-from aerolog.tools.stat import classic as lines
 from aerolog.tools.stat.filters import NAMES, Filters
-from aerolog.tools.stat.reference import open_view, uncaught
 from aerolog.tools.stat.watching import Watched, bold, harmless
 from aerolog.transport.errors import ConfigurationError
 
@@ -146,6 +143,10 @@ def classic(
     aeron_dir: str | None, arguments: Sequence[str], options: Mapping[str, str | None]
 ) -> None:
     """AeronStat: its arguments, its lines, its errors."""
+    from aerolog.tools.console import say
+    from aerolog.tools.stat import classic as lines
+    from aerolog.tools.stat.reference import open_view, uncaught
+
     if _HELP & set(arguments):
         say(lines.STAT_USAGE)
         return
@@ -181,6 +182,8 @@ def classic(
 
 
 def _whole_seconds(text: str) -> int:
+    from aerolog.tools.stat.reference import uncaught
+
     try:
         return max(0, int(text))
     except ValueError:

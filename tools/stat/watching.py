@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.console import print_json, print_json_line
 from aerolog.tools.observe.driver_view import DriverView
 from aerolog.tools.observe.errors import ViewError
 
@@ -66,6 +64,8 @@ class Schedule:
 
     def show_json(self, look: Callable[[], object]) -> None:
         """Prints a document, or one a line while watching."""
+        from aerolog.tools.console import print_json, print_json_line
+
         if self.watch:
             self._repeat(lambda: print_json_line(look()))
         else:
@@ -90,6 +90,8 @@ class Schedule:
 
 def _painted(lines: Sequence[str]) -> str:
     """A screen over the one before: cut to the terminal, nothing of the old one left."""
+    import shutil
+
     columns, height = shutil.get_terminal_size()
     room = max(1, height - 1)
     if len(lines) > room:
