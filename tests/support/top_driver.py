@@ -73,6 +73,7 @@ class MadeUpDriver:
     state: DriverState = DriverState.LIVE
     heartbeat_age_ms: int = 200
     errors: list[ObservedError] = field(default_factory=list)
+    archive_errors: list[ObservedError] = field(default_factory=list)
     losses: list[LossEntry] = field(default_factory=list)
     cycles: list[CycleHistogram] = field(default_factory=list)
     recordings: list[RecordingFigures] = field(default_factory=list)
@@ -179,6 +180,7 @@ class MadeUpDriver:
             tuple(self.recordings),
             tuple(self.replays),
             self.archive,
+            tuple(self.archive_errors),
         )
 
     def close(self) -> None:

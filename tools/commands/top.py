@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from aerolog.catalog.extras import require
 from aerolog.tools.help import command
 from aerolog.tools.options import ArchiveDirOption
 from aerolog.transport.config.values import parse_long_duration_ns
@@ -75,6 +74,8 @@ def top(
             "top needs a terminal: for lines of text use aerolog streams, stat, errors or loss,"
             " for graphs aerolog serve-metrics"
         )
+    from aerolog.catalog.extras import require
+
     require("textual", "aerolog top")
     from aerolog.tools.top.running import run_top
 

@@ -12,7 +12,7 @@ from aerolog.tools.top.glyphs import sparkline
 from aerolog.tools.top.help_page import HelpPage
 from aerolog.tools.top.keys import KEYS
 from aerolog.tools.top.lines import Line, Piece, Style, clean, line
-from aerolog.tools.top.model import BACK_PRESSURE, BYTES_RECEIVED, BYTES_SENT, ERRORS, Model
+from aerolog.tools.top.model import BACK_PRESSURE, BYTES_RECEIVED, BYTES_SENT, Model
 from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.pressure_page import PressurePage
 from aerolog.tools.top.reading import DriverState, Reading
@@ -210,8 +210,7 @@ class Dashboard:
     def _figure(self, index: int) -> str:
         """How many there are, behind a page's name."""
         model = self.model
-        errors = model.system[ERRORS].total
-        figure = (len(model.streams), 0, 0, errors, len(model.works))[index]
+        figure = (len(model.streams), 0, 0, len(model.errors), len(model.works))[index]
         return f" {figures.amount(figure)}" if figure else ""
 
     def bottom_line(self, width: int) -> Line:

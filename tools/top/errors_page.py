@@ -1,4 +1,4 @@
-"""The page of errors: the distinct ones of the driver's log, and one of them in full."""
+"""The page of errors: the distinct ones of driver and archive, and one of them in full."""
 
 from __future__ import annotations
 
@@ -18,45 +18,54 @@ if TYPE_CHECKING:
 
 _FRESH_MS = 60_000
 
+Told = tuple[str, "ObservedError"]
+"""The name of the process that recorded an error, and the error."""
+
 
 def _first_line(error: ObservedError) -> str:
     return clean(error.text.strip().partition("\n")[0])
 
 
-class ErrorsPage(TablePage["ObservedError"]):
+class ErrorsPage(TablePage[Told]):
     """Distinct errors, the latest first."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         self._now_ms = 0
-        columns: tuple[Column[ObservedError], ...] = (
+        columns: tuple[Column[Told], ...] = (
             Column(
                 "COUNT",
                 7,
-                lambda row, _width, _glyphs: (f"{row.count:,}", Style.PLAIN),
-                order=lambda row: (row.count, row.last_ms),
+                lambda row, _width, _glyphs: (f"{row[1].count:,}", Style.PLAIN),
+                order=lambda row: (row[1].count, row[1].last_ms),
                 right=True,
                 descending=True,
             ),
             Column(
                 "LAST",
                 8,
-                lambda row, _width, _glyphs: self._since(row),
-                order=lambda row: (row.last_ms, row.first_ms),
+                lambda row, _width, _glyphs: self._since(row[1]),
+                order=lambda row: (row[1].last_ms, row[1].first_ms),
                 right=True,
                 descending=True,
             ),
             Column(
                 "FIRST SEEN",
                 19,
-                lambda row, _width, _glyphs: (figures.date_time(row.first_ms), Style.DIM),
-                order=lambda row: (row.first_ms, row.last_ms),
+                lambda row, _width, _glyphs: (figures.date_time(row[1].first_ms), Style.DIM),
+                order=lambda row: (row[1].first_ms, row[1].last_ms),
                 descending=True,
+            ),
+            Column(
+                "FROM",
+                7,
+                lambda row, _width, _glyphs: (row[0], Style.PLAIN),
+                order=lambda row: (row[0], row[1].last_ms),
             ),
             Column(
                 "ERROR",
                 20,
-                lambda row, _width, _glyphs: (_first_line(row), Style.PLAIN),
-                order=lambda row: (row.text,),
+                lambda row, _width, _glyphs: (_first_line(row[1]), Style.PLAIN),
+                order=lambda row: (row[1].text,),
                 grows=1,
             ),
         )
@@ -64,11 +73,11 @@ class ErrorsPage(TablePage["ObservedError"]):
             "Errors",
             columns,
             rows=lambda model: model.errors,
-            key=lambda row: (row.first_ms, row.text),
-            searched=lambda row: row.text,
+            key=lambda row: (row[0], row[1].first_ms, row[1].text),
+            searched=lambda row: f"{row[0]} {row[1].text}",
             glyphs=glyphs,
             sorted_by="LAST",
-            empty="the driver has recorded no error",
+            empty="no error was recorded",
         )
 
     def _since(self, row: ObservedError) -> tuple[str, Style]:
@@ -84,14 +93,15 @@ class ErrorsPage(TablePage["ObservedError"]):
         """The whole error."""
         del model
         row = self.chosen()
-        return None if row is None else ErrorPage(row)
+        return None if row is None else ErrorPage(*row)
 
 
 class ErrorPage(TextPage):
     """One error in full."""
 
-    def __init__(self, error: ObservedError) -> None:
+    def __init__(self, origin: str, error: ObservedError) -> None:
         super().__init__("Error")
+        self._origin = origin
         self._error = error
         self._wrapped_at = -1
 
@@ -104,5 +114,5 @@ class ErrorPage(TextPage):
             self._wrapped_at = width
             self.move(self.cursor)
         times = "once" if error.count == 1 else f"{error.count:,} times"
-        told = f" {times}, from {figures.date_time(error.first_ms)}"
+        told = f" {self._origin}, {times}, from {figures.date_time(error.first_ms)}"
         return (line(f"{told} to {figures.date_time(error.last_ms)}", Style.HEADING),)

@@ -180,6 +180,11 @@ class Model:
         system: meters of system counters, by their ids.
         total: meter of bytes published, all streams of this driver together.
         agents: duty cycles.
+        works: recordings and replays, by their keys.
+        errors: distinct ones, each with the name of the process that recorded it.
+        losses: of the loss report.
+        archive: its directory, None when none is looked at.
+        clients: how many are connected.
         notice: the last thing that happened to the driver, and when (epoch milliseconds).
     """
 
@@ -191,7 +196,7 @@ class Model:
         self.total = Meter()
         self.agents: Sequence[Agent] = ()
         self.works: dict[tuple[str, int], RecordingTrack] = {}
-        self.errors: Sequence[ObservedError] = ()
+        self.errors: Sequence[tuple[str, ObservedError]] = ()
         self.losses: Sequence[LossEntry] = ()
         self.archive: ArchiveFigures | None = None
         self.clients = 0
@@ -219,7 +224,11 @@ class Model:
         if self._at_ns is not None:
             interval_s = max(reading.at_ns - self._at_ns, 0) / _NS_PER_SECOND
         self._at_ns = reading.at_ns
-        self.clients, self.errors, self.archive = reading.clients, reading.errors, reading.archive
+        self.clients, self.archive = reading.clients, reading.archive
+        self.errors = [
+            *(("driver", error) for error in reading.errors),
+            *(("archive", error) for error in reading.archive_errors),
+        ]
         self._take_streams(reading, interval_s)
         self._take_losses(reading)
         self._take_works([*reading.recordings, *reading.replays], interval_s)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.tools.top import cells, figures, model
-from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, flowing
-from aerolog.tools.top.page import TablePage
-from aerolog.tools.top.stream_page import StreamPage
+from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, flowing, line
+from aerolog.tools.top.page import TablePage, TextPage
+from aerolog.tools.top.stream_page import StreamPage, told_losses
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -190,8 +190,26 @@ class PressurePage(TablePage[Pressed]):
     def opened(self, model: Model) -> Page | None:
         """Everything about one stream."""
         row = self.chosen()
-        if row is None or row.track is None:
+        if row is None:
             return None
+        if row.track is None:
+            return LossPage(row, model)
         page = StreamPage(row.track.view, self._glyphs)
         page.refresh(model)
         return page
+
+
+class LossPage(TextPage):
+    """What the loss report has for a stream that has ended."""
+
+    def __init__(self, row: Pressed, model: Model) -> None:
+        super().__init__("Loss")
+        self._lines = [
+            line(f" stream {row.stream_id}  session {row.session_id}: ended", Style.HEADING),
+            line(f" {clean(row.channel)}"),
+            (),
+            *(
+                line(f" {told}", Style.BAD)
+                for told in told_losses(model, row.session_id, row.stream_id)
+            ),
+        ]

@@ -158,6 +158,7 @@ class Reading:
         before: the same streams at the look before, one to one; empty when they changed.
         clients: how many are connected.
         errors: distinct ones, of the driver.
+        archive_errors: of the archive whose directory is looked at.
         losses: of the loss report.
         cycles: histograms of agents that keep them.
         recordings: being written now.
@@ -178,6 +179,7 @@ class Reading:
     recordings: Sequence[RecordingFigures] = ()
     replays: Sequence[ReplayFigures] = ()
     archive: ArchiveFigures | None = None
+    archive_errors: Sequence[ObservedError] = ()
 
 
 class Source(Protocol):

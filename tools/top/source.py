@@ -73,6 +73,7 @@ class LiveSource:
         self._cycles_file: MappedFile | None = None
         self._seldom_ns: int | None = None
         self._errors: Sequence[ObservedError] = ()
+        self._archive_errors: Sequence[ObservedError] = ()
         self._losses: Sequence[LossEntry] = ()
 
     def look(self) -> Reading:
@@ -110,6 +111,7 @@ class LiveSource:
                 snapshot, self._follower.streams, catalog.descriptors.values(), written
             ),
             self._archive.figures(wall_ms, catalog, written) if self._archive is not None else None,
+            self._archive_errors,
         )
 
     def _opened(self) -> DriverView:
@@ -139,6 +141,8 @@ class LiveSource:
     def _look_seldom(self, view: DriverView, at_ns: int) -> None:
         if self._seldom_ns is None or (at_ns - self._seldom_ns) / _NS_PER_SECOND >= _SELDOM_S:
             self._errors, self._losses, self._seldom_ns = view.errors(), view.losses(), at_ns
+            if self._archive is not None:
+                self._archive_errors = self._archive.errors()
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -216,6 +220,10 @@ class _Archive:
         if self._view is not None:
             self._view.close()
             self._view = None
+
+    def errors(self) -> Sequence[ObservedError]:
+        """Of the archive's log."""
+        return () if self._view is None else self._view.errors()
 
     def figures(self, wall_ms: int, known: _Catalog, written: Mapping[int, int]) -> ArchiveFigures:
         """What the page shows above."""

@@ -62,6 +62,17 @@ def parties(view: StreamView) -> Iterator[Party]:
         yield Party(("recording", recording.counter_id), who, recording.position, archive)
 
 
+def told_losses(model: Model, session_id: int, stream_id: int) -> list[str]:
+    """What the loss report says of a stream, a line for each source."""
+    return [
+        f"{figures.size(entry.total_bytes_lost)} lost in {entry.observation_count:,}"
+        f" observations from {clean(entry.source)}, last"
+        f" {figures.ago(entry.last_observation_ms, model.wall_ms)} ago"
+        for entry in model.losses
+        if (entry.session_id, entry.stream_id) == (session_id, stream_id)
+    ]
+
+
 def _window(window: int) -> str:
     return f", {figures.size(max(window, 0))} left"
 
@@ -84,13 +95,7 @@ class StreamPage(TextPage):
         self._ended = track is None
         if track is not None:
             self._track, self._view = track, track.view
-        self._losses = [
-            f"{figures.size(entry.total_bytes_lost)} lost in {entry.observation_count:,}"
-            f" observations from {clean(entry.source)}, last"
-            f" {figures.ago(entry.last_observation_ms, model.wall_ms)} ago"
-            for entry in model.losses
-            if (entry.session_id, entry.stream_id) == self._identity[:2]
-        ]
+        self._losses = told_losses(model, *self._identity[:2])
 
     def head(self, width: int) -> Sequence[Line]:
         """Which stream; what is below is made to the width."""

@@ -117,12 +117,12 @@ def test_a_running_stream_is_watched(
 def test_a_killed_driver_is_told_and_the_next_one_followed(
     start_server: Start, aeron_dir: Path
 ) -> None:
-    first = start_server("reference", "driver", aeron_dir=aeron_dir)
+    first = start_server("ours", "driver", aeron_dir=aeron_dir)
     with Terminal("--aeron-dir", str(aeron_dir), "--interval", "200ms") as terminal:
         terminal.shows(f"pid {first.pid} up")
         first.process.kill()
         terminal.shows(f"the driver, pid {first.pid}, has fallen silent")
-        second = start_server("ours", "driver", aeron_dir=aeron_dir)
+        second = start_server("reference", "driver", aeron_dir=aeron_dir)
         terminal.shows(f"another driver, pid {second.pid}: history begins anew")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.ended() == 143

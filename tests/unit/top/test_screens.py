@@ -46,6 +46,7 @@ def busy_driver() -> tuple[MadeUpDriver, TopApp]:
         ObservedError(3, START_MS - 90_000, START_MS + 10_000, "first line of one\n  at a place"),
         ObservedError(1, START_MS - 60_000, START_MS - 60_000, "io error \x1b[2Jof another"),
     ]
+    driver.archive_errors = [ObservedError(7, START_MS, START_MS + 12_000, "no space left")]
     driver.losses = [
         LossEntry(4, 5_600, START_MS, START_MS + 14_000, 900913, 2002, lossy.channel, "10.0.0.9:1"),
         LossEntry(1, 64, START_MS, START_MS, 77, 99, "aeron:udp?endpoint=10.0.0.1:9", "10.0.0.8:1"),
@@ -96,6 +97,7 @@ def works(driver: MadeUpDriver, turn: int) -> None:
         ("streams", ()),
         ("stream", ("home", "enter")),
         ("loss", ("2",)),
+        ("loss-of-an-ended-stream", ("2", "down", "enter")),
         ("cycles", ("3",)),
         ("errors", ("4",)),
         ("error", ("4", "enter")),
