@@ -253,6 +253,11 @@ class Examiner:
 
     def _end(self, entry: Entry, highest: Segment, walked: Walked) -> str | tuple[int, Cut | None]:
         """Where the recording ends and a last frame that is in doubt, or why that is unknown."""
+        if walked.status == segment_walk.WALK_IO_ERROR:
+            number = walked.walk.found
+            error = OSError(number, os.strerror(number))
+            # A folder can be opened by us, and not by the reference.
+            return _io_message(error, highest.path if number == errno.EISDIR else "")
         if walked.status is not None and walked.status != segment_walk.WALK_END:
             walked = self._walkers.walk(entry, highest, rule=segment_walk.WALK_LENGTHS)
         if walked.error is not None:
