@@ -65,8 +65,8 @@ def parties(view: StreamView) -> Iterator[Party]:
 def told_losses(model: Model, session_id: int, stream_id: int) -> list[str]:
     """What the loss report says of a stream, a line for each source."""
     return [
-        f"{figures.size(entry.total_bytes_lost)} lost in {entry.observation_count:,}"
-        f" observations from {clean(entry.source)}, last"
+        f"{figures.size(entry.total_bytes_lost)} lost from {clean(entry.source)}, seen"
+        f" {entry.observation_count:,} times, last"
         f" {figures.ago(entry.last_observation_ms, model.wall_ms)} ago"
         for entry in model.losses
         if (entry.session_id, entry.stream_id) == (session_id, stream_id)
