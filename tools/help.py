@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -46,6 +46,14 @@ class HouseCommand(TyperCommand):
         page.rows(_CONNECTION_HEADING, rows.connection)
         formatter.write(page.written())
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses; help is given at once, without what Typer loads to tell a true from a false."""
+        end = args.index("--") if "--" in args else len(args)
+        if "--help" in args[:end] and not ctx.resilient_parsing:
+            _give_help(ctx)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What errors of usage show, the same as the help."""
         del ctx
@@ -54,6 +62,18 @@ class HouseCommand(TyperCommand):
 
 class HouseGroup(TyperGroup):
     """A group of commands with help of our own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses; help is given at once."""
+        if args[:1] == ["--help"] and not ctx.resilient_parsing:
+            _give_help(ctx)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What errors of usage show, the same as the help."""
+        del ctx
+        return ["COMMAND ..."]
 
     def sections(self, ctx: Any) -> dict[str, list[str]]:
         """Headings of the overview, and the names of the commands below them."""
@@ -175,6 +195,13 @@ def usage(params: Iterable[Any]) -> Iterator[str]:
             yield shown if param.required or shown.startswith("[") else f"[{shown}]"
     yield from (f"{p.opts[0]} {p.metavar}" for p in params if _is_option(p) and p.required)
     yield "[OPTIONS]"
+
+
+def _give_help(ctx: Any) -> NoReturn:
+    import typer
+
+    typer.echo(ctx.get_help())
+    raise typer.Exit
 
 
 def _is_option(param: Any) -> bool:

@@ -20,6 +20,7 @@ from aerolog.tools.exits import (
     EXIT_USAGE,
     discard_stdout,
 )
+from aerolog.tools.help import HouseGroup
 from aerolog.transport.errors import AerologError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ def run(arguments: list[str]) -> int:
     previous = _terminate_like_interrupt()
 
     def invoke() -> Any:
-        root = application()
-        # Not root.main(): that has exit codes of its own for an interrupt and a closed pipe.
-        with root.make_context("aerolog", arguments) as context:
-            return root.invoke(context)
+        # Not main() of it: that has exit codes of its own for an interrupt and a closed pipe.
+        command, context = _begun(application(), arguments)
+        with context:
+            return command.invoke(context)
 
     try:
         return ending(invoke, debug=debug)
@@ -92,6 +93,25 @@ def ending(work: Callable[[], Any], *, debug: bool = False) -> int:
         message = f"a fault of aerolog itself: {' '.join(what.split())}{advice}"
         return _fail(message, EXIT_FAULT, debug=debug)
     return result if isinstance(result, int) else 0
+
+
+def _begun(root: Any, arguments: list[str]) -> tuple[Any, Any]:
+    """The command that is meant, and its context, made of its own arguments.
+
+    Groups have no options that a command's run needs, and are gone through here: to have Typer
+    parse nothing for them takes longer than many commands take.
+    """
+    group, above, name, rest = root, None, "aerolog", arguments
+    while rest and not rest[0].startswith("-"):
+        here = group.context_class(group, info_name=name, parent=above)
+        inner = group.get_command(here, rest[0])
+        if inner is None:
+            break  # the group says so
+        above, name, rest = here, rest[0], rest[1:]
+        if not isinstance(inner, HouseGroup):
+            return inner, inner.make_context(name, rest, parent=above)
+        group = inner
+    return group, group.make_context(name, rest, parent=above)
 
 
 def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:

@@ -47,7 +47,8 @@ def output(code: str) -> str:
 
 
 def test_no_help_loads_a_heavy_library() -> None:
-    assert output(EVERY_HELP.format(heavy=HEAVY)) == ""
+    # The last one is what Typer needs to look at arguments: help has none.
+    assert output(EVERY_HELP.format(heavy=HEAVY | {"pydantic"})) == ""
 
 
 @pytest.mark.parametrize(
