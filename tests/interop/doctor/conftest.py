@@ -75,13 +75,13 @@ def implementation(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def client_process(server: Server, program: str) -> Iterator[subprocess.Popen[str]]:
-    """A client in a process of its own that says a line, and waits to be killed."""
+def client_process(server: Server) -> Iterator[subprocess.Popen[str]]:
+    """A client in a process of its own that subscribes, and waits to be killed."""
     code = f"""
 import sys, time
 from aerolog.transport.client import Aeron
 aeron = Aeron({server.aeron_dir!r}, name="victim")
-{program}
+subscription = aeron.add_subscription("aeron:ipc", 7)
 print("ready", flush=True)
 time.sleep(600)
 """

@@ -33,7 +33,7 @@ LONG_LIVED = {
     "aeron.client.liveness.timeout": "120s",
     "aeron.publication.unblock.timeout": "150s",
 }
-SUBSCRIBE = "subscription = aeron.add_subscription('aeron:ipc', 7)"
+KINDS = ("ours", "reference")
 
 
 def offer_until_full(publication):
@@ -42,13 +42,14 @@ def offer_until_full(publication):
     until(lambda: publication.offer(bytes(1000)) < 0, "back pressure")
 
 
-def test_a_killed_driver_is_dead(start_server, doctor, implementation):
-    server = start_server(implementation, "driver")
-    pid = server.pid
-    server.process.kill()
-    found = doctor(server.aeron_dir).find("driver-dead")
-    assert found.severity is Severity.CRITICAL
-    assert found.figures["pid"] == pid
+def test_killed_drivers_are_dead(start_server, doctor):
+    servers = [start_server(kind, "driver") for kind in KINDS]
+    for server in servers:
+        server.process.kill()
+    for server in servers:
+        found = doctor(server.aeron_dir).find("driver-dead")
+        assert found.severity is Severity.CRITICAL
+        assert found.figures["pid"] == server.pid
 
 
 def test_a_driver_that_was_stopped_in_order_is_closed(start_server, doctor, implementation):
@@ -57,21 +58,28 @@ def test_a_driver_that_was_stopped_in_order_is_closed(start_server, doctor, impl
     assert doctor(server.aeron_dir).find("driver-closed").severity is Severity.CRITICAL
 
 
-def test_drivers_that_stand_still_are_stuck(start_server, doctor):
-    servers = [start_server(kind, "driver") for kind in ("ours", "reference")]
-    for server in servers:
-        server.process.process.send_signal(signal.SIGSTOP)
-    try:
-        for server in servers:
-            found = doctor(server.aeron_dir).find("driver-stuck")
-            assert "stopped by a signal" in found.what
-            assert f"kill -CONT {server.pid}" in found.remedy
-    finally:
-        for server in servers:
-            server.process.process.send_signal(signal.SIGCONT)
-    for server in servers:
-        late = doctor(server.aeron_dir).find("cycle-was-slow", lambda f: "conductor" in f.subject)
-        assert late.figures["longest"] > 1_000_000_000
+def test_drivers_and_clients_that_stand_still(start_server, doctor):
+    stopped = [start_server(kind, "driver") for kind in KINDS]
+    served = [start_server(kind, "driver", properties=LONG_LIVED) for kind in KINDS]
+    with client_process(served[0]) as one, client_process(served[1]) as other:
+        standing = [server.process.process for server in stopped] + [one, other]
+        for process in standing:
+            process.send_signal(signal.SIGSTOP)
+        try:
+            for server in served:
+                late = doctor(server.aeron_dir).find("client-late")
+                assert late.figures["age_ms"] > 5_000
+                assert late.figures["timeout_ms"] == 120_000
+            for server in stopped:
+                stuck = doctor(server.aeron_dir).find("driver-stuck")
+                assert "stopped by a signal" in stuck.what
+                assert f"kill -CONT {server.pid}" in stuck.remedy
+        finally:
+            for process in standing:
+                process.send_signal(signal.SIGCONT)
+    for server in stopped:
+        slow = doctor(server.aeron_dir).find("cycle-was-slow", lambda f: "conductor" in f.subject)
+        assert slow.figures["longest"] > 1_000_000_000
 
 
 def test_a_healthy_driver_with_streams_has_nothing_grave(
@@ -157,29 +165,15 @@ def test_a_publisher_without_subscribers_is_told(any_driver, doctor, connect, st
     publication.close()
 
 
-def test_a_killed_client_is_counted_when_it_is_given_up(start_server, doctor, implementation):
-    server = start_server(implementation, "driver", properties=SHORT_LIVED)
-    with client_process(server, SUBSCRIBE) as victim:
-        victim.kill()
-        found = doctor(server.aeron_dir).find("clients-timed-out")
-    assert found.figures["count"] == 1
-    assert found.figures["timeout_ms"] == 2_000
-
-
-def test_a_client_that_stands_still_is_late_before_it_is_given_up(start_server, doctor):
-    servers = [
-        start_server(kind, "driver", properties=LONG_LIVED) for kind in ("ours", "reference")
-    ]
-    with (
-        client_process(servers[0], SUBSCRIBE) as ours,
-        client_process(servers[1], SUBSCRIBE) as reference,
-    ):
-        for victim in (ours, reference):
-            victim.send_signal(signal.SIGSTOP)
+def test_killed_clients_are_counted_when_they_are_given_up(start_server, doctor):
+    servers = [start_server(kind, "driver", properties=SHORT_LIVED) for kind in KINDS]
+    with client_process(servers[0]) as one, client_process(servers[1]) as other:
+        one.kill()
+        other.kill()
         for server in servers:
-            found = doctor(server.aeron_dir).find("client-late")
-            assert found.figures["age_ms"] > 5_000
-            assert found.figures["timeout_ms"] == 120_000
+            found = doctor(server.aeron_dir).find("clients-timed-out")
+            assert found.figures["count"] == 1
+            assert found.figures["timeout_ms"] == 2_000
 
 
 def test_loss_that_is_not_this_machine_s_is_the_network_s(
