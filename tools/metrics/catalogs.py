@@ -5,16 +5,22 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from threading import Thread
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.tools.metrics.drivers import add_overflow
 from aerolog.tools.metrics.samples import Bound, Samples
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy.engine import URL
 
     from aerolog.catalog.sql import RecordingCatalog
+
+#: How long a scrape waits for a database.
+_PATIENCE_S: Final = 2.0
 
 
 class _Row(NamedTuple):
@@ -27,8 +33,27 @@ class _Row(NamedTuple):
     newest_ms: int | None
 
 
+class _Asking(Thread):
+    """One question to a database, in a thread of its own: the database may be slow to answer."""
+
+    def __init__(self, ask: Callable[[], list[_Row] | None]) -> None:
+        super().__init__(name="metrics-catalog", daemon=True)
+        self._ask = ask
+        self.rows: list[_Row] | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Asks."""
+        self.rows = self._ask()
+
+
 class CatalogSource:
     """Metrics of a SQL catalog, asked at most as often as ``interval_ms`` says.
+
+    A database that takes long keeps nobody waiting: until it answers there is what it said before.
+
+    Attributes:
+        shown: the URL without its password, which is the catalog's label.
 
     Raises:
         CatalogUrlError: the URL is of no use.
@@ -41,16 +66,17 @@ class CatalogSource:
 
         self._url: URL = catalog_url(url)
         self._catalog: RecordingCatalog = RecordingCatalog(open_engine(url))
+        self.shown = self._catalog.url
         self._interval_ms = interval_ms
         self._bound = Bound(limit)
         self._rows: list[_Row] | None = None
         self._read_ms: int | None = None
+        self._asking: _Asking | None = None
 
     def collect(self, samples: Samples) -> None:
         """Adds what there is now."""
-        if self._read_ms is None or not 0 <= samples.now_ms - self._read_ms < self._interval_ms:
-            self._rows, self._read_ms = self._read(), samples.now_ms
-        where = self._catalog.url
+        self._ask(samples.now_ms)
+        where = self.shown
         samples.add("catalog_up", self._rows is not None, where)
         rows = self._rows or []
         shown = self._bound.admit((row.archive,) for row in rows)
@@ -62,6 +88,16 @@ class CatalogSource:
                 newest = row.newest_ms / 1000
                 samples.add("catalog_newest_recording_time_seconds", newest, where, *archive)
         add_overflow(samples, where, "archives", self._bound)
+
+    def _ask(self, now_ms: int) -> None:
+        """Asks the database when it is time to, and takes its answer when it is there."""
+        is_due = self._read_ms is None or not 0 <= now_ms - self._read_ms < self._interval_ms
+        if self._asking is None and is_due:
+            self._asking, self._read_ms = _Asking(self._read), now_ms
+        if self._asking is not None:
+            self._asking.join(_PATIENCE_S)
+            if not self._asking.is_alive():
+                self._rows, self._asking = self._asking.rows, None
 
     def _read(self) -> list[_Row] | None:
         """What the database says, None when it does not answer or has no catalog."""

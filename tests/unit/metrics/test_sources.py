@@ -268,35 +268,6 @@ def test_segments_that_are_missing_are_counted(tmp_path: Path) -> None:
     assert found["archive_missing_segments"] == {(str(tmp_path),): 1}
 
 
-def test_a_sql_catalog(tmp_path: Path) -> None:
-    from aerolog.catalog.sql import RecordingCatalog, sync_folder
-
-    folder, url = tmp_path / "archive", f"sqlite:///{tmp_path / 'catalog.db'}"
-    folder.mkdir()
-    for stopped in (True, False):
-        builder = RecordingBuilder()
-        builder.add(b"x" * 100)
-        builder.write(folder, stopped=stopped)
-    with Exporter(Watched((), (), (url,), interval_s=1e-9)) as exporter:
-        assert collect(exporter)["catalog_up"] == {(url,): 0}
-        assert not (tmp_path / "catalog.db").exists()
-
-        with RecordingCatalog.open(url) as catalog:
-            sync_folder(catalog, folder)
-        found = collect(exporter)
-
-    assert found["catalog_up"] == {(url,): 1}
-    counts = found["catalog_recordings"]
-    assert {(labels[0], labels[2]): n for labels, n in counts.items()} == {
-        (url, "stopped"): 1,
-        (url, "active"): 1,
-    }
-    ((size),) = found["catalog_recorded_bytes"].values()
-    assert size > 0
-    ((newest),) = found["catalog_newest_recording_time_seconds"].values()
-    assert newest == 1_700_000_000
-
-
 def test_a_database_without_a_catalog_is_down_and_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
     path.touch()
