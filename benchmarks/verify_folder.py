@@ -1,0 +1,117 @@
+"""``archive-tool verify -a -checksum CRC-32C``: beside plain reads, and beside the reference's.
+
+The files are in the page cache. Reads are those of one thread, in pieces as they are fastest;
+against them the verification is measured in this process, against the reference's tool as the
+command that people type, start and all.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.segment import segment_file_name
+from aerolog.tools.archive_tool.classic import run_classic
+from aerolog.tools.archive_tool.terminal import Terminal
+from benchmarks.java import PEER_NAME, java_command
+from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.scan import SEGMENT_LENGTH, make_recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_VERIFY_BYTES") or 2 * 1024**3)
+ROUNDS = 5
+_PAYLOAD_LENGTH: Final = 992  # frames of 1 KiB
+_PIECES: Final = (256 * 1024, 1024 * 1024)
+_COMMAND: Final = ("verify", "-a", "-checksum", "CRC-32C")
+_ARCHIVE_TOOL: Final = "io.aeron.archive.ArchiveTool"
+_OPENED: Final = "--add-opens=java.base/java.util.zip=ALL-UNNAMED"  # where CRC-32C is
+_PATIENCE_S: Final = 300.0
+
+
+def verify() -> list[Result]:
+    """Rate of a verification, bytes of the segments.
+
+    Raises:
+        BenchmarkFailedError: something was found, or was not where it is.
+    """
+    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
+        folder = Path(name)
+        length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
+        if length % SEGMENT_LENGTH == 0:  # a recorder has the next one as soon as one is full
+            following = folder / segment_file_name(0, length)
+            following.touch()
+            os.truncate(following, SEGMENT_LENGTH)
+        _run_here(folder, "checksum", "CRC-32C", "-a")
+        return [_beside_reads(folder, length), _beside_reference(folder, length)]
+
+
+def _beside_reads(folder: Path, length: int) -> Result:
+    mine, reads = [], []
+    for _ in range(ROUNDS):
+        reads.append(min(_seconds(lambda piece=piece: _read(folder, piece)) for piece in _PIECES))
+        mine.append(_seconds(lambda: _run_here(folder, *_COMMAND)))
+    ours, theirs = (length / statistics.median(times) / 1e6 for times in (mine, reads))
+    return Result("verify (here)", "MB/s", ours, theirs, "the same files read by one thread")
+
+
+def _beside_reference(folder: Path, length: int) -> Result:
+    ours = [sys.executable, "-m", "aerolog.tools.main", "archive-tool", "--classic"]
+    try:
+        theirs = java_command([_OPENED], _ARCHIVE_TOOL)
+    except PeerUnavailableError as reason:
+        seconds = _seconds(lambda: _run_process(ours, folder))
+        return Result("verify", "MB/s", length / seconds / 1e6, None, str(reason))
+    mine, peers = [], []
+    for _ in range(ROUNDS):
+        peers.append(_seconds(lambda: _run_process(theirs, folder)))
+        mine.append(_seconds(lambda: _run_process(ours, folder)))
+    rate, peer = (length / statistics.median(times) / 1e6 for times in (mine, peers))
+    return Result("verify", "MB/s", rate, peer, PEER_NAME.format("ArchiveTool"))
+
+
+def _seconds(run: Callable[[], None]) -> float:
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
+def _read(folder: Path, piece: int) -> None:
+    buffer = bytearray(piece)
+    for path in folder.glob("*.rec"):
+        if path.stat().st_blocks == 0:
+            continue
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            for _ in range(0, path.stat().st_size, piece):
+                os.readv(descriptor, [buffer])
+        finally:
+            os.close(descriptor)
+
+
+def _run_here(folder: Path, *command: str) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    code = run_classic([str(folder), *command], Terminal(out=out, err=err))
+    if code != 0 or "ERR" in out.getvalue():
+        raise BenchmarkFailedError(f"{command[0]} ended with {code}: {out.getvalue()[-500:]}")
+
+
+def _run_process(tool: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        [*tool, str(folder), *_COMMAND],
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE_S,
+        check=False,
+    )
+    if done.returncode != 0 or done.stdout != "(recordingId=0) OK\n":
+        raise BenchmarkFailedError(f"{tool[0]} ended with {done.returncode}: {done.stdout[-500:]}")
