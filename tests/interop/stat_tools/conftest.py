@@ -162,7 +162,19 @@ def _make_busy(found: Busy) -> None:
         wait_until(view.errors, "an error")
         images = subscriptions[3:5] + subscriptions[6:]
         wait_until(lambda: all(s.is_connected for s in images), "images")
-        assert any(s.receivers for s in streams(view.counters()))
+
+        def at_rest() -> bool:
+            """Nothing is on its way any more, so that no loss comes while tools look."""
+            for subscription in read:
+                subscription.poll(lambda *_: None, 10)
+            found = [s for s in streams(view.counters()) if s.receivers]
+            return len(found) == 3 and all(
+                s.publisher is not None and r.position == r.hwm == s.publisher.position
+                for s in found
+                for r in s.receivers
+            )
+
+        wait_until(at_rest, "all that was sent")
     found.copy.mkdir()
     for name in ("cnc.dat", "loss-report.dat"):
         shutil.copyfile(found.aeron_dir / name, found.copy / name)
