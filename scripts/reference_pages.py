@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
 from aerolog.tools.app import COMMANDS, application
+from aerolog.tools.doctor.checks import all_kinds
+from aerolog.tools.doctor.findings import Area, outline
 from aerolog.tools.help import CONNECTION_PANEL, usage
 from aerolog.tools.metrics.families import SECTIONS as METRIC_SECTIONS
 from aerolog.tools.options import DriverOptions
@@ -179,6 +181,29 @@ def metrics() -> str:
     )
 
 
+def findings() -> str:
+    """Everything that the doctor can find, by area."""
+    return "\n".join(
+        f"## {area.value.capitalize()}\n\n"
+        + table(
+            ("Finding", "As a rule", "What is seen", "Reason", "Remedy"),
+            (
+                (
+                    f"`{kind.code}`",
+                    kind.severity.label,
+                    *(
+                        outline(text).replace("*", "\\*")
+                        for text in (kind.what, kind.reason, kind.remedy)
+                    ),
+                )
+                for kind in all_kinds()
+                if kind.area is area
+            ),
+        )
+        for area in Area
+    )
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "driver-properties": lambda: property_table(driver_properties.PROPERTIES),
     "driver-choices": lambda: choices(driver_properties.PROPERTIES),
@@ -189,6 +214,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "connection": connection,
     "metrics": metrics,
+    "findings": findings,
 }
 
 

@@ -53,7 +53,8 @@ CATALOG = Kind(
     Severity.WARNING,
     "the catalog has {used!b} of the 2 GiB that it can have",
     "when it is full nothing can be recorded any more",
-    "remove purged and invalid recordings with aerolog archive-tool compact, archive stopped",
+    "with the archive stopped, remove purged and invalid recordings for good: aerolog"
+    " archive-tool DIR compact",
 )
 
 

@@ -145,6 +145,14 @@ def fill(template: str, figures: dict[str, Figure]) -> str:
     return _FORMATTER.vformat(template, (), figures)
 
 
+def outline(template: str) -> str:
+    """A text as it is before there are figures, with their names in their places."""
+    parts = []
+    for text, name, _, _ in _FORMATTER.parse(template):
+        parts.append(text if name is None else f"{text}‹{name.replace('_', ' ')}›")
+    return "".join(parts)
+
+
 class _FiguresFormatter(Formatter):
     """``str.format`` with the units of figures as conversions."""
 

@@ -83,7 +83,7 @@ ARCHIVE_UNREADABLE = Kind(
     "the archive's folder cannot be looked at: {fault}",
     "without its catalog no recording can be found or replayed",
     "follow the remedy in the message; a damaged catalog: stop the archive, keep a copy of the"
-    " folder, see `aerolog archive-tool --help` (verify)",
+    " folder, and see aerolog archive-tool DIR verify",
 )
 MARK_UNREADABLE = Kind(
     "archive-mark-unreadable",

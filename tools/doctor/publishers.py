@@ -38,7 +38,7 @@ PUBLISHER_HELD = Kind(
     "the publisher stands at its limit, position {position!n}, and nothing has moved for"
     " {span!t}: {cause}",
     "every offer is answered with back pressure; what holds it back: {limit}",
-    "{advice}",
+    "look at what holds it back: {advice}",
 )
 PUBLISHER_LIMITED = Kind(
     "publisher-limited",
@@ -47,7 +47,7 @@ PUBLISHER_LIMITED = Kind(
     "the publisher is back-pressured: it stands at its limit, position {position!n}, and the limit"
     " moves at {rate!v}: {cause}",
     "it publishes as fast as the slowest that it waits for: {limit}",
-    "{advice}",
+    "look at what holds it back: {advice}",
 )
 NO_SUBSCRIBER = Kind(
     "publisher-unconnected",
@@ -105,7 +105,7 @@ REJECTED = Kind(
 )
 #: What to do by what holds the publisher back.
 _ADVICE: Final = {
-    "subscriber": "see what {who} does, see its finding; remove it, make it faster, or let it"
+    "subscriber": "see what {who} does; remove it, make it faster, or let it"
     " subscribe with tether=false",
     "receivers": "look at the receiving machine with `aerolog doctor`: a subscriber there that does"
     " not read, loss, or small windows (rcv-wnd, aeron.rcv.initial.window.length)",

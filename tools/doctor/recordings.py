@@ -24,7 +24,7 @@ UNWRITTEN = Kind(
     "the catalog says that it is being recorded, and the running archive does not write it: it has"
     " no recording position",
     "its recorder ended without a stop position; data of the stream that comes now is lost",
-    "stop it (aerolog recordings --help), then extend it or start another; see the archive's error"
+    "stop it (aerolog recordings stop), then extend it or start another; see the archive's error"
     " log for why",
 )
 UNFINISHED = Kind(
@@ -34,7 +34,7 @@ UNFINISHED = Kind(
     "it has no stop position and no archive is running: its data ends at position {end!n}",
     "the archive was killed, or lost its driver, while it recorded; nobody writes it now",
     "start the archive: it finds the stop position by itself; or, without one, aerolog archive-tool"
-    " verify",
+    " DIR verify",
 )
 SEGMENT_MISSING = Kind(
     "segment-missing",
@@ -71,7 +71,7 @@ SEGMENT_DAMAGED = Kind(
     Severity.CRITICAL,
     "the file {file} is damaged at offset {offset!n} (position {position!n}): {text}",
     "what stands there cannot be a frame of this recording; a replay ends there with an error",
-    "stop the archive and run aerolog archive-tool verify; put the file back from a copy or a"
+    "stop the archive and run aerolog archive-tool DIR verify; put the file back from a copy or a"
     " replica; look at the disk (smartctl -a, dmesg)",
 )
 CHECKSUM_WRONG = Kind(
@@ -81,7 +81,7 @@ CHECKSUM_WRONG = Kind(
     "frames of {file} do not match their checksums: {text}",
     "bytes have changed since they were recorded; a replay with checksums ends there",
     "put the file back from a copy or a replica; look at the disk and the memory (smartctl -a,"
-    " edac-util); aerolog archive-tool checksum only where you know the data to be right",
+    " edac-util); aerolog archive-tool DIR checksum only where you know the data to be right",
 )
 DESCRIPTOR_CHECKSUM = Kind(
     "descriptor-checksum-wrong",
@@ -89,8 +89,8 @@ DESCRIPTOR_CHECKSUM = Kind(
     Severity.WARNING,
     "its catalog entry does not match the checksum {checksum} stored with it",
     "the entry was changed: by an archive that ran without checksums (harmless), or it is damaged",
-    "compare what aerolog archive-tool describe says with what you know; aerolog archive-tool"
-    " checksum writes it anew",
+    "compare what aerolog archive-tool DIR describe says with what you know; aerolog archive-tool"
+    " DIR checksum writes it anew",
 )
 CATALOG_DAMAGED = Kind(
     "catalog-damaged",
@@ -107,7 +107,7 @@ INVALID = Kind(
     Severity.NOTICE,
     "{count!n} recordings are marked invalid: {ids}",
     "somebody put them aside with a tool; clients do not see them, their files take {bytes!b}",
-    "aerolog archive-tool mark-valid brings one back, compact removes them for good",
+    "aerolog archive-tool DIR mark-valid brings one back, compact removes them for good",
 )
 ORPHANS = Kind(
     "segments-orphaned",
@@ -116,7 +116,7 @@ ORPHANS = Kind(
     "{count!n} segment files belong to no recording of the catalog: {files}",
     "an archive died between deleting a recording and its files, or they were copied here; they"
     " only take room",
-    "aerolog archive-tool delete-orphaned-segments, when you know that nobody wants them",
+    "aerolog archive-tool DIR delete-orphaned-segments, when you know that nobody wants them",
 )
 BESIDE = Kind(
     "segments-beside",
@@ -125,7 +125,7 @@ BESIDE = Kind(
     "{count!n} segment files lie outside of its positions {start!n} to {end!n}: {files}",
     "they were detached (before the start), or left by a truncation (behind the end); they are not"
     " replayed and take room",
-    "attach them again, or delete what was detached (aerolog recordings --help)",
+    "aerolog recordings attach takes back what was detached, delete-detached deletes it",
 )
 LEFTOVERS = Kind(
     "deletions-left",

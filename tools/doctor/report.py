@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.doctor import wording
 from aerolog.tools.doctor.checks import all_kinds
-from aerolog.tools.doctor.findings import Severity, worst
+from aerolog.tools.doctor.findings import Severity, outline, worst
 from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS, STARTING
 
 if TYPE_CHECKING:
@@ -127,21 +127,21 @@ def kinds_json() -> list[dict[str, str]]:
             "code": kind.code,
             "area": kind.area.value,
             "severity": kind.severity.label,
-            "what": kind.what,
-            "reason": kind.reason,
-            "remedy": kind.remedy,
+            "what": outline(kind.what),
+            "reason": outline(kind.reason),
+            "remedy": outline(kind.remedy),
         }
         for kind in all_kinds()
     ]
 
 
 def kinds_lines() -> Iterator[str]:
-    """Everything that can be found, for people; places of figures in braces."""
+    """Everything that can be found, for people; figures by their names."""
     for kind in all_kinds():
         yield f"{_severity(kind.severity)}  {kind.code}  ({kind.area.value})"
-        yield from _indented("", kind.what)
-        yield from _indented("why: ", kind.reason)
-        yield from _indented("do: ", kind.remedy)
+        yield from _indented("", outline(kind.what))
+        yield from _indented("why: ", outline(kind.reason))
+        yield from _indented("do: ", outline(kind.remedy))
         yield ""
 
 
