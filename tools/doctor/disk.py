@@ -26,8 +26,8 @@ ARCHIVE_FULL = Kind(
     "the archive's disk has {free!b} left of {total!b} ({percent}%): less than the {keeps!b}"
     " that an archive keeps free (aeron.archive.low.storage.space.threshold)",
     "it refuses new recordings, and stops those that it has when a write finds no room",
-    "purge old recordings or their old segments (aerolog recordings purge, purge-segments), or make the"
-    " file system larger; then start the recordings again",
+    "purge old recordings or their old segments (aerolog recordings purge, purge-segments), or make"
+    " the file system larger; then start the recordings again",
 )
 ARCHIVE_LOW = Kind(
     "archive-disk-low",

@@ -149,7 +149,7 @@ def outline(template: str) -> str:
     """A text as it is before there are figures, with their names in their places."""
     parts = []
     for text, name, _, _ in _FORMATTER.parse(template):
-        parts.append(text if name is None else f"{text}‹{name.replace('_', ' ')}›")
+        parts.append(text if name is None else f"{text}[{name.replace('_', ' ')}]")
     return "".join(parts)
 
 
