@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import time
 from typing import TYPE_CHECKING
 
+from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
@@ -43,6 +45,27 @@ def mark_version(folder: Path, version: int) -> None:
     data = bytearray(path.read_bytes())
     struct.pack_into("<i", data, 8, version)
     path.write_bytes(data)
+
+
+def new_mark(folder: Path, pid: int = 4321) -> MarkFile:
+    """A mark file of an archive that gives signs of life."""
+    mark = MarkFile.claim(
+        folder,
+        MarkFileHeader(
+            start_timestamp=time.time_ns() // 1_000_000,
+            pid=pid,
+            control_stream_id=10,
+            local_control_stream_id=10,
+            events_stream_id=30,
+            archive_id=1,
+            control_channel="aeron:udp?endpoint=localhost:8010",
+            local_control_channel="aeron:ipc",
+            events_channel="",
+            aeron_directory="/aeron",
+        ),
+    )
+    mark.ready()
+    return mark
 
 
 def make_old(folder: Path, version: int) -> None:
