@@ -18,7 +18,7 @@ from aerolog.archive.files.layout import (
     packer,
 )
 from aerolog.archive.files.recording import ArchiveFolder, Recording, ScanTotals
-from aerolog.archive.files.segment import segment_file_name, term_id_at
+from aerolog.archive.files.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.tools.doctor.sight import Damage
 from aerolog.transport.errors import (
     ArchiveError,
@@ -28,7 +28,7 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
 
@@ -83,6 +83,7 @@ def look_inside(
     found = Contents(is_deep=deep)
     deadline = time.monotonic() + shallow_s
     with ArchiveFolder(archive_dir) as folder:
+        bases = _bases_by_recording(folder)
         for recording_id in folder.catalog.ids():
             if not deep and time.monotonic() >= deadline:
                 found.unread += 1
@@ -94,9 +95,22 @@ def look_inside(
                 continue  # purged meanwhile
             except (FileFormatError, OSError):
                 continue  # its entry or its files: there are checks for those
-            damages += _Reading(recording, found, on_bytes).damages()
+            reading = _Reading(recording, bases.get(recording_id, ()), found, on_bytes)
+            damages += reading.damages()
             if damages:
                 found.damages[recording_id] = tuple(damages)
+    return found
+
+
+def _bases_by_recording(folder: ArchiveFolder) -> dict[int, list[int]]:
+    """Base positions of all segment files; one listing for all recordings."""
+    found: dict[int, list[int]] = {}
+    for name in folder.files.list_dir(folder.path):
+        try:
+            segment = parse_segment_name(name)
+        except FileFormatError:
+            continue  # another file
+        found.setdefault(segment.recording_id, []).append(segment.base_position)
     return found
 
 
@@ -125,9 +139,14 @@ class _Reading:
     """Looks into the segments of one recording."""
 
     def __init__(
-        self, recording: Recording, found: Contents, on_bytes: Callable[[int], None] | None
+        self,
+        recording: Recording,
+        bases: Sequence[int],
+        found: Contents,
+        on_bytes: Callable[[int], None] | None,
     ) -> None:
         self._recording = recording
+        self._there = frozenset(bases)
         self._descriptor: RecordingDescriptor = recording.descriptor
         self._found = found
         self._on_bytes = on_bytes
@@ -149,15 +168,14 @@ class _Reading:
         for base in self._bases(start, end):
             if max(base, start) < scanned:
                 yield from self._first_frame(max(base, start), base)
-        if (self._folder / self._name(descriptor.segment_base(scanned))).exists():
+        if descriptor.segment_base(scanned) in self._there:
             yield from self._scan(scanned, end)
 
     def _bases(self, start: int, end: int) -> Iterator[int]:
         """Bases of the segments that are there and hold data."""
         descriptor = self._descriptor
         first = descriptor.segment_base(start)
-        for name in self._recording.folder.segment_names(descriptor.recording_id):
-            base = int(name.partition("-")[2].removesuffix(".rec"))
+        for base in sorted(self._there):
             if first <= base < end and (base - first) % descriptor.segment_file_length == 0:
                 yield base
 
