@@ -16,6 +16,7 @@ from aerolog.transport.memory.counters import (
     RECORD_UNUSED,
     VALUE_LENGTH,
 )
+from aerolog.transport.memory.cycle_histograms import BUCKETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,9 @@ _LOSS: Final = (
     Item("session_id", 32, "i"),
     Item("stream_id", 36, "i"),
 )
+_CYCLES: Final = (Item("version", 0, "i"), Item("agents", 4, "i"))
+_CYCLES_HEADER_LENGTH: Final = 16
+_AGENT_NAME_LENGTH: Final = 128
 _LOSS_STRINGS_OFFSET: Final = 40
 _LOSS_ALIGNMENT: Final = 64
 _LABEL_LENGTH_OFFSET: Final = 128
@@ -150,3 +154,24 @@ def loss(data: memoryview, name: str, limit: int) -> Iterator[Section]:
     yield Section(
         "Behind the entries", at, max(len(data) - at, 0), [], "; ".join(r for r in remarks if r)
     )
+
+
+def cycles(data: memoryview, name: str, limit: int) -> Iterator[Section]:
+    """Counts of each agent, by how long its cycles took."""
+    del name, limit
+    yield Section("Header", 0, _CYCLES_HEADER_LENGTH, rows_of(data, 0, _CYCLES))
+    agents = number(data, 4, "i")
+    length = _AGENT_NAME_LENGTH + 8 * BUCKETS
+    if agents < 0 or _CYCLES_HEADER_LENGTH + agents * length > len(data):
+        raise FileFormatError(f"{agents} agents of {length} bytes do not fit in {len(data)}")
+    for index in range(agents):
+        at = _CYCLES_HEADER_LENGTH + index * length
+        label = bytes(data[at : at + _AGENT_NAME_LENGTH]).partition(b"\0")[0]
+        rows = []
+        for bucket in range(BUCKETS):
+            where = at + _AGENT_NAME_LENGTH + 8 * bucket
+            count = number(data, where, "q")
+            if count:
+                rows.append(Row(where, 8, f"below {2 << bucket} ns", count, "cycles"))
+        title = f"Agent {label.decode('ascii', 'replace')}"
+        yield Section(title, at, length, rows, "" if rows else "no cycles yet")

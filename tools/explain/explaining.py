@@ -20,6 +20,7 @@ _EXPLAINERS: Final[dict[str, Callable[[memoryview, str, int], Iterator[Section]]
     identify.CNC: drivers.cnc,
     identify.LOG: logs.explain,
     identify.LOSS: drivers.loss,
+    identify.CYCLES: drivers.cycles,
     identify.CATALOG: archives.catalog,
     identify.MARK: archives.mark,
     identify.LINK: archives.text,

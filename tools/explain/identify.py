@@ -20,10 +20,12 @@ from aerolog.tools.explain.model import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME
 from aerolog.transport.memory.cnc_header import HEADER_LENGTH as CNC_HEADER_LENGTH
+from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_NAME
 
 CNC: Final = "cnc"
 LOG: Final = "log"
 LOSS: Final = "loss report"
+CYCLES: Final = "duty cycles"
 CATALOG: Final = "catalog"
 MARK: Final = "mark file"
 LINK: Final = "mark link"
@@ -36,6 +38,7 @@ MEANINGS: Final = {
     CNC: "A media driver's command and control file: commands, answers, counters, errors.",
     LOG: "The log of a publication or an image: three terms of frames and their metadata.",
     LOSS: "A media driver's loss report: which streams lost how much, and when.",
+    CYCLES: "How long the duty cycles of a driver's agents took; only drivers of ours write it.",
     CATALOG: "An archive's catalog: a descriptor of each recording.",
     MARK: "An archive's mark file: who owns the folder, its sign of life, its errors.",
     LINK: "Names the folder of an archive's mark file.",
@@ -48,6 +51,7 @@ MEANINGS: Final = {
 _NAMES: Final = (
     (re.compile(re.escape(CNC_NAME)), CNC),
     (re.compile(r"loss-report\.dat"), LOSS),
+    (re.compile(re.escape(CYCLES_NAME)), CYCLES),
     (re.compile(r".*\.logbuffer"), LOG),
     (re.compile(re.escape(CATALOG_NAME) + r"(\.compact)?"), CATALOG),
     (re.compile(re.escape(CATALOG_NAME) + r"\.redo"), REDO),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from archive_tool_runs import file_states
 from damaged_archives import CATALOG_DAMAGES, MARK_DAMAGES, put
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
@@ -184,3 +186,34 @@ def test_a_recording_that_starts_inside_a_term_is_dumped_from_there(run, tmp_pat
     builder.write(tmp_path)
     (frame,) = json.loads(run(tmp_path, "dump", "--json")[1])["recordings"][0]["frames"]
     assert (frame["position"], frame["term_offset"]) == (70_016, 70_016 - 65_536)
+
+
+@given(st.data())
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_bytes_give_one_line_at_most(run, folder: Path, data: st.DataObject) -> None:
+    path = folder / data.draw(st.sampled_from(["archive.catalog", "archive-mark.dat", "3-0.rec"]))
+    sound = path.read_bytes()
+    content = bytearray(sound)
+    for _ in range(data.draw(st.integers(1, 6))):
+        content[data.draw(st.integers(0, 2000))] = data.draw(st.integers(0, 255))
+    del content[data.draw(st.integers(0, 4000) | st.just(len(content))) :]
+    path.write_bytes(content)
+    try:
+        before = file_states(folder)
+        for command in ("describe-all", "describe", "dump 3", "count-entries", "pid", "errors"):
+            code, _, err = run(folder, *command.split(), "--json")
+            assert code in (0, 1)
+            assert err.count("\n") == (code if "dump" not in command else err.count("\n") and 1)
+        assert file_states(folder) == before
+    finally:
+        path.write_bytes(sound)
+
+
+def test_a_catalog_that_is_a_folder_is_no_catalog(run, folder: Path) -> None:
+    (folder / "archive.catalog").unlink()
+    (folder / "archive.catalog").mkdir()
+    code, out, err = run(folder, "describe")
+    assert (code, out) == (1, "")
+    assert "archive.catalog cannot be read" in err

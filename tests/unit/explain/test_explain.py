@@ -20,6 +20,8 @@ from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.errors import AerologError
+from aerolog.transport.memory.cycle_histograms import CycleHistograms
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -65,7 +67,11 @@ def files(
     loss = tmp_path_factory.mktemp("loss") / "loss-report.dat"
     report = LossReport(MappedFile.create(str(loss), 65536))
     report.create_entry(100, 1_700_000_000_000, 11, 22, "aeron:udp?endpoint=x:1", "10.0.0.1:5")
+    cycles = loss.with_name("aerolog-cycles.dat")
+    made = CycleHistograms.create(RealFileSystem(), str(cycles), ["Driver Conductor", "Sender"])
+    made.mapped.store_i64(made.offset_of("Sender") + 8 * 9, 77)
     return {
+        "duty cycles": cycles,
         "cnc": driver_files / "cnc.dat",
         "log": next((driver_files / "publications").glob("*.logbuffer")),
         "loss report": loss,
@@ -75,7 +81,7 @@ def files(
     }
 
 
-KINDS = ("cnc", "log", "loss report", "catalog", "mark file", "segment")
+KINDS = ("duty cycles", "cnc", "log", "loss report", "catalog", "mark file", "segment")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +97,7 @@ def test_each_number_stands_where_it_is_said_to(files: dict[str, Path], kind: st
             if isinstance(row.value, int) and row.size in _CODES:
                 assert struct.unpack_from(_CODES[row.size], data, row.offset)[0] == row.value
                 checked += 1
-    assert checked > 5 or kind == "segment"
+    assert checked > 5 or kind in {"segment", "duty cycles"}
 
 
 @pytest.mark.parametrize("kind", ["cnc", "log", "catalog", "mark file", "segment"])
@@ -132,6 +138,13 @@ def test_a_loss_report_names_the_stream(files: dict[str, Path]) -> None:
     rows = {row.name: row.value for row in explain(str(files["loss report"]), 0).sections[0].rows}
     assert rows["total_bytes_lost"] == 100
     assert (rows["channel"], rows["source"]) == ("aeron:udp?endpoint=x:1", "10.0.0.1:5")
+
+
+def test_cycles_are_counted_by_how_long_they_took(files: dict[str, Path]) -> None:
+    sections = explain(str(files["duty cycles"]), 0).sections
+    assert [one.title for one in sections] == ["Header", "Agent Driver Conductor", "Agent Sender"]
+    assert sections[1].remark == "no cycles yet"
+    assert [(row.name, row.value) for row in sections[2].rows] == [("below 1024 ns", 77)]
 
 
 def test_a_segment_counts_its_frames(tmp_path: Path) -> None:
