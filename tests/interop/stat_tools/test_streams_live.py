@@ -27,7 +27,7 @@ def stream_of(aeron_dir: str, publication) -> StreamView:
 
 
 def fill(publication) -> None:
-    """Publishes until nothing more goes."""
+    """Publishes until nothing more goes; at first the driver may have made no room yet."""
     wait_until(lambda: publication.is_connected, "the connection")
     while publication.offer(bytes(1000)) > 0:
         pass
@@ -42,9 +42,9 @@ def test_a_subscriber_that_does_not_read_is_named(server, our_client, stream_id)
     client = our_client(server.aeron_dir, name="lazy")
     subscription = client.add_subscription("aeron:ipc", stream_id)
     publication = client.add_exclusive_publication("aeron:ipc?term-length=64k", stream_id)
-    fill(publication)
 
     def told() -> str:
+        fill(publication)
         return limited_by(stream_of(server.aeron_dir, publication)).text
 
     who = f"subscription {subscription.registration_id} of client {client.client_id} 'lazy'"
