@@ -20,8 +20,10 @@ FOLDERS = ("start", "concepts", "how-to", "operations", "compatibility")
 ALSO = ("archive/security.md", "reference/channel-uri.md", "reference/client.md")
 HERE = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md") if samples(page))
 HERE += [DOCS / name for name in ALSO]
+HERE.remove(DOCS / "start" / "break-and-find.md")
 # Pages with programs that other tests run.
 ELSEWHERE = {
+    "start/break-and-find.md": "tests/docs/test_story.py",
     "archive/replay-merge.md": "tests/interop/archive_join/test_documented_programs.py",
     "archive/replication.md": "tests/unit/archive_service/test_documented_programs.py",
     "archive/storage.md": "tests/unit/archive_service/test_documented_programs.py",
@@ -35,6 +37,7 @@ ELSEWHERE = {
     "reference/archive-client.md": "tests/interop/test_documented_programs.py",
     "reference/catalog.md": "tests/unit/catalog_scan/test_documented_programs.py",
     "reference/driver.md": "tests/unit/driver/test_documented_program.py",
+    "tools/doctor.md": "tests/unit/doctor/test_page.py",
     "testing-with-simulation.md": "tests/sim/test_documented_programs.py",
     **{
         f"transport/{page.name}": "tests/unit/network_names/test_documented_programs.py"
