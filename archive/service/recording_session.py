@@ -96,6 +96,12 @@ class RecordingSession:
         return self.writer.state == RELEASED
 
 
+def end_of(image: Image) -> str:
+    """How an image ended that nobody stopped, in the words of the event log."""
+    ended, closed = (str(value).lower() for value in (image.is_end_of_stream, image.closed))
+    return f"image.isEndOfStream={ended}, image.isClosed={closed}"
+
+
 def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
     """Whether an image goes on where a recording stopped, with the same terms (spec 9.3).
 

@@ -20,6 +20,7 @@ from aerolog.archive.service.recording_session import (
     RecordingSession,
     RecordingSubscription,
     check_continues,
+    end_of,
     failure_of,
     is_out_of_space,
 )
@@ -436,7 +437,7 @@ class Recordings:
         position = writer.recorded_position
         del self.sessions[session.recording_id]
         changed = partial(context.reporter.events.recording, session.recording_id, position)
-        changed("RECORDING", "INACTIVE", session.stop_reason)
+        changed("RECORDING", "INACTIVE", session.stop_reason or end_of(session.image))
         changed("INACTIVE", "STOPPED")
         context.reporter.run(
             partial(
