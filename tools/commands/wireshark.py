@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False)
     examples=(
         "wireshark --install",
         "wireshark > aerolog.lua",
-        "wireshark --install --folder /usr/lib/x86_64-linux-gnu/wireshark/plugins",
+        "wireshark --install --folder /usr/lib/wireshark/plugins",
     ),
 )
 def wireshark(
