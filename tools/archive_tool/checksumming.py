@@ -97,7 +97,8 @@ def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     check_can_ask(terminal)
     if not terminal.dry_run:
         refuse_running(folder, "its recorder and this would write to the same frames")
-    with in_words(folder), EditableCatalog.open(folder) as catalog:
+    opened = EditableCatalog.view if terminal.dry_run else EditableCatalog.open
+    with in_words(folder), opened(folder) as catalog:
         names = segments_by_id(folder)
         entries = catalog.entries_of(choice.recording_id)
         chosen = {e.offset: _chosen(e, names, choice) for e in entries}

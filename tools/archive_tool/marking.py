@@ -64,7 +64,8 @@ def mark_invalid(folder: str, arguments: Sequence[str], terminal: Terminal) -> i
 def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: RecordingState) -> int:
     recording_id = parse_recording_id(arguments[0])
     check_can_ask(terminal)
-    with in_words(folder), EditableCatalog.open(folder) as catalog:
+    opened = EditableCatalog.view if terminal.dry_run else EditableCatalog.open
+    with in_words(folder), opened(folder) as catalog:
         entry = catalog.entries_of(recording_id)[0]
         check_state(entry)
         _check_transition(entry, state)
