@@ -86,6 +86,12 @@ def _run(arguments: list[str]) -> int:
         look = quick.plain_look(arguments)
         if look is not None:
             return quick.run(look)
+    if arguments[:1] == ["archive-tool"]:
+        from aerolog.tools.archive_tool import quick as quick_tool
+
+        given = quick_tool.classic_arguments(arguments)
+        if given is not None:
+            return quick_tool.run(given)
     from aerolog.tools.running import run
 
     return run(arguments)

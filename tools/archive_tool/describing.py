@@ -6,8 +6,6 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from aerolog.archive.files.layout import version_text
 from aerolog.tools.archive_tool.opening import explained, open_catalog, open_mark
 from aerolog.tools.archive_tool.raw_catalog import VALID, RawCatalog
@@ -113,6 +111,8 @@ def describe(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     try:
         recording_id = int(arguments[0])
     except ValueError as error:
+        import typer
+
         raise typer.BadParameter(f"a recording's id is a number, not {arguments[0]!r}") from error
     with open_catalog(folder) as catalog, explained(folder):
         found = next(

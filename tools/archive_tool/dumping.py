@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
-
 from aerolog.archive.files.layout import (
     FRAME_FLAG_BEGIN,
     FRAME_FLAG_END,
@@ -136,6 +134,8 @@ def _limit(arguments: Sequence[str]) -> int:
     if not arguments:
         return MAX_I64
     if not arguments[0].isdecimal() or int(arguments[0]) == 0:
+        import typer
+
         raise typer.BadParameter(f"how many frames of each: a number above 0, not {arguments[0]!r}")
     return int(arguments[0])
 
