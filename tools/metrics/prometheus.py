@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from aerolog.catalog.extras import require
 from aerolog.tools.metrics.families import Kind
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _PLAIN: Final = "text/plain; charset=utf-8"
 _INDEX: Final = b"metrics of aerolog: /metrics\n"
 _STALLED_S: Final = 30
+
+
+class ListenError(AerologError):
+    """An address that cannot be listened at."""
 
 
 class _Collector:
@@ -140,11 +145,17 @@ def serving(exporter: Exporter, host: str, port: int) -> Iterator[str]:
         port: 0 takes a free one.
 
     Raises:
-        OSError: nothing can listen there.
+        ListenError: nothing can listen there.
         MissingExtraError: prometheus-client is not installed.
     """
     registry = registry_of(exporter)
-    with _Server((host, port), registry) as server:
+    try:
+        server = _Server((host, port), registry)
+    except OSError as error:
+        raise ListenError(
+            f"{host}:{port}: {error.strerror or error}: name another address with --listen"
+        ) from error
+    with server:
         thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
         thread.start()
         try:

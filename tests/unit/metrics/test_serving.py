@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as plain
 from aerolog.tools.metrics.exporter import Exporter, Watched
 from aerolog.tools.metrics.families import FAMILIES, Kind
 from aerolog.tools.metrics.otlp import metrics_data
-from aerolog.tools.metrics.prometheus import serving, text
+from aerolog.tools.metrics.prometheus import ListenError, serving, text
 from aerolog.tools.metrics.samples import Samples
 
 if TYPE_CHECKING:
@@ -89,10 +89,16 @@ def test_a_scraper_that_says_nothing_keeps_nobody_from_scraping(url: str) -> Non
 
 
 def test_a_port_that_is_taken_is_an_error(exporter: Exporter, url: str) -> None:
+    port = urlsplit(url).port or 0
     with (
-        pytest.raises(OSError, match="in use"),
-        serving(exporter, "127.0.0.1", urlsplit(url).port or 0),
+        pytest.raises(ListenError, match=rf"127\.0\.0\.1:{port}: Address already in use: name "),
+        serving(exporter, "127.0.0.1", port),
     ):
+        pass
+
+
+def test_an_address_that_is_not_here_is_an_error(exporter: Exporter) -> None:
+    with pytest.raises(ListenError, match="Cannot assign"), serving(exporter, "192.0.2.1", 0):
         pass
 
 
