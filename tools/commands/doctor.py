@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _NS_PER_SECOND = 1_000_000_000
+_INTERVAL_S = 1.0
 
 
 class _FailOn(StrEnum):
@@ -76,7 +77,7 @@ def doctor(
             help="Between two looks, from which rates are told; 0 for one look.",
             parser=_interval,
         ),
-    ] = 1.0,
+    ] = _INTERVAL_S,
     watch: Annotated[
         bool, typer.Option("--watch", help="Look again and again, until interrupted.")
     ] = False,
@@ -104,39 +105,69 @@ def doctor(
     """
     from aerolog.tools.console import progress
     from aerolog.tools.doctor.looking import Examination
+    from aerolog.tools.stat.watching import Schedule
 
     unwanted = frozenset(ignore or ())
     _check_codes(unwanted)
     if show_list:
         _print_list(as_json=as_json)
         return
-    examination = Examination(aeron_dir, archive_dir, deep=deep)
+    rounds_ = _Rounds(Examination(aeron_dir, archive_dir, deep=deep), interval, unwanted)
+    schedule = Schedule(
+        watch=watch, interval_s=interval or _INTERVAL_S, updates=rounds if watch else None
+    )
     with progress("reading segments", None, bytes_=True, quiet=not deep or as_json) as bar:
-        examination.on_bytes = bar.update
-        report = _examine(examination, interval, unwanted, None)
-    _print(report, as_json=as_json, lines=watch)
-    done = 1
-    while watch and done != rounds:
-        report = _examine(examination, interval or 1.0, unwanted, report)
-        _print(report, as_json=as_json, lines=True)
-        done += 1
-    raise typer.Exit(report.exit_code(_threshold(fail_on)))
+        rounds_.examination.on_bytes = bar.update
+        rounds_.next()
+    if as_json:
+        schedule.show_json(lambda: rounds_.taken().as_json())
+    else:
+        schedule.show(lambda: rounds_.taken().lines())
+    raise typer.Exit(rounds_.report.exit_code(_threshold(fail_on)))
 
 
-def _examine(
-    examination: "Examination", interval_s: float, unwanted: frozenset[str], last: "Report | None"
-) -> "Report":
-    from aerolog.tools.doctor.checks import examine
-    from aerolog.tools.doctor.report import Report
-    from aerolog.tools.doctor.sight import Case
+class _Rounds:
+    """Examinations, each against the look of the one before.
 
-    before: Look | None = None if last is None else last.case.now
-    if interval_s > 0:
-        before = before or examination.look(inside=False)
-        time.sleep(interval_s)
-    case = Case(examination.settle(examination.look()), before)
-    findings = [finding for finding in examine(case) if finding.code not in unwanted]
-    return Report(case, findings, examination.contents)
+    Attributes:
+        examination: what is looked at.
+        report: the last one.
+    """
+
+    report: "Report"
+
+    def __init__(
+        self, examination: "Examination", interval_s: float, unwanted: frozenset[str]
+    ) -> None:
+        self.examination = examination
+        self._interval_s = interval_s
+        self._unwanted = unwanted
+        self._last: Look | None = None
+        self._is_fresh = False
+
+    def next(self) -> None:
+        """Looks, at first twice where there is an interval."""
+        from aerolog.tools.doctor.checks import examine
+        from aerolog.tools.doctor.report import Report
+        from aerolog.tools.doctor.sight import Case
+
+        is_first = self._last is None
+        if is_first and self._interval_s > 0:
+            self._last = self.examination.look(inside=False)
+            time.sleep(self._interval_s)
+        # A driver that comes back is found again: only the first look needs something to see.
+        look = self.examination.settle(self.examination.look(needed=is_first))
+        case, self._last = Case(look, self._last), look
+        findings = [one for one in examine(case) if one.code not in self._unwanted]
+        self.report = Report(case, findings, self.examination.contents)
+        self._is_fresh = True
+
+    def taken(self) -> "Report":
+        """The report that nobody has had yet."""
+        if not self._is_fresh:
+            self.next()
+        self._is_fresh = False
+        return self.report
 
 
 def _check_codes(codes: frozenset[str]) -> None:
@@ -154,17 +185,6 @@ def _threshold(fail_on: _FailOn) -> "Severity | None":
     from aerolog.tools.doctor.findings import Severity
 
     return None if fail_on is _FailOn.NEVER else Severity[fail_on.name]
-
-
-def _print(report: "Report", *, as_json: bool, lines: bool) -> None:
-    from aerolog.tools.console import print_json, print_json_line, say
-
-    if as_json and lines:
-        print_json_line(report.as_json())
-    elif as_json:
-        print_json(report.as_json())
-    else:
-        say("\n".join([*report.lines(), *([""] if lines else [])]))
 
 
 def _print_list(*, as_json: bool) -> None:

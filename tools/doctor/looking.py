@@ -51,11 +51,12 @@ class Examination:
     on_bytes: Callable[[int], None] | None = None
     contents: Contents | None = field(default=None, init=False)
 
-    def look(self, *, inside: bool = True) -> Look:
+    def look(self, *, inside: bool = True, needed: bool = True) -> Look:
         """Looks once.
 
         Args:
             inside: look into segments too, if that has not been done yet.
+            needed: whether it is an error if there is nothing; else that is a finding.
 
         Raises:
             ViewError: nothing at all can be looked at.
@@ -65,7 +66,8 @@ class Examination:
             driver, driver_error = self._open_driver(stack, archive)
             salvaged = None if archive_error is None else self._salvage()
             for error in (archive_error, driver_error):
-                if error is not None and archive is None and driver is None and salvaged is None:
+                seen = archive is not None or driver is not None or salvaged is not None
+                if needed and error is not None and not seen:
                     raise error
             before = () if driver is None else (driver.counters(),)
             if archive is not None and inside and self.contents is None:
@@ -93,7 +95,7 @@ class Examination:
         beats = _open_beats(look)
         while beats & _open_beats(look) and time.monotonic() < until:
             time.sleep(_SETTLE_STEP_S)
-            look = self.look()
+            look = self.look(needed=False)
         return look
 
     def _open_archive(self, stack: ExitStack) -> tuple[ArchiveView | None, ViewError | None]:

@@ -13,6 +13,7 @@ from aerolog.tools.doctor import wording
 from aerolog.tools.doctor.checks import all_kinds
 from aerolog.tools.doctor.findings import Severity, outline, worst
 from aerolog.tools.doctor.sight import ARCHIVE_TIMEOUT_MS, STARTING
+from aerolog.tools.stat.watching import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +72,7 @@ class Report:
         yield from self._heading()
         for finding in self.findings:
             yield ""
-            yield f"{_severity(finding.severity)}  {finding.code}  {finding.subject}"
+            yield f"{_severity(finding.severity)}  {finding.code}  {harmless(finding.subject)}"
             yield from _indented("", finding.what)
             yield from _indented("why: ", finding.reason)
             yield from _indented("do: ", finding.remedy)
@@ -83,13 +84,13 @@ class Report:
         if driver is not None:
             age_ms = driver.heartbeat_age_ms(self.case.now.now_ms)
             state = _state(driver.process, driver.heartbeat_ms, age_ms, driver.driver_timeout_ms)
-            yield f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}"
+            yield harmless(f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}")
         if archive is not None and archive.mark is None:
-            yield f"archive {archive.archive_dir}"
+            yield harmless(f"archive {archive.archive_dir}")
         elif archive is not None and archive.mark is not None:
             mark = archive.mark
             state = _state(mark.process, mark.activity_ms, self.case.now.now_ms, ARCHIVE_TIMEOUT_MS)
-            yield f"archive {archive.archive_dir}, process {mark.process.pid}, {state}"
+            yield harmless(f"archive {archive.archive_dir}, process {mark.process.pid}, {state}")
 
     def _summary(self) -> str:
         counts = [
@@ -200,6 +201,7 @@ def _plural(severity: Severity, count: int) -> str:
 
 def _indented(mark: str, text: str) -> list[str]:
     """A paragraph below a finding; on one line where nobody reads it on a terminal."""
+    text = harmless(text)
     if not sys.stdout.isatty():
         return [f"  {mark}{text}"]
     width = min(shutil.get_terminal_size((80, 24)).columns, _WIDTH_MAX)

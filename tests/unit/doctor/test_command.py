@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.doctor.checks import all_kinds
 from aerolog.tools.main import main
+from aerolog.transport.concurrent.clock import SystemClock
 
 from .driver_files import DriverFiles
 
@@ -120,6 +124,48 @@ def test_watching_prints_a_report_a_round(doctor, files):
     reports = [json.loads(line) for line in out.splitlines()]
     assert len(reports) == 3
     assert code == 0
+
+
+def test_a_driver_that_goes_and_comes_while_it_is_watched(monkeypatch, capsys, tmp_path, files):
+    gone, sleeps = tmp_path / "gone", []
+
+    def pass_time(_seconds):
+        sleeps.append(len(sleeps))
+        if len(sleeps) == 1:
+            files.folder.rename(gone)
+        else:
+            gone.rename(files.folder)
+
+    monkeypatch.setattr("time.sleep", pass_time)
+    options = ["--interval", "0", "--watch", "--rounds", "3", "--json", *notices()]
+    main(["doctor", "--aeron-dir", str(files.folder), *options])
+    reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [[one["code"] for one in report["findings"]] for report in reports] == [
+        [],
+        ["driver-unreadable"],
+        [],
+    ]
+
+
+def test_control_characters_of_others_do_not_reach_the_terminal(doctor, files):
+    files.cnc.error_log(SystemClock()).record("\x1b[2Jgot you")
+    _, out, _ = doctor("--aeron-dir", files.folder)
+    assert "got you" in out
+    assert "\x1b" not in out
+
+
+def test_a_watch_ends_when_it_is_interrupted(files):
+    command = [sys.executable, "-m", "aerolog.tools.main", "doctor", "--watch", "--interval"]
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        watching = subprocess.Popen(
+            [*command, "50ms", "--aeron-dir", str(files.folder)], stdout=subprocess.PIPE, text=True
+        )
+        with watching:
+            assert watching.stdout is not None
+            assert watching.stdout.readline().startswith("driver ")
+            watching.send_signal(number)
+            watching.stdout.read()
+        assert watching.returncode == code
 
 
 def test_a_deep_look_reads_all_segments(doctor, folder):
