@@ -68,6 +68,7 @@ class MadeUpDriver:
     """Counters that tests change, and the readings that they give."""
 
     counters: dict[int, MadeUpCounter] = field(default_factory=dict)
+    aeron_dir: str = "/dev/shm/aeron"
     pid: int = 4711
     start_ms: int = START_MS - 184_000
     state: DriverState = DriverState.LIVE
@@ -157,7 +158,7 @@ class MadeUpDriver:
 
     def look(self) -> Reading:
         driver = DriverFigures(
-            "/dev/shm/aeron", self.state, self.pid, self.start_ms, self.heartbeat_age_ms
+            self.aeron_dir, self.state, self.pid, self.start_ms, self.heartbeat_age_ms
         )
         if self.state is DriverState.ABSENT:
             trouble = "/dev/shm/aeron: no such directory: start a driver there"

@@ -173,7 +173,7 @@ def _directory(model: Model) -> Line:
     pieces: list[Piece] = [
         (f" {clean(archive.state)} ", Style.KEY),
         (
-            f" {archive.recordings:,} recordings, {figures.size(archive.recorded_bytes)} ",
+            f" {_recordings(archive.recordings)}, {figures.size(archive.recorded_bytes)} ",
             Style.PLAIN,
         ),
         (" writing ", Style.DIM),
@@ -194,6 +194,10 @@ def _directory(model: Model) -> Line:
         if text
     ]
     return tuple(pieces)
+
+
+def _recordings(count: int) -> str:
+    return "1 recording" if count == 1 else f"{count:,} recordings"
 
 
 def _free(free: int, total: int) -> str:

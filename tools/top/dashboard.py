@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: Seconds between two looks that one may choose from.
 INTERVALS: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _NOTICE_MS: Final = 30_000
+_NAME: Final = " aerolog top  "
 _CURVE: Final = 8
 
 
@@ -161,18 +162,27 @@ class Dashboard:
         driver = self.model.driver
         if driver is None:
             return line(" aerolog top  looking ...", Style.KEY)
-        left = _driver(driver.aeron_dir, *_state(self.model))
-        right: list[Piece] = []
         if self.paused:
             meanwhile = f", {self._driver_meanwhile}" if self._driver_meanwhile else ""
-            right.append(
-                (f"PAUSED at {figures.clock_time(self._paused_ms)}{meanwhile} ", Style.BAD)
-            )
+            told = f" PAUSED at {figures.clock_time(self._paused_ms)}{meanwhile} "
+            right = told, Style.BAD
         else:
-            told = f"{figures.clock_time(self.model.wall_ms)} every {self.interval_s:g}s "
-            right.append((told, Style.DIM))
-        room = width - sum(len(text) for text, _ in (*left, *right))
-        return (*left, (" " * max(room, 1), Style.PLAIN), *right)
+            told = f" {figures.clock_time(self.model.wall_ms)} every {self.interval_s:g}s "
+            right = told, Style.DIM
+        state, style = _state(self.model)
+        # What is in the middle gives way: the end of a path tells more than its beginning.
+        room = max(width - len(_NAME) - len(state) - len(told), 0)
+        folder = clean(driver.aeron_dir)
+        if len(folder) > room:
+            folder = "~" + folder[len(folder) - room + 1 :] if room > 1 else ""
+        filled = " " * (room - len(folder))
+        return (
+            (_NAME, Style.KEY),
+            (folder, Style.PLAIN),
+            (state, style),
+            (filled, Style.PLAIN),
+            right,
+        )
 
     def _totals_line(self) -> Line:
         model = self.model
@@ -233,18 +243,14 @@ class Dashboard:
 _OF_TABLES: Final = frozenset({"open", "filter", "sort(1)", "reverse"})
 
 
-def _driver(aeron_dir: str, told: str, style: Style) -> list[Piece]:
-    return [(" aerolog top ", Style.KEY), (f" {clean(aeron_dir)} ", Style.PLAIN), (told, style)]
-
-
 def _state(model: Model) -> tuple[str, Style]:
     driver = model.driver
     if driver is None or driver.state is DriverState.ABSENT:
-        return " NO DRIVER: waiting for one", Style.BAD
+        return "  NO DRIVER: waiting", Style.BAD
     if driver.state is DriverState.CLOSED:
-        return f" pid {driver.pid} CLOSED: waiting for the next", Style.BAD
+        return f"  pid {driver.pid} CLOSED: waiting", Style.BAD
     if driver.state is DriverState.SILENT:
         silent = figures.age(driver.heartbeat_age_ms / 1_000)
-        return f" pid {driver.pid} SILENT for {silent}", Style.BAD
+        return f"  pid {driver.pid} SILENT for {silent}", Style.BAD
     up = figures.age((model.wall_ms - driver.start_ms) / 1_000)
-    return f" pid {driver.pid} up {up}", Style.GOOD
+    return f"  pid {driver.pid} up {up}", Style.GOOD

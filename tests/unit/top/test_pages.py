@@ -262,3 +262,16 @@ def test_a_quantile_bounds_its_share_of_the_cycles(counts: list[int], share: flo
     under = sum(count for n, count in enumerate(counts) if 1 << (n + 1) < bound)
     assert below >= share * sum(counts) - 1e-6
     assert under < max(share * sum(counts), 1)
+
+
+@pytest.mark.parametrize("width", [80, 60, 40, 10])
+def test_a_long_directory_gives_way_to_what_matters(width: int) -> None:
+    driver, shown = MadeUpDriver(), Dashboard(BLOCKS, 1.0)
+    driver.aeron_dir = "/dev/shm/" + "deep/" * 20 + "feed"
+    shown.take(driver.look())
+    text = plain(shown.top_lines(width)[0])
+    assert f"pid {driver.pid} up" in text
+    assert text.endswith("every 1s ")
+    if width == 80:
+        assert "/feed  pid" in text
+        assert len(text) == width
