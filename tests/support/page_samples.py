@@ -117,7 +117,7 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> list[tupl
         try:
             code = shell.wait(DEADLINE_S)
         finally:
-            _end(shell)
+            end_group(shell)
         errors.seek(0)
         assert code == 0, f"{page.name} ended with {code}:\n{errors.read()}"
     run = [(number, sample) for number, sample in enumerate(found) if not sample.elsewhere]
@@ -130,8 +130,8 @@ def _path() -> str:
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def _end(shell: subprocess.Popen[bytes]) -> None:
-    """Ends what the page left running: in good order first, so that directories are removed."""
+def end_group(shell: subprocess.Popen[bytes]) -> None:
+    """Ends a process and all that it started: in good order first, so that they can tidy up."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(shell.pid, number)
