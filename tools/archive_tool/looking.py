@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.layout import MARK_BLOCK_LENGTH, MARK_STRINGS
 from aerolog.tools.archive_tool.opening import open_catalog, open_mark
-from aerolog.tools.archive_tool.raw_catalog import RawCatalog
+from aerolog.tools.archive_tool.raw_catalog import RawCatalog, size_of_file
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.archive_tool.uncaught import ILLEGAL_STATE, UncaughtError, out_of_bounds
 from aerolog.tools.console import print_json
 from aerolog.transport.errors import FileFormatError
-from aerolog.transport.memory.cnc import CncFile, cnc_path
+from aerolog.transport.memory.cnc import HEADER_LENGTH, CncFile, check_major, cnc_path
 from aerolog.transport.memory.error_log import read_error_log
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.mapped_file import MappedFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,11 +71,24 @@ def classic_errors(folder: str, arguments: Sequence[str], terminal: Terminal) ->
     terminal.write(_classic_log(read_error_log(mark.mapped, start, length) if length else []))
     aeron_dir = _driver_dir(mark)
     terminal.line(f"\nAeron driver error log (directory: {aeron_dir}):")
-    if not Path(cnc_path(aeron_dir)).exists():
-        path = Path(cnc_path(aeron_dir)).absolute()
-        raise UncaughtError(ILLEGAL_STATE, f"missing file for cnc : {path}")
-    terminal.write(_classic_log(CncFile.open(RealFileSystem(), aeron_dir).errors()))
+    terminal.write(_classic_log(_driver_log(cnc_path(aeron_dir))))
     return 0
+
+
+def _driver_log(path: str) -> list[ErrorObservation]:
+    """The error log of cnc.dat, whatever else is the matter with that file."""
+    if not Path(path).exists():
+        raise UncaughtError(ILLEGAL_STATE, f"missing file for cnc : {Path(path).absolute()}")
+    size = size_of_file(path)
+    if size < HEADER_LENGTH:
+        raise out_of_bounds(0, HEADER_LENGTH, size)
+    mapped = MappedFile.open(path, writable=False)
+    version, *lengths = (mapped.load_i32(at) for at in range(0, 24, 4))
+    check_major(version)
+    start, length = HEADER_LENGTH + sum(lengths[:-1]), lengths[-1]
+    if start < 0 or length < 0 or start + length > mapped.length:
+        raise out_of_bounds(start, length, mapped.length)
+    return read_error_log(mapped, start, length) if length else []
 
 
 def _classic_log(observations: list[ErrorObservation]) -> str:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from archive_tool_runs import agree, file_states, reference_says, synopses, we_say
-from damaged_archives import CATALOG_DAMAGES, MARK_DAMAGES, put, put_in_entry
+from damaged_archives import CATALOG_DAMAGES, MARK_DAMAGES, cut, put, put_in_entry
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.error_log import DistinctErrorLog
+from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
 
 if TYPE_CHECKING:
@@ -25,6 +28,15 @@ pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("reference")]
 
 #: Recording 6 is DELETED and has no files: the reference's dump ends there with an exception.
 DELETED, INVALID = 6, 10
+
+
+CNC_DAMAGES: dict[str, Callable[[Path], None]] = {
+    "sound": put("cnc.dat", "i", 0, 0x200),
+    "not initialised": put("cnc.dat", "i", 0, 0),
+    "other version": put("cnc.dat", "i", 0, 1 << 16),
+    "cut in its header": cut("cnc.dat", 100),
+    "cut in its counters": cut("cnc.dat", 5_000_000),
+}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +116,22 @@ def test_error_logs(folder: Path) -> None:
     theirs = agree(folder, "errors")
     assert "2 distinct errors observed." in theirs.out
     assert "\n2 observations from " in theirs.out
+
+
+@pytest.mark.parametrize("damage", CNC_DAMAGES.values(), ids=CNC_DAMAGES)
+def test_error_logs_of_drivers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]
+) -> None:
+    monkeypatch.chdir(folder.parent)  # the folder's archive had its driver in "aeron"
+    aeron_dir = folder.parent / "aeron"
+    aeron_dir.mkdir()
+    header = CncHeader(CncLengths.of(), 10_000_000_000, 1_700_000_000_000, 1)
+    cnc = CncFile.create(RealFileSystem(), str(aeron_dir), header)
+    cnc.error_log(SystemClock()).record("java.lang.Error: of the driver\n\tat some.Place\n")
+    damage(aeron_dir)
+    before = file_states(aeron_dir)
+    agree(folder, "errors")
+    assert file_states(aeron_dir) == before
 
 
 @pytest.mark.parametrize(
