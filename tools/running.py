@@ -42,6 +42,8 @@ class Terminated(BaseException):
 
 #: Anywhere on the command line: an error is told with its traceback.
 _DEBUG: Final = "--debug"
+#: The variable that does the same.
+_TRACEBACK: Final = "AEROLOG_TRACEBACK"
 
 
 def run(arguments: list[str]) -> int:
@@ -58,9 +60,14 @@ def run(arguments: list[str]) -> int:
         with context:
             return command.invoke(context)
 
+    before = os.environ.get(_TRACEBACK)
+    if debug:
+        os.environ[_TRACEBACK] = "1"  # the services look there
     try:
         return ending(invoke, debug=debug)
     finally:
+        if debug and before is None:
+            del os.environ[_TRACEBACK]
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
 
@@ -118,7 +125,7 @@ def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
     """The arguments without the switch, and whether it or its variable is there."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [word for word in arguments[:end] if word != _DEBUG]
-    debug = len(kept) < end or bool(os.environ.get("AEROLOG_TRACEBACK"))
+    debug = len(kept) < end or bool(os.environ.get(_TRACEBACK))
     return kept + arguments[end:], debug
 
 

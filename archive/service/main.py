@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service import properties as p
@@ -104,5 +106,7 @@ def _say_ready(line: str) -> None:
 
 
 def _fail(error: BaseException, exit_code: int) -> int:
+    if os.environ.get("AEROLOG_TRACEBACK"):
+        traceback.print_exception(error)
     sys.stderr.write(f"ERROR: {error}\n")
     return exit_code

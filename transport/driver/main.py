@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.stop_signal import StopSignal
@@ -69,5 +71,7 @@ def _run(properties: Properties) -> int:
 
 
 def _fail(error: Exception, exit_code: int) -> int:
+    if os.environ.get("AEROLOG_TRACEBACK"):
+        traceback.print_exception(error)
     sys.stderr.write(f"ERROR: {error}\n")
     return exit_code

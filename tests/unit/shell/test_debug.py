@@ -1,5 +1,6 @@
 """``--debug``: the same message and exit code, with the traceback before them."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,29 @@ def test_a_fault_of_the_program_is_a_line_and_exits_70(
     assert shown.startswith("Traceback")
     assert "in broken" in shown
     assert "--debug" not in shown
+
+
+@pytest.mark.parametrize("service", ["driver", "archive", "archiving-driver"])
+def test_a_service_that_cannot_start_shows_where(
+    service: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("AEROLOG_TRACEBACK", raising=False)
+    (tmp_path / "file").touch()
+    arguments = [
+        service, f"-Daeron.dir={tmp_path / 'file' / 'aeron'}",
+        f"-Daeron.archive.dir={tmp_path / 'file' / 'archive'}", "-Daeron.driver.timeout=1",
+    ]  # fmt: skip
+    code = main(arguments)
+    message = capfd.readouterr().err
+    assert code in {1, 2}
+    assert message.startswith("ERROR: ")
+
+    assert main([*arguments, "--debug"]) == code
+
+    shown = capfd.readouterr().err
+    assert "Traceback (most recent call last):\n" in shown
+    assert "Traceback" not in message
+    assert "AEROLOG_TRACEBACK" not in os.environ
