@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _FRAME: Final = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _LENGTH: Final = struct.Struct("<i")
 _SHOWN_BYTES: Final = 16
+_ZEROES: Final = bytes(64 * 1024)
 _PARTS: Final = {0xC0: "", 0x80: ", first fragment", 0x40: ", last fragment"}
 
 
@@ -120,6 +121,8 @@ def _row(data: memoryview, at: int, fields: tuple[int, ...]) -> Row:
 def first_frame(data: memoryview, start: int, stop: int) -> int:
     """Offset of the first frame: a recording may begin inside a term, whose start is then zero."""
     at = start
+    while stop - at >= len(_ZEROES) and data[at : at + len(_ZEROES)] == _ZEROES:
+        at += len(_ZEROES)
     while at + FRAME_HEADER_LENGTH <= stop and not any(data[at : at + FRAME_HEADER_LENGTH]):
         at += FRAME_ALIGNMENT
     return at if at + FRAME_HEADER_LENGTH <= stop else start
