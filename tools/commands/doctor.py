@@ -86,7 +86,12 @@ def doctor(
         typer.Option("--rounds", metavar="N", help="With --watch: end after N reports.", min=1),
     ] = None,
     fail_on: Annotated[
-        _FailOn, typer.Option("--fail-on", help="Exit with 3 or 4 from this severity on.")
+        _FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="SEVERITY",
+            help="Exit with 3 or 4 from here on: notice, warning, critical or never.",
+        ),
     ] = _FailOn.WARNING,
     ignore: Annotated[
         list[str] | None,

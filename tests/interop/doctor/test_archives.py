@@ -11,6 +11,7 @@ import pytest
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.doctor.findings import Severity
+from aerolog.transport.errors import ArchiveError, RegistrationError
 
 from .conftest import until
 
@@ -195,7 +196,7 @@ def test_an_archive_on_a_full_disk(start_server, doctor, implementation, connect
     fill(small_disk, leave=50 << 20)
     found = doctor(None, server.archive_dir).find("archive-disk-full")
     assert found.figures["free"] < 128 << 20
-    with AeronArchive(connect(server)) as archive, pytest.raises(Exception, match="."):
+    with AeronArchive(connect(server)) as archive, pytest.raises(ArchiveError):
         archive.start_recording(CHANNEL, 5)
 
 
@@ -207,7 +208,7 @@ def test_a_driver_on_a_full_disk(start_server, doctor, implementation, connect, 
     found = doctor(server.aeron_dir).find("driver-disk-full")
     assert found.figures["needed"] > 3 << 20
     assert found.figures["mount"] == str(small_disk)
-    with pytest.raises(Exception, match="."):
+    with pytest.raises(RegistrationError):
         client.add_publication("aeron:ipc?term-length=1m", 6)
     doctor(server.aeron_dir).find("error-logged", lambda f: "storage" in f.what)
     publication.close()

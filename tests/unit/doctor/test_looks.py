@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +18,15 @@ from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.doctor import looking, machine
 from aerolog.tools.doctor.checks import examine
 from aerolog.tools.doctor.contents import look_inside
+from aerolog.tools.doctor.findings import Area
 from aerolog.tools.doctor.looking import Examination
 from aerolog.tools.doctor.sight import Case
 from aerolog.tools.observe.errors import ViewError
 
 from .driver_files import NOW_MS, TERM, DriverFiles
+
+SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+GOLDEN = SHARED / "golden" / "java-archive-1"
 
 
 @pytest.fixture
@@ -256,6 +261,20 @@ def test_a_recording_that_nobody_writes_is_found_in_a_running_archive(folder, fi
         100, "rec-pos: 0 1001 10 aeron:ipc - archiveId=1", key + (1).to_bytes(8, "little"), value=64
     )
     assert "recording-without-writer" not in found_in(archive_dir=str(folder))
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason=f"no folder at {GOLDEN}; set AEROLOG_SHARED")
+def test_a_folder_of_the_reference_has_what_was_done_to_it():
+    examination = Examination(archive_dir=str(GOLDEN), deep=True)
+    found = examine(Case(examination.look()))
+    # Whether its process id exists here is chance.
+    files = {one.code: one for one in found if one.kind.area is not Area.PROCESSES}
+    files = {code: one for code, one in files.items() if one.kind.area is not Area.DISK}
+    assert set(files) == {"recording-unfinished", "recording-invalid", "segments-beside"}
+    assert files["recording-invalid"].figures["ids"] == "10"
+    assert files["segments-beside"].figures["files"] == "9-0.rec"
+    ends = {one.subject: one.figures.get("end") for one in found if "unfinished" in one.code}
+    assert ends == {"recording 13": 72_480, "recording 14": 9_024}
 
 
 def test_nothing_to_look_at_is_an_error(tmp_path):
