@@ -22,7 +22,7 @@ source <(aerolog completion bash); stty cols 1000; PS1=; echo re''ady
 """
 ZSH = r"""
 unset zle_bracketed_paste; stty cols 1000; PS1=
-autoload -Uz compinit && compinit -D; source <(aerolog completion zsh)
+autoload -Uz compinit && compinit -u -D; source <(aerolog completion zsh)
 zstyle ':completion:all-matches::::' completer _all_matches _complete
 zstyle ':completion:all-matches:*' insert true
 zle -C all-matches complete-word _generic; bindkey '^[*' all-matches
@@ -73,6 +73,7 @@ def complete(request: pytest.FixtureRequest, shell_environ: dict[str, str]) -> I
         yield from typing(request.param, shell_environ)
 
 
+@pytest.mark.timeout(300)
 def test_lines_are_completed(complete: Complete, tmp_path: Path) -> None:
     (tmp_path / "folder" / "inner").mkdir(parents=True)
     (tmp_path / "folder" / "file").touch()
