@@ -10,11 +10,13 @@ import errno
 import os
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files import segment_walk
 from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.files.segment import is_power_of_two, segment_file_name
 from aerolog.tools.archive_tool.editing import Entry, check_state
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from aerolog.tools.archive_tool.editing import EditableCatalog
 
 FRAME_ALIGNMENT: Final = 32
+_SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}
 _BYTE_RANGE: Final = "Range [{0}, {0} + 4) out of bounds for length {1}"
 
@@ -325,6 +328,32 @@ def walk_problem(walked: Walked, body_length_max: int = segment_walk.BODY_LENGTH
     if walked.status == segment_walk.WALK_CHECKSUM:
         return f"checksum failed recorded={walk.found} (expected={walk.expected})"
     return None
+
+
+def missing_segments(verdict: Verdict, names: list[str]) -> str | None:
+    """Files that a recording has frames in and that are not there; None when all are.
+
+    To verify one file after the other does not notice.
+    """
+    entry = verdict.entry
+    length = entry.segment_length
+    if not has_term_length(entry) or not is_power_of_two(length) or not names:
+        return None
+    start = entry.start_position
+    stop = entry.stop_position if verdict.stop_position is None else verdict.stop_position
+    first = start & -entry.term_length
+    count = max(-(-(stop - first) // length), 0)
+    there = {(number_of(name) - first) // length for name in names}
+    there = {index for index in there if 0 <= index < count}
+    gaps = (index for index in range(count) if index not in there)
+    shown = [
+        segment_file_name(entry.recording_id, first + index * length)
+        for index in islice(gaps, _SHOWN_MISSING)
+    ]
+    more = count - len(there) - len(shown)
+    if not shown:
+        return None
+    return f"missing: {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 def apply(catalog: EditableCatalog, verdict: Verdict, now_ms: int) -> None:

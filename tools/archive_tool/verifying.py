@@ -20,8 +20,16 @@ from aerolog.tools.archive_tool.agreeing import (
 from aerolog.tools.archive_tool.checksums import check_class_name, checksum_of_class
 from aerolog.tools.archive_tool.commands import EXIT_INVALID
 from aerolog.tools.archive_tool.editing import EditableCatalog
+from aerolog.tools.archive_tool.segment_names import segments_by_id
 from aerolog.tools.archive_tool.uncaught import UncaughtError, parse_long
-from aerolog.tools.archive_tool.verdicts import Cut, Examiner, Verdict, apply, cut_off
+from aerolog.tools.archive_tool.verdicts import (
+    Cut,
+    Examiner,
+    Verdict,
+    apply,
+    cut_off,
+    missing_segments,
+)
 from aerolog.tools.archive_tool.walking import Walkers
 from aerolog.tools.console import print_json, progress
 from aerolog.tools.exits import EXIT_FAILED
@@ -180,6 +188,16 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     return EXIT_FAILED if faulty else 0
 
 
+def _with_missing(verdict: Verdict, names: list[str]) -> Verdict:
+    """A verdict that knows of files that are not there: a fault, and the entry stays."""
+    if verdict.problem is not None or verdict.skipped:
+        return verdict
+    missing = missing_segments(verdict, names)
+    if missing is None:
+        return verdict
+    return replace(verdict, problem=missing, state=None, stop_position=None)
+
+
 def _examined(
     folder: str, catalog: EditableCatalog, choice: Choice, *, quiet: bool
 ) -> list[Verdict]:
@@ -195,8 +213,9 @@ def _examined(
             decide=lambda _: choice.cut,
             goes_on=True,
         )
+        names = segments_by_id(folder)
         found = []
         for verdict in examiner.verdicts(entries):
-            found.append(verdict)
+            found.append(_with_missing(verdict, names.get(verdict.entry.recording_id, [])))
             bar.update(len(found))
     return found

@@ -11,6 +11,7 @@ from archive_tool_runs import file_states
 from old_archives import new_mark
 
 from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def test_a_yes_does_what_the_switch_does(
 ) -> None:
     before = file_states(with_orphan)
     done = tool(*command, answers="yes\n")
-    assert done.code == 0
+    # To verify, the orphan is a segment behind others that are missing.
+    assert done.code == (1 if command[0] == "verify" else 0)
     assert "Go on? [y/N]: " in done.err
     assert file_states(with_orphan) != before
     assert states(with_orphan) != {} or command[0] == "compact"
@@ -143,6 +145,22 @@ def test_a_last_frame_in_doubt_is_kept_unless_cut(folder: Path, tool: Callable) 
         assert catalog.descriptor(0).stop_position == kept["unverified_frame"]["position"]
     assert last.stat().st_size == 65536
     assert not any(last.read_bytes()[kept["unverified_frame"]["offset"] :])
+
+
+def test_missing_segments_are_a_fault_that_leaves_the_entry(folder: Path, tool: Callable) -> None:
+    builder = RecordingBuilder(stream_id=10)
+    while builder.position < 9 * 65536:
+        builder.add(bytes(1000))
+    number = builder.write(folder)
+    for base in (0, 65536, 131072, 262144):
+        (folder / f"{number}-{base}.rec").unlink()
+    before = states(folder)
+    done = tool("verify", "-a", str(number), yes=True, as_json=True)
+    (row,) = json.loads(done.out)["recordings"]
+    shown = ", ".join(f"{number}-{base}.rec" for base in (0, 65536, 131072))
+    assert row["problem"] == f"missing: {shown} and 1 more"
+    assert (done.code, row["verdict"], row["changes"]) == (1, "faulty", [])
+    assert states(folder) == before
 
 
 @pytest.mark.parametrize("command", ["compact", "checksum CRC-32", "migrate"])
