@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _NS_PER_S: Final = 1_000_000_000
 _PAUSE_S: Final = 0.001
 _BATCH: Final = 256
+# What a client puts into a channel or a reason must not begin a line of its own.
+_ESCAPES: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 def time_text(time_ns: int) -> str:
@@ -66,6 +68,7 @@ class LineWriter:
         component, event = split_code(code)
         name, dissect = self._components[component]
         event_name, text = dissect(event, kept)
+        text = text.translate(_ESCAPES)
         self.write(f"[{time_text(time_ns)}] {name}: {event_name} [{len(kept)}/{length}]: {text}\n")
 
     def lost(self, time_ns: int, count: int) -> None:

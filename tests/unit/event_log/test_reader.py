@@ -45,6 +45,14 @@ def test_a_line_has_time_component_name_lengths_and_text():
     assert output.getvalue() == "[50121.886332597] ARCHIVE: EVENT_40 [4/9]: kept\n"
 
 
+def test_what_clients_wrote_stays_in_its_line():
+    output = io.StringIO()
+
+    LineWriter(output, {0: ("DRIVER", dissect)}).event(3, 0, 4, b"a\nb\x1b")
+
+    assert output.getvalue() == "[0.000000000] DRIVER: EVENT_3 [4/4]: a\\x0ab\\x1b\n"
+
+
 def test_times_have_nine_decimals():
     assert time_text(1_000_000_005) == "1.000000005"
 
