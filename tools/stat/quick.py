@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -50,7 +51,17 @@ def plain_look(arguments: Sequence[str]) -> Look | None:
             return None
     if (form == "--classic") != (_ONCE in words):
         return None
+    if form != "--classic" and not all(_compiles(word.partition("=")[2]) for word in words):
+        return None
     return Look(aeron_dir, form, tuple(words))
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def run(look: Look) -> int:
