@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron
 
 PUBLISHER_POSITION_TYPE_ID: Final = 12
+RECEIVER_POSITION_TYPE_ID: Final = 5
+#: What tells of a replay on this driver, the best first.
+_POSITION_TYPE_IDS: Final = (PUBLISHER_POSITION_TYPE_ID, RECEIVER_POSITION_TYPE_ID)
 _COUNTER_KEY: Final = struct.Struct("<qii")
 _APPEAR_TIMEOUT_S: Final = 5.0
 _FOLDER_BATCH: Final = 256
@@ -181,41 +184,61 @@ def print_folder(
 
 
 def wait_replayed(
-    archive: AeronArchive, session_id: int, stream_id: int, on_position: Callable[[int], object]
+    archive: AeronArchive,
+    session_id: int,
+    stream_id: int,
+    on_position: Callable[[int], object],
+    *,
+    on_unseen: Callable[[], float],
 ) -> bool:
-    """Waits for the publication of a replay to come and to go.
+    """Waits for a replay to come and to go, as far as this driver sees it.
+
+    The archive ends a replay with the session that asked for it: to return too early cuts it.
+
+    Args:
+        archive: that replays.
+        session_id: of the replay's publication.
+        stream_id: that it goes to.
+        on_position: called with the position of its publication, or of its image here.
+        on_unseen: called once when neither has shown in a few seconds; says for how many seconds
+            more to wait.
 
     Returns:
-        False when it never showed: the archive has another driver, or the replay is over.
+        False when it never showed.
 
     Raises:
         AerologError: the driver or the archive is gone.
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    appeared = False
+    appeared = told = False
     deadline = time.monotonic() + _APPEAR_TIMEOUT_S
     while True:
         watch()
-        position = _publisher_position(archive.aeron, session_id, stream_id)
-        if position is None:
-            if appeared:
-                return True
-            if time.monotonic() > deadline:
-                return False
-        else:
+        late = time.monotonic() > deadline
+        position = _position_here(archive.aeron, session_id, stream_id)
+        if position is not None:
             appeared = True
             on_position(position)
+        elif appeared:
+            return True
+        elif late and told:
+            return False
+        elif late:
+            told = True
+            deadline += on_unseen()
         idle(0)
 
 
-def _publisher_position(aeron: Aeron, session_id: int, stream_id: int) -> int | None:
+def _position_here(aeron: Aeron, session_id: int, stream_id: int) -> int | None:
+    """Position of a session's publication on this driver, or else of its image."""
+    found: dict[int, int] = {}
     for counter in aeron.counters.infos():
-        if counter.type_id == PUBLISHER_POSITION_TYPE_ID and len(counter.key) >= _COUNTER_KEY.size:
+        if counter.type_id in _POSITION_TYPE_IDS and len(counter.key) >= _COUNTER_KEY.size:
             _, session, stream = _COUNTER_KEY.unpack_from(counter.key)
             if (session, stream) == (session_id, stream_id):
-                return int(counter.value)
-    return None
+                found[counter.type_id] = int(counter.value)
+    return next((found[kind] for kind in _POSITION_TYPE_IDS if kind in found), None)
 
 
 def _batched(messages: Iterator[Any]) -> Iterator[list[Any]]:

@@ -1,10 +1,11 @@
 """``aerolog replay``: replay a recording to a channel or to the terminal."""
 
+import math
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from aerolog.tools.replayer import Range
 
 app = typer.Typer(add_completion=False)
+
+#: What a replay that nobody here sees is thought to manage at least.
+_UNSEEN_BYTES_PER_S: Final = 10_000_000
 
 
 @command(
@@ -141,9 +145,36 @@ def _onto_channel(
         else:
             say(f"replaying recording {wanted.recording_id}, session {session_id}")
         with position_progress("replaying", part.start, part.length) as on_position:
-            seen = wait_replayed(client, session_id, target[1], on_position)
+            seen = wait_replayed(
+                client,
+                session_id,
+                target[1],
+                on_position,
+                on_unseen=lambda: 0.0 if _shares_driver(options) else _patience(part),
+            )
         if not seen:
-            remark("the replay's publication was not seen on this driver: it is over, or elsewhere")
+            remark("the replay was not seen on this driver: it is over, or ended now")
+
+
+def _shares_driver(options: ArchiveOptions) -> bool:
+    """Whether the archive is asked through shared memory, and so has the driver that we have."""
+    from aerolog.transport.uri import ChannelUri
+
+    return ChannelUri.parse(options.control_channel).is_ipc
+
+
+def _patience(part: "Range") -> float:
+    """Seconds for a replay between others, whose end nobody here can see; says so."""
+    from aerolog.tools.console import remark
+
+    length = part.length
+    patience = math.inf if length is None else length / _UNSEEN_BYTES_PER_S
+    until = "until this command is interrupted" if length is None else f"for {patience:.0f} s more"
+    remark(
+        "nothing of the replay is seen on this driver, so that its end cannot be told from here: "
+        f"it goes on {until}"
+    )
+    return patience
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,16 @@
-"""Ranges of replays, and messages put together from what an archive replays."""
+"""Ranges of replays, waiting for their end, messages put together from what is replayed."""
+
+import math
+import struct
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.tools import replayer
 from aerolog.tools.archive_export import Assembler, Row
-from aerolog.tools.replayer import range_of
+from aerolog.tools.replayer import range_of, wait_replayed
 from aerolog.transport.errors import ConfigurationError
 
 DESCRIPTOR = RecordingDescriptor(
@@ -51,6 +57,77 @@ def test_a_followed_recording_has_no_end_but_the_length() -> None:
 def test_a_position_outside_the_recording_is_refused(position: int) -> None:
     with pytest.raises(ConfigurationError, match=f"position {position} is outside .* 64 to 1024"):
         range_of(DESCRIPTOR, 1024, position, None)
+
+
+SESSION, STREAM = 99, 1002
+NOTHING: dict[int, int] = {}
+
+
+class Counters:
+    """Counters of a replay by type id, one look after the other; the last look stays."""
+
+    def __init__(self, *looks: dict[int, int]) -> None:
+        self._looks = list(looks)
+
+    def infos(self) -> list[Any]:
+        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        key = struct.pack("<qii", 5, SESSION, STREAM)
+        other = SimpleNamespace(
+            type_id=12, key=struct.pack("<qii", 6, SESSION + 1, STREAM), value=7
+        )
+        return [other, *(SimpleNamespace(type_id=t, key=key, value=v) for t, v in look.items())]
+
+
+def never() -> float:
+    raise AssertionError("the replay was seen")
+
+
+def archive_seeing(*looks: dict[int, int]) -> Any:
+    archive = SimpleNamespace(is_disconnected=False, check_for_error=lambda: None)
+    archive.aeron = SimpleNamespace(closed=False, counters=Counters(*looks))
+    return archive
+
+
+@pytest.mark.parametrize("kind", [12, 5], ids=["publication", "image"])
+def test_a_replay_is_over_when_what_was_seen_of_it_has_gone(kind: int) -> None:
+    archive, seen = archive_seeing(NOTHING, {kind: 64}, {kind: 128}, NOTHING), []
+
+    assert wait_replayed(archive, SESSION, STREAM, seen.append, on_unseen=never)
+    assert seen == [64, 128]
+
+
+def test_a_publication_tells_more_than_an_image() -> None:
+    archive, seen = archive_seeing({5: 64, 12: 128}, NOTHING), []
+
+    assert wait_replayed(archive, SESSION, STREAM, seen.append, on_unseen=never)
+    assert seen == [128]
+
+
+def test_a_replay_never_seen_is_given_the_time_it_is_said_to_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(replayer, "_APPEAR_TIMEOUT_S", 0.0)
+    asked = []
+
+    def patience() -> float:
+        asked.append("asked")
+        return 0.0
+
+    assert not wait_replayed(
+        archive_seeing(NOTHING), SESSION, STREAM, lambda _: None, on_unseen=patience
+    )
+    assert asked == ["asked"]
+
+
+def test_a_replay_seen_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replayer, "_APPEAR_TIMEOUT_S", 0.0)
+    archive = archive_seeing(NOTHING)
+
+    def patience() -> float:
+        archive.aeron.counters = Counters(NOTHING, NOTHING, {5: 64}, NOTHING)
+        return math.inf
+
+    assert wait_replayed(archive, SESSION, STREAM, lambda _: None, on_unseen=patience)
 
 
 def fragment(position: int, flags: int, payload: bytes) -> Row:
