@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.findings import Finding
 
 PATIENCE_S = 60.0
-INTERVAL_S = 0.3
+INTERVAL_NS = 300_000_000
 
 
 def until(done: Callable[[], Any], what: str) -> Any:
@@ -45,7 +45,8 @@ class Doctor:
         """Everything that is found now."""
         examination = Examination(*self.names, deep=deep)
         before = examination.look(inside=False)
-        time.sleep(INTERVAL_S)
+        # The second look has to lie an interval behind the first: that is what is tested.
+        until(lambda: time.monotonic_ns() - before.monotonic_ns >= INTERVAL_NS, "the second look")
         return examine(Case(examination.settle(examination.look()), before))
 
     def find(

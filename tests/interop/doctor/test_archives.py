@@ -117,7 +117,8 @@ def test_a_catalog_entry_that_changed_is_found_by_its_checksum(folder, doctor):
     data = bytearray(path.read_bytes())
     data[32 + 32 + 24] ^= 0x01
     path.write_bytes(data)
-    doctor(None, folder).find("descriptor-checksum-wrong")
+    found = doctor(None, folder).find("descriptor-checksum-wrong")
+    assert found.subject == "recording 0"
 
 
 def test_archives_that_were_killed_while_they_recorded(start_server, doctor, connect, stream_id):

@@ -163,9 +163,10 @@ def test_a_claim_that_is_never_committed_blocks(
 
 def test_a_publisher_without_subscribers_is_told(any_driver, doctor, connect, stream_id):
     publication = connect(any_driver).add_publication("aeron:ipc", stream_id)
-    doctor(any_driver.aeron_dir).find(
+    found = doctor(any_driver.aeron_dir).find(
         "publisher-unconnected", lambda f: f"stream {stream_id}," in f.subject
     )
+    assert found.figures["position"] == publication.position == 0
     publication.close()
 
 
