@@ -89,7 +89,8 @@ class Report:
             yield harmless(f"archive {archive.archive_dir}")
         elif archive is not None and archive.mark is not None:
             mark = archive.mark
-            state = _state(mark.process, mark.activity_ms, self.case.now.now_ms, ARCHIVE_TIMEOUT_MS)
+            age_ms = mark.age_ms(self.case.now.now_ms)
+            state = _state(mark.process, mark.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
             yield harmless(f"archive {archive.archive_dir}, process {mark.process.pid}, {state}")
 
     def _summary(self) -> str:
