@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_map import CatalogReader
 from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.files.mark_file import MarkFile, mark_file_dir
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def open_catalog(folder: str) -> CatalogReader:
     Raises:
         AerologError: it cannot be read, in words that say what to do.
     """
+    _check_regular(Path(folder) / CATALOG_NAME)
     try:
         return CatalogReader.open(folder)
     except FileNotFoundError as error:
@@ -54,6 +56,7 @@ def open_mark(folder: str) -> MarkFile:
     Raises:
         AerologError: it cannot be read, in words that say what to do.
     """
+    _check_regular(Path(mark_file_dir(folder)) / MARK_FILE_NAME)
     try:
         return MarkFile.open(folder)
     except FileNotFoundError as error:
@@ -70,6 +73,14 @@ def open_mark(folder: str) -> MarkFile:
             f"{folder}/{MARK_FILE_NAME} cannot be read: {error.strerror or error}: run as a user"
             " who may read it"
         ) from error
+
+
+def _check_regular(path: Path) -> None:
+    """Opening a pipe waits for somebody who writes to it."""
+    if path.exists() and not path.is_file():
+        raise AerologError(
+            f"{path} cannot be read: it is no regular file: name the folder of an archive"
+        )
 
 
 def _remedy(error: FileFormatError, folder: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -217,3 +218,15 @@ def test_a_catalog_that_is_a_folder_is_no_catalog(run, folder: Path) -> None:
     code, out, err = run(folder, "describe")
     assert (code, out) == (1, "")
     assert "archive.catalog cannot be read" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("archive.catalog", "describe"), ("archive-mark.dat", "pid")]
+)
+def test_a_pipe_is_not_waited_for(run, folder: Path, name: str, command: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    code, out, err = run(folder, command)
+    assert (code, out) == (1, "")
+    assert f"{name} cannot be read: it is no regular file" in err
+    assert run("--classic", folder, command)[0] == 1
