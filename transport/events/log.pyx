@@ -17,7 +17,7 @@ import struct
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.memory.ring_buffer import TRAILER_LENGTH
+from aerolog.transport.memory.ring_buffer import TRAILER_LENGTH as _TRAILER_LENGTH
 
 cdef enum:
     RECORD_HEADER = 16
@@ -51,7 +51,7 @@ cdef class EventLog:
                 f"{_MAX_LENGTH}"
             )
         self._clock = clock if clock is not None else SystemClock()
-        self._mapped = MappedFile.anonymous(length + TRAILER_LENGTH)
+        self._mapped = MappedFile.anonymous(length + _TRAILER_LENGTH)
         self.ring = ManyToOneRingBuffer(self._mapped)
 
     cdef void put(
