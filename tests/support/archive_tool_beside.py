@@ -13,6 +13,7 @@ import shutil
 import struct
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.tools.archive_tool.classic import run_classic
@@ -20,7 +21,6 @@ from aerolog.tools.archive_tool.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from peer.tool_runner import ToolRunner
 
@@ -47,12 +47,12 @@ class Outcome:
     files: dict[str, bytes | str]
 
 
-def run_ours(folder: Path, *args: object, stdin: str = "") -> Outcome:
+def run_ours(folder: Path | str, *args: object, stdin: str = "") -> Outcome:
     """Our tool in its classic form, in this process."""
     out, err = io.StringIO(), io.StringIO()
     terminal = Terminal(source=io.StringIO(stdin), out=out, err=err)
     code = run_classic([str(folder), *map(str, args)], terminal)
-    return Outcome(code, out.getvalue(), err.getvalue(), contents(folder))
+    return Outcome(code, out.getvalue(), err.getvalue(), contents(Path(folder)))
 
 
 def run_theirs(runner: ToolRunner, folder: Path, *args: object, stdin: str = "") -> Outcome:

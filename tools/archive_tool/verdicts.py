@@ -271,7 +271,8 @@ class Examiner:
         if walked.is_verified:
             return max(stop, entry.start_position), None
         before = max(_wrapped(highest.base + walked.last.offset), entry.start_position)
-        path = str(Path(highest.path).absolute())
+        # As the reference has it, which leaves a dot in it.
+        path = highest.path if highest.path.startswith("/") else f"{Path.cwd()}/{highest.path}"
         cut = Cut(path, walked.last.offset, entry.segment_length, before)
         return max(stop, entry.start_position), cut
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import damaged_segments as ds
+import peer
 import pytest
-from archive_tool_beside import ALWAYS, assert_same
+from archive_tool_beside import ALWAYS, assert_same, run_ours
 from damaged_archives import cut, put, put_in_entry, without
 
 if TYPE_CHECKING:
@@ -162,6 +163,22 @@ def test_a_last_frame_in_doubt_is_asked_about_and_cut_or_kept(
     )
     assert "straddles a page boundary" in done.out
     assert len(done.files["14-0.rec"]) == 65536
+
+
+@pytest.mark.parametrize("name", ["./copy", "../archive-of-others/../copy"])
+def test_a_relative_folder_is_named_as_it_is_given(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ds.zeros_from("14-0.rec", 8192)(folder)
+    ds.length("3-0.rec", 8, 77)(folder)
+    folder.rename(folder.with_name("copy"))
+    folder.with_name("archive-of-others").mkdir()
+    where = folder.parent if not name.startswith("..") else folder.with_name("archive-of-others")
+    monkeypatch.chdir(where)
+    # A process of its own: the working directory is the process's.
+    theirs = peer.archive_tool(name, "verify", "-a", stdin=ALWAYS["n"], check=False)
+    ours = run_ours(name, "verify", "-a", stdin=ALWAYS["n"])
+    assert ours.out == theirs
 
 
 def test_a_question_without_an_answer_is_a_fault_of_that_recording(
