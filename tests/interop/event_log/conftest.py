@@ -133,7 +133,7 @@ _SAME = (
     (re.compile(r"(\d+\.\d+\.\d+\.\d+:)(\d{5})"), r"\1#"),
     (re.compile(r"session-id=-?\d+"), "session-id=#"),
     # Whether an archive sees a stream's end or the end of the image first is a matter of time.
-    (re.compile(r"(image\.is(?:EndOfStream|Closed)=)(?:true|false)"), r"\1#"),
+    (re.compile(r"\b(is(?:EndOfStream|Closed)=)(?:true|false)"), r"\1#"),
 )
 
 
