@@ -66,7 +66,10 @@ def _lines(rows: list[list[str]], right: list[bool]) -> list[str] | None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if sum(widths) + 2 * len(widths) > _PIPE_WIDTH:
         return None
-    if not all(cell.isascii() and (cell.isprintable() or not cell) for row in rows for cell in row):
+    # Rich moves blanks at a cell's end.
+    if not all(
+        cell.isascii() and cell.isprintable() and cell[-1:] != " " for row in rows for cell in row
+    ):
         return None
     form = "  ".join(
         f"{{:{'>' if to_right else '<'}{max(width, 1)}}}"

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CELL = st.none() | st.integers() | st.text(st.characters(codec="ascii"), max_size=12)
-_WORD = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=9)
+# Headings are words of ours: Rich takes brackets in them for markup.
+_WORD = st.text("abcdefgh_ 0123", min_size=1, max_size=9).map(str.strip).filter(bool)
 
 
 @given(
