@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -115,8 +116,10 @@ def test_a_recording_is_replayed_to_a_subscriber(
     target = f"aeron:udp?endpoint={address()}"
     subscriber = commands.start("subscribe", target, 5, "--count", len(LINES))
     site.wait(lambda: site.listens_elsewhere(target), "the subscriber", TIMEOUT_S)
-    commands.run("replay", recording_id, "--channel", target, "--stream", 5)
-    assert commands.output(subscriber) == TEXT
+    with ThreadPoolExecutor(1) as reading:  # a full pipe would stop the subscriber, and the replay
+        received = reading.submit(commands.output, subscriber)
+        commands.run("replay", recording_id, "--channel", target, "--stream", 5)
+        assert received.result() == TEXT
 
 
 def test_requests_over_udp_without_a_response_channel_say_what_is_missing(site: Any) -> None:
