@@ -80,7 +80,9 @@ class MadeUpDriver:
     """
 
     def __init__(self, folder: str, streams: int) -> None:
-        header = CncHeader(CncLengths(), CLIENT_LIVENESS_NS, time.time_ns() // 1_000_000, os.getpid())
+        header = CncHeader(
+            CncLengths(), CLIENT_LIVENESS_NS, time.time_ns() // 1_000_000, os.getpid()
+        )
         self._cnc = CncFile.create(RealFileSystem(), folder, header)
         self._moving: list[tuple[int, int]] = []
         counters = self._cnc.counters_manager(SystemClock())
