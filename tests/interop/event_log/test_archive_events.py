@@ -21,6 +21,7 @@ FRAME = 1024
 COUNT = 400
 # How often these stand there is a matter of time.
 OFTEN = {"CMD_IN_KEEP_ALIVE"}
+BEGUN = "AWAIT_IMAGE -> REPLICATE"
 
 
 def refused(call: Callable[[], object]) -> None:
@@ -137,11 +138,13 @@ def test_replications_are_logged_alike(
         )
         replicate(server, port)
         assert server.process.stop() == 0
-        found[make] = tally(server.lines())
+        # Whether the copy has begun to grow by then is a matter of time.
+        assert any(BEGUN in text for _, text in server.lines())
+        found[make] = tally([line for line in server.lines() if BEGUN not in line[1]])
 
-    assert found["ours"].total() > 20
-    assert found["ours"] - found["reference"] == {}
-    assert found["reference"] - found["ours"] == {}
+    assert found["ours"].total() > 15
+    differing = (found["ours"] - found["reference"], found["reference"] - found["ours"])
+    assert differing == ({}, {})
 
 
 def test_driver_and_archive_of_one_process_share_a_file(log_events: Callable[..., Any]) -> None:
