@@ -11,7 +11,8 @@ class Checksum:
 
     Attributes:
         name: ``CRC-32`` or ``CRC-32C``.
-        implementation: ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found at run time.
+        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found at run
+            time.
     """
 
     @property
@@ -22,4 +23,4 @@ class Checksum:
     def stamp(self, block: Buffer) -> int: ...
 
 def checksum_for(name: str | None) -> Checksum | None: ...
-def portable_checksum(name: str) -> Checksum: ...
+def other_checksums(name: str) -> list[Checksum]: ...

@@ -17,6 +17,7 @@ cdef extern from "aerolog_crc.h" nogil:
     void aerolog_crc_init() noexcept
     crc_function_t aerolog_crc32_select() noexcept
     crc_function_t aerolog_crc32c_select() noexcept
+    crc_function_t aerolog_crc_narrow(int castagnoli) noexcept
     crc_function_t aerolog_crc32_by_table
     crc_function_t aerolog_crc32c_by_table
 
@@ -106,12 +107,12 @@ cdef class Checksum:
         return frames
 
 
-cdef Checksum _new(str name, int kind, crc_function_t function, bint table):
+cdef Checksum _new(str name, int kind, crc_function_t function, str implementation):
     cdef Checksum made = Checksum.__new__(Checksum)
     made.name = name
     made.kind = kind
     made._function = function
-    made.implementation = "table" if table else _native_name()
+    made.implementation = implementation
     return made
 
 
@@ -119,7 +120,9 @@ cdef str _native_name():
     # x86 without carry-less multiplication has an instruction for CRC-32C alone.
     if platform.machine() not in ("x86_64", "AMD64"):
         return "arm-crc"
-    return "sse4.2" if _crc32 == aerolog_crc32_by_table else "pclmul"
+    if _crc32 == aerolog_crc32_by_table:
+        return "sse4.2"
+    return "pclmul" if aerolog_crc_narrow(0) == NULL else "vpclmul"
 
 
 def checksum_for(name):
@@ -142,14 +145,22 @@ def checksum_for(name):
             f" {', '.join(_ALIASES)}"
         )
     if found == CRC32_NAME:
-        return _new(found, CHECKSUM_CRC32, _crc32, _crc32 == aerolog_crc32_by_table)
-    return _new(found, CHECKSUM_CRC32C, _crc32c, _crc32c == aerolog_crc32c_by_table)
+        table = _crc32 == aerolog_crc32_by_table
+        return _new(found, CHECKSUM_CRC32, _crc32, "table" if table else _native_name())
+    table = _crc32c == aerolog_crc32c_by_table
+    return _new(found, CHECKSUM_CRC32C, _crc32c, "table" if table else _native_name())
 
 
-def portable_checksum(name):
-    """As ``checksum_for``, computed from tables whatever the machine has."""
-    if _ALIASES.get(name) == CRC32_NAME:
-        return _new(CRC32_NAME, CHECKSUM_CRC32, aerolog_crc32_by_table, True)
-    if _ALIASES.get(name) == CRC32C_NAME:
-        return _new(CRC32C_NAME, CHECKSUM_CRC32C, aerolog_crc32c_by_table, True)
-    raise ConfigurationError(f"no such checksum: {name}")
+def other_checksums(name):
+    """As ``checksum_for``, by every other way that this machine has; by table at least."""
+    cdef bint castagnoli = name == CRC32C_NAME
+    cdef int kind = CHECKSUM_CRC32C if castagnoli else CHECKSUM_CRC32
+    cdef crc_function_t narrow = aerolog_crc_narrow(castagnoli)
+    if name not in (CRC32_NAME, CRC32C_NAME):
+        raise ConfigurationError(f"no such checksum: {name}")
+    found = [_new(name, kind, aerolog_crc32_by_table, "table")]
+    if castagnoli:
+        found = [_new(name, kind, aerolog_crc32c_by_table, "table")]
+    if narrow != NULL:
+        found.append(_new(name, kind, narrow, "pclmul"))
+    return found

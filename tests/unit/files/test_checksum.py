@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from aerolog.archive.files.checksum import checksum_for, portable_checksum
+from aerolog.archive.files.checksum import checksum_for, other_checksums
 from aerolog.transport.errors import ConfigurationError
 
 ALIASES = {
@@ -39,22 +39,31 @@ def test_no_name_is_no_checksum() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("CRC-32", 0xCBF43926), ("CRC-32C", 0xE3069283)])
 def test_check_values(name: str, value: int) -> None:
-    for checksum in (checksum_for(name), portable_checksum(name)):
+    for checksum in (checksum_for(name), *other_checksums(name)):
         assert checksum is not None
         assert checksum.compute(b"123456789") & 0xFFFFFFFF == value
         assert checksum.compute(b"") == 0
 
 
-def test_machine_and_table_agree_at_every_length_and_alignment() -> None:
+def test_all_ways_agree_at_every_length_and_alignment() -> None:
     data = Random(1).randbytes(700)
     for name in ALIASES:
-        fast, table = checksum_for(name), portable_checksum(name)
+        fast, others = checksum_for(name), other_checksums(name)
         assert fast is not None
-        assert table.implementation == "table"
+        assert others[0].implementation == "table"
         for start in range(9):
             for stop in range(start, len(data)):
                 part = data[start:stop]
-                assert fast.compute(part) == table.compute(part)
+                assert {fast.compute(part)} == {other.compute(part) for other in others}
+
+
+@pytest.mark.parametrize("length", [255, 256, 257, 511, 512, 992, 1024, 1055, 65_536, 1_048_575])
+def test_all_ways_agree_over_blocks(length: int) -> None:
+    part = Random(length).randbytes(length)
+    for name in ALIASES:
+        fast = checksum_for(name)
+        assert fast is not None
+        assert {fast.compute(part)} == {other.compute(part) for other in other_checksums(name)}
 
 
 def test_the_machines_instructions_are_used_where_it_has_them() -> None:
@@ -62,7 +71,9 @@ def test_the_machines_instructions_are_used_where_it_has_them() -> None:
     found = {name: getattr(checksum_for(name), "implementation", None) for name in ALIASES}
     if platform.machine() == "x86_64":
         words = set(cpu.split())
-        if {"pclmulqdq", "sse4_2"} <= words:
+        if {"vpclmulqdq", "avx512f", "avx512vl", "pclmulqdq", "sse4_2"} <= words:
+            assert found == {"CRC-32": "vpclmul", "CRC-32C": "vpclmul"}
+        elif {"pclmulqdq", "sse4_2"} <= words:
             assert found == {"CRC-32": "pclmul", "CRC-32C": "pclmul"}
         else:
             assert found["CRC-32"] == "table"
