@@ -151,7 +151,8 @@ def test_the_window_of_a_receiver_is_kept_to(link, stream_id):
     )
     wait_until(lambda: publication.is_connected, "the connection")
     messages = checked_messages(100, shortest=993, longest=993)  # 1025 bytes, 1056 with its frame
-    sent = 0
+    wait_until(lambda: publication.offer(messages[0]) > 0, "room for the first")
+    sent = 1
     while publication.offer(messages[sent]) > 0:
         sent += 1
     sending, receiving = link.counters()

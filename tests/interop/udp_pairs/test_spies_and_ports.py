@@ -42,6 +42,8 @@ def test_a_spy_alone_connects_a_publication_that_asks_for_it(link, stream_id):
     subscription = link.subscriber.add_subscription(endpoint, stream_id)
     (image,) = wait_until(lambda: subscription.images, "a receiver after all")
     assert image.join_position == middle
+    # Until then the spy sets the pace, and leaves behind whoever has just joined.
+    wait_until(lambda: sending.value(types.SENDER_LIMIT, *key) > middle, "the receiver to be heard")
     late = Receipt(subscription, next_number=100)
     end = transfer(publication, [receipt, late], batch(1))
     assert receipt.position == late.position == end
