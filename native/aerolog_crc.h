@@ -386,7 +386,11 @@ static inline aerolog_crc_function aerolog_crc_narrow(int castagnoli)
 
 static inline aerolog_crc_function aerolog_crc32_select(void) { return aerolog_crc32_by_table; }
 static inline aerolog_crc_function aerolog_crc32c_select(void) { return aerolog_crc32c_by_table; }
-static inline aerolog_crc_function aerolog_crc_narrow(int castagnoli) { (void)castagnoli; return 0; }
+static inline aerolog_crc_function aerolog_crc_narrow(int castagnoli)
+{
+    (void)castagnoli;
+    return 0;
+}
 
 #endif
 

@@ -11,8 +11,8 @@ class Checksum:
 
     Attributes:
         name: ``CRC-32`` or ``CRC-32C``.
-        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found at run
-            time.
+        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found
+            at run time.
     """
 
     @property
