@@ -31,7 +31,8 @@ class Suite:
 LOCAL = "not spark and not database"
 SUITES = {
     "unit": Suite(("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 8),
-    "interop": Suite(("tests/interop",), LOCAL, 25, workers=2),
+    # What the pages of the documentation show, run against live servers, waits as interop does.
+    "interop": Suite(("tests/interop", "tests/pages"), LOCAL, 25, workers=2),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 8),
     "spark": Suite(("tests",), "(spark or database)", 12),

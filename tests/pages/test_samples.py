@@ -23,7 +23,7 @@ HERE += [DOCS / name for name in ALSO]
 HERE.remove(DOCS / "start" / "break-and-find.md")
 # Pages with programs that other tests run.
 ELSEWHERE = {
-    "start/break-and-find.md": "tests/docs/test_story.py",
+    "start/break-and-find.md": "tests/pages/test_story.py",
     "archive/replay-merge.md": "tests/interop/archive_join/test_documented_programs.py",
     "archive/replication.md": "tests/unit/archive_service/test_documented_programs.py",
     "archive/storage.md": "tests/unit/archive_service/test_documented_programs.py",
