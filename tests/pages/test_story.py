@@ -34,7 +34,7 @@ STEP = re.compile(
 )
 # What has to be readable on each capture.
 SAYS = {
-    "recordings": [r"recording_id *stream_id", r"\b1001\b.* yes "],
+    "recordings": [r"\b1001\b.* yes "],
     "top": [r"aerolog top", r"Streams", r"LIMITED BY", r"\b1001\b.*B/s"],
     "top-blocked": [r"\b1001\b.* 0 B/s .*slow subscriber"],
     "killed": [

@@ -76,8 +76,9 @@ class Script:
 
     def _numbered(self, text: str) -> str:
         for index, port in enumerate(self.ports):
-            text = text.replace(str(port), f"<port {index}>")
-            text = text.replace(str(port).encode().hex(), f"<port {index}>")
+            # Not among the digits of bytes in hex, which look like many a port.
+            text = re.sub(rf"(?<![0-9a-f]){port}(?![0-9a-f])", f"<port {index}>", text)
+            text = text.replace(f"3a{str(port).encode().hex()}", f"3a<port {index}>")
         text = re.sub(r"(?<=(?:0\.1|0\.0|:1\]|0:1):)[1-9]\d{3,4}", "<any port>", text)
         return re.sub(r"3a(3\d){5}", "<any port>", text)
 
