@@ -5,6 +5,7 @@ What the kernel carries without a driver: no driver that makes the same calls ca
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
+from posix.time cimport nanosleep, timespec
 
 from aerolog.transport.concurrent.atomic cimport (
     cpu_pause,
@@ -13,6 +14,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i32,
     store_release_i64,
 )
+from aerolog.transport.concurrent.clock cimport Clock, SystemClock
 from aerolog.transport.network.port cimport (
     BATCH_LIMIT,
     RECEIVE_BUFFER_LENGTH,
@@ -107,3 +109,79 @@ cdef class Flood:
     def stop(self) -> None:
         """Have ``run`` return; from any thread."""
         store_release_i32(&self._stop, 1)
+
+
+cdef class Beat:
+    """Sends small datagrams at a steady rate, and takes what comes on another port meanwhile.
+
+    Args:
+        sending: connected to who listens.
+        receiving: what comes here is read and dropped.
+        length: of each datagram.
+        each_turn: datagrams a turn, BATCH_LIMIT at most.
+        interval_ns: from turn to turn.
+    """
+
+    cdef DatagramPort _sending
+    cdef DatagramPort _receiving
+    cdef outgoing_t* _messages
+    cdef incoming_t* _incoming
+    cdef uint8_t* _memory
+    cdef int64_t _interval_ns
+    cdef int32_t _each_turn
+    cdef readonly int64_t sent
+    cdef readonly int64_t received
+
+    def __init__(
+        self,
+        sending: DatagramPort,
+        receiving: DatagramPort,
+        *,
+        length: int,
+        each_turn: int,
+        interval_ns: int,
+    ) -> None:
+        cdef int index
+        if not 0 < length <= 1408 or not 0 < each_turn <= BATCH_LIMIT:
+            raise ValueError(f"length {length}, each_turn {each_turn}")
+        self._sending, self._receiving = sending, receiving
+        self._each_turn, self._interval_ns = each_turn, interval_ns
+        self._messages = <outgoing_t*> calloc(BATCH_LIMIT, sizeof(outgoing_t))
+        self._incoming = <incoming_t*> calloc(BATCH_LIMIT, sizeof(incoming_t))
+        self._memory = <uint8_t*> calloc(BATCH_LIMIT + 1, RECEIVE_BUFFER_LENGTH)
+        if self._messages == NULL or self._incoming == NULL or self._memory == NULL:
+            raise MemoryError
+        for index in range(BATCH_LIMIT):
+            self._messages[index].data = self._memory
+            self._messages[index].length = length
+            self._incoming[index].data = (
+                self._memory + <int64_t> (index + 1) * RECEIVE_BUFFER_LENGTH
+            )
+            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
+
+    def __dealloc__(self) -> None:
+        free(self._messages)
+        free(self._incoming)
+        free(self._memory)
+
+    def run(self, seconds: float) -> None:
+        """For so long."""
+        cdef Clock clock = SystemClock()
+        cdef int64_t due_ns = clock.nano_time()
+        cdef int64_t end_ns = due_ns + <int64_t> (seconds * 1e9)
+        cdef int64_t left_ns
+        cdef int taken
+        cdef timespec pause
+        pause.tv_sec = 0
+        with nogil:
+            while due_ns < end_ns:
+                self.sent += max(0, self._sending.send(self._messages, self._each_turn, NULL))
+                taken = BATCH_LIMIT
+                while taken == BATCH_LIMIT:
+                    taken = self._receiving.receive(self._incoming, BATCH_LIMIT)
+                    self.received += max(0, taken)
+                due_ns += self._interval_ns
+                left_ns = due_ns - clock.nano_time()
+                if left_ns > 0:
+                    pause.tv_nsec = left_ns
+                    nanosleep(&pause, NULL)

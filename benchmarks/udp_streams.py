@@ -5,13 +5,15 @@ Two drivers, so that the sending one is measured alone; both are of the kind tha
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.network.sockets import open_receive_port, open_send_port
 from benchmarks.building import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 from benchmarks.udp import FRAGMENT_LIMIT, HOST, STREAM_ID, free_port, measured_rate
@@ -29,6 +31,13 @@ IDLE_S = 10.0
 # Setups, first status messages and pages that are touched for the first time are not idleness.
 QUIET_S = 10.0
 CONNECT_S = 60.0
+# What the protocol sends for a silent stream (spec wire-protocol), and how often.
+HEARTBEAT_LENGTH = 32
+HEARTBEAT_S = 0.1
+STATUS_LENGTH = 36
+STATUS_S = 0.2
+BARE_S = 5.0
+BARE_ROUND = 64
 # Everything on one thread: 1,000 streams are many wake-ups.
 MODE = "SHARED"
 # The widest windows that 64 KiB terms have; all of them together are eight socket buffers.
@@ -53,8 +62,10 @@ def streams() -> list[Result]:
         raise BenchmarkFailedError(ours.failure)
     if peer.failure:
         name += f" failed: {peer.failure}"
+    calls = "the same datagrams by bare system calls, 64 at a time"
     return [
         Result("udp-streams-idle", "% of a core", ours.idle, peer.idle, name, True),
+        Result("udp-streams-idle-bare", "% of a core", ours.idle, _bare_cost(), calls, True),
         Result("udp-streams-memory", "KiB/stream", ours.memory, peer.memory, name, True),
         Result("udp-streams-1", "messages/s", ours.single, peer.single, name),
         Result("udp-streams-1000", "messages/s", ours.many, peer.many, name),
@@ -98,6 +109,41 @@ def _measure(kind: str) -> Figures:
         except BenchmarkFailedError as error:
             found.failure = str(error)
     return found
+
+
+def _bare_cost() -> float:
+    """Processor time that the datagrams of idle streams take without a driver, % of a core.
+
+    The sender of 1,000 silent streams sends a heartbeat each a tenth of a second, and hears a
+    status message each a fifth; here in rounds as long as one system call takes.
+    """
+    bare = native("bare")
+    with ExitStack() as stack:
+        ports = []
+        for _ in range(2):
+            receiving = stack.enter_context(open_receive_port((HOST, 0)))
+            sending = stack.enter_context(open_send_port(receiving.local_address, (HOST, 0)))
+            ports.append((sending, receiving))
+        (beat_out, beat_in), (status_out, status_in) = ports
+        beats = _beat(bare, beat_out, status_in, HEARTBEAT_LENGTH, STREAMS / HEARTBEAT_S)
+        statuses = _beat(bare, status_out, beat_in, STATUS_LENGTH, STREAMS / STATUS_S)
+        other = threading.Thread(target=statuses.run, args=(BARE_S,))
+        other.start()
+        busy = time.thread_time()
+        beats.run(BARE_S)
+        busy = time.thread_time() - busy
+        other.join()
+    wanted = BARE_S * STREAMS / STATUS_S
+    if beats.received < 0.9 * wanted:
+        raise BenchmarkFailedError(f"{beats.received} of {wanted:.0f} status messages came")
+    return busy / BARE_S * 100
+
+
+def _beat(bare: Any, sending: Any, receiving: Any, length: int, rate: float) -> Any:
+    interval_ns = int(BARE_ROUND / rate * 1e9)
+    return bare.Beat(
+        sending, receiving, length=length, each_turn=BARE_ROUND, interval_ns=interval_ns
+    )
 
 
 @contextmanager
