@@ -6,12 +6,12 @@ is laid out as `event_log` writes it. What was cut short is shown as far as it g
 
 from __future__ import annotations
 
-import struct
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.events.fields import Fields, name_and_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,48 +170,15 @@ def message_text(event: ArchiveEvent, data: bytes) -> str:
     return " ".join(_shown(name, getattr(message, name)) for name in ordered)
 
 
-class _Cut(Exception):  # noqa: N818 -- no fault: the record holds no more
-    """An event was cut short."""
-
-
-class _Fields:
-    """Reads a record from its beginning."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def take(self, code: str) -> Any:
-        """One number."""
-        form = struct.Struct("<" + code)
-        if self._at + form.size > len(self._data):
-            raise _Cut
-        (value,) = form.unpack_from(self._data, self._at)
-        self._at += form.size
-        return value
-
-    def text(self) -> str:
-        """A length and as many bytes, as far as there are any."""
-        length = max(0, self.take("i"))
-        data = self._data[self._at : self._at + length]
-        self._at += len(data)
-        return data.decode(errors="replace")
-
-    def change(self) -> str:
-        """A change of state and its reason."""
-        states = self.text()
-        return f'{states} reason="{self.text()}"'
-
-
-def _control(fields: _Fields) -> str:
+def _control(fields: Fields) -> str:
     return f"controlSessionId={fields.take('q')} {fields.change()}"
 
 
-def _recording(fields: _Fields) -> str:
+def _recording(fields: Fields) -> str:
     return f"recordingId={fields.take('q')} position={fields.take('q')} {fields.change()}"
 
 
-def _replay(fields: _Fields) -> str:
+def _replay(fields: Fields) -> str:
     replay_session_id = fields.take("q")
     session_id = (replay_session_id & 0xFFFFFFFF) - (replay_session_id << 1 & 1 << 32)
     return (
@@ -220,13 +187,13 @@ def _replay(fields: _Fields) -> str:
     )
 
 
-def _replay_error(fields: _Fields) -> str:
+def _replay_error(fields: Fields) -> str:
     return (
         f"sessionId={fields.take('q')} recordingId={fields.take('q')} errorMessage={fields.text()}"
     )
 
 
-def _replication(fields: _Fields) -> str:
+def _replication(fields: Fields) -> str:
     return (
         f"replicationId={fields.take('q')} srcRecordingId={fields.take('q')} "
         f"dstRecordingId={fields.take('q')} position={fields.take('q')} {fields.change()}"
@@ -246,17 +213,17 @@ _DONE: Final = (
 _DONE_FLAGS: Final = ("isClosed", "isEndOfStream", "isSynced")
 
 
-def _replication_done(fields: _Fields) -> str:
+def _replication_done(fields: Fields) -> str:
     numbers = [f"{name}={fields.take('q')}" for name in _DONE]
     flags = [f"{name}={'true' if fields.take('b') else 'false'}" for name in _DONE_FLAGS]
     return " ".join((*numbers, *flags))
 
 
-def _resize(fields: _Fields) -> str:
+def _resize(fields: Fields) -> str:
     return f"{fields.take('q')} bytes => {fields.take('q')} bytes"
 
 
-_OTHERS: Final[dict[ArchiveEvent, Callable[[_Fields], str]]] = {
+_OTHERS: Final[dict[ArchiveEvent, Callable[[Fields], str]]] = {
     E.CONTROL_SESSION_STATE_CHANGE: _control,
     E.RECORDING_SESSION_STATE_CHANGE: _recording,
     E.REPLAY_SESSION_STATE_CHANGE: _replay,
@@ -274,13 +241,8 @@ def dissect(event: int, data: bytes) -> tuple[str, str]:
         event: its number; one that is not known is shown as a number.
         data: what was kept of it.
     """
-    try:
-        known = ArchiveEvent(event)
-    except ValueError:
-        return str(event), data.hex()
-    try:
-        if known in _OTHERS:
-            return known.name, _OTHERS[known](_Fields(data))
-        return known.name, message_text(known, data)
-    except (_Cut, MessageFormatError):
-        return known.name, f"cut short: {data.hex()}"
+    return name_and_text(ArchiveEvent, event, data, _text)
+
+
+def _text(event: ArchiveEvent, data: bytes) -> str:
+    return _OTHERS[event](Fields(data)) if event in _OTHERS else message_text(event, data)

@@ -7,25 +7,22 @@ nothing. No data passes here: only requests, answers and changes of state.
 from __future__ import annotations
 
 import struct
-import sys
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEvent, dissect
-from aerolog.transport.events.codes import ARCHIVE, chosen_events, full_code
-from aerolog.transport.events.properties import (
-    EVENT_ARCHIVE_LOG,
-    EVENT_ARCHIVE_LOG_DISABLE,
-    EVENT_BUFFER_LENGTH,
-    EVENT_LOG_FILENAME,
-)
-from aerolog.transport.events.reader import HeldLog
+from aerolog.transport.events.codes import ARCHIVE
+from aerolog.transport.events.component import Component, ComponentEvents
+from aerolog.transport.events.fields import text_field
+from aerolog.transport.events.properties import EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE
 
 if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
 
 E = ArchiveEvent
-_COMPONENT_NAME: Final = "ARCHIVE"
+_COMPONENT: Final = Component(
+    ARCHIVE, "ARCHIVE", ArchiveEvent, EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE, dissect
+)
 _TEMPLATE_AT: Final = 2
 
 
@@ -83,26 +80,8 @@ class NoArchiveEvents:
 NO_EVENTS: Final = NoArchiveEvents()
 
 
-class ArchiveEvents(NoArchiveEvents):
-    """Logs some of an archive's events.
-
-    Args:
-        held: this archive's hold on the log of the process.
-        events: those that are logged.
-    """
-
-    def __init__(self, held: HeldLog, events: frozenset[ArchiveEvent]) -> None:
-        self._held = held
-        self._log = held.log
-        self._events = events
-
-    def close(self) -> None:
-        """Write what is left; more than once does nothing."""
-        self._held.close()
-
-    def _write(self, event: ArchiveEvent, payload: bytes) -> None:
-        if event in self._events:
-            self._log.write(full_code(ARCHIVE, event), payload)
+class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
+    """Logs some of an archive's events."""
 
     def message(self, encoded: bytes) -> None:
         """A message of the control protocol came, or went; bytes with its header."""
@@ -147,7 +126,7 @@ class ArchiveEvents(NoArchiveEvents):
         """A replay ends in an error."""
         self._write(
             E.REPLAY_SESSION_ERROR,
-            struct.pack("<qq", replay_session_id, recording_id) + _text(text),
+            struct.pack("<qq", replay_session_id, recording_id) + text_field(text),
         )
 
     def replication(
@@ -191,30 +170,9 @@ def archive_events(settings: Settings, clock: Clock) -> NoArchiveEvents:
         ConfigurationError: a buffer length that is no power of two.
         OSError: the file cannot be opened.
     """
-    events = chosen_events(
-        settings[EVENT_ARCHIVE_LOG], settings[EVENT_ARCHIVE_LOG_DISABLE], ArchiveEvent, _unknown
-    )
-    if not events:
-        return NO_EVENTS
-    held = HeldLog(
-        settings[EVENT_LOG_FILENAME] or "",
-        settings[EVENT_BUFFER_LENGTH],
-        clock,
-        component=ARCHIVE,
-        name=_COMPONENT_NAME,
-        dissect=dissect,
-    )
-    return ArchiveEvents(held, events)
-
-
-def _unknown(entry: str) -> None:
-    sys.stderr.write(f"unknown event code: {entry}\n")
-
-
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return len(data).to_bytes(4, "little") + data
+    found = _COMPONENT.hold(settings, clock)
+    return NO_EVENTS if found is None else ArchiveEvents(_COMPONENT, *found)
 
 
 def _change(old: str, new: str, reason: str) -> bytes:
-    return _text(f"{old} -> {new}") + _text(reason)
+    return text_field(f"{old} -> {new}") + text_field(reason)

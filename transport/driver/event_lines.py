@@ -7,12 +7,11 @@ goes.
 
 from __future__ import annotations
 
-import ipaddress
-import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.transport.errors import AerologError, ErrorCode
+from aerolog.transport.errors import ErrorCode
 from aerolog.transport.events.codes import DriverEvent
+from aerolog.transport.events.fields import CutShortError, Fields, host_text, name_and_text
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
@@ -154,98 +153,54 @@ def _truth(value: object) -> str:
     return "true" if value else "false"
 
 
-class _Cut(Exception):  # noqa: N818 -- no fault: the record holds no more
-    """An event was cut short, or is none."""
-
-
-class _Fields:
-    """Reads a record from its beginning."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def take(self, code: str) -> Any:
-        """One number."""
-        form = struct.Struct("<" + code)
-        if self._at + form.size > len(self._data):
-            raise _Cut
-        (value,) = form.unpack_from(self._data, self._at)
-        self._at += form.size
-        return value
-
-    def text(self) -> str:
-        """A length and as many bytes."""
-        length = self.take("i")
-        return self.rest(length).decode(errors="replace")
-
-    def rest(self, length: int | None = None) -> bytes:
-        """So many bytes, as far as there are any; all that are left without a length."""
-        end = len(self._data) if length is None else self._at + max(0, length)
-        data = self._data[self._at : end]
-        self._at += len(data)
-        return data
-
-    def address(self) -> str:
-        """Host and port."""
-        port = self.take("i")
-        host = host_text(self.rest(self.take("i")))
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def host_text(host: bytes) -> str:
-    """An address in numbers; nothing is known of one of another length."""
-    return str(ipaddress.ip_address(host)) if len(host) in {4, 16} else "unknown-address"
-
-
-def _stream_bytes(fields: _Fields) -> str:
+def _stream_bytes(fields: Fields) -> str:
     return (
         f"sessionId={fields.take('i')} streamId={fields.take('i')} termId={fields.take('i')} "
         f"termOffset={fields.take('i')} length={fields.take('i')} channel={fields.text()}"
     )
 
 
-def _nak(fields: _Fields) -> str:
+def _nak(fields: Fields) -> str:
     return f"address={fields.address()} {_stream_bytes(fields)}"
 
 
-def _publication(fields: _Fields) -> str:
+def _publication(fields: Fields) -> str:
     return f"sessionId={fields.take('i')} streamId={fields.take('i')} channel={fields.text()}"
 
 
-def _subscription(fields: _Fields) -> str:
+def _subscription(fields: Fields) -> str:
     return f"streamId={fields.take('i')} id={fields.take('q')} channel={fields.text()}"
 
 
-def _image(fields: _Fields) -> str:
+def _image(fields: Fields) -> str:
     return (
         f"sessionId={fields.take('i')} streamId={fields.take('i')} id={fields.take('q')} "
         f"channel={fields.text()}"
     )
 
 
-def _untethered(fields: _Fields) -> str:
+def _untethered(fields: Fields) -> str:
     return (
         f"subscriptionId={fields.take('q')} streamId={fields.take('i')} "
         f"sessionId={fields.take('i')} {fields.text()}"
     )
 
 
-def _receiver(fields: _Fields) -> str:
+def _receiver(fields: Fields) -> str:
     return (
         f"receiverCount={fields.take('i')} receiverId={fields.take('q')} "
         f"sessionId={fields.take('i')} streamId={fields.take('i')} channel={fields.text()}"
     )
 
 
-def _revoke(fields: _Fields) -> str:
+def _revoke(fields: Fields) -> str:
     return (
         f"revokedPos={fields.take('q')} sessionId={fields.take('i')} "
         f"streamId={fields.take('i')} channel={fields.text()}"
     )
 
 
-def _resolve(fields: _Fields) -> str:
+def _resolve(fields: Fields) -> str:
     return (
         f"resolver={fields.text()} durationNs={fields.take('q')} name={fields.text()} "
         f"isReResolution={_truth(fields.take('b'))} "
@@ -253,25 +208,25 @@ def _resolve(fields: _Fields) -> str:
     )
 
 
-def _lookup(fields: _Fields) -> str:
+def _lookup(fields: Fields) -> str:
     return (
         f"resolver={fields.text()} durationNs={fields.take('q')} name={fields.text()} "
         f"isReLookup={_truth(fields.take('b'))} resolvedName={fields.text()}"
     )
 
 
-def _host_name(fields: _Fields) -> str:
+def _host_name(fields: Fields) -> str:
     return f"durationNs={fields.take('q')} hostName={fields.text()}"
 
 
-def _frame(fields: _Fields) -> str:
+def _frame(fields: Fields) -> str:
     address = fields.address()
     return f"address={address} {frame_text(fields.rest())}"
 
 
 def frame_text(frame: bytes) -> str:
     """The first frame of a datagram: its type and the fields of its header."""
-    fields = _Fields(frame)
+    fields = Fields(frame)
     length, _, flags, type_id = (fields.take(code) for code in ("i", "B", "B", "H"))
     known = _FRAMES.get(type_id)
     if known is None:
@@ -343,7 +298,7 @@ _FRAMES: Final[dict[int, tuple[str, tuple[tuple[str, str], ...]]]] = {
 _IPV6_ENTRY: Final = 2
 
 
-def _resolutions(fields: _Fields) -> list[str]:
+def _resolutions(fields: Fields) -> list[str]:
     """The entries of a name resolution frame, each between brackets."""
     found: list[str] = []
     while True:
@@ -351,7 +306,7 @@ def _resolutions(fields: _Fields) -> list[str]:
             type_id, flags, port, age = (fields.take(code) for code in ("b", "B", "H", "i"))
             host = host_text(fields.rest(16 if type_id == _IPV6_ENTRY else 4))
             name = fields.rest(fields.take("h")).decode(errors="replace")
-        except _Cut:
+        except CutShortError:
             return found
         found.append(
             f" [resType={type_id} flags={flags:08b} port={port} ageInMs={age} "
@@ -361,23 +316,23 @@ def _resolutions(fields: _Fields) -> list[str]:
         fields.rest(8 - used if used else 0)
 
 
-_OTHERS: Final[dict[DriverEvent, Callable[[_Fields], str]]] = {
+_OTHERS: Final[dict[DriverEvent, Callable[[Fields], str]]] = {
     E.FRAME_IN: _frame,
     E.FRAME_OUT: _frame,
     E.REMOVE_PUBLICATION_CLEANUP: _publication,
     E.REMOVE_SUBSCRIPTION_CLEANUP: _subscription,
     E.REMOVE_IMAGE_CLEANUP: _image,
-    E.SEND_CHANNEL_CREATION: _Fields.text,
-    E.RECEIVE_CHANNEL_CREATION: _Fields.text,
-    E.SEND_CHANNEL_CLOSE: _Fields.text,
-    E.RECEIVE_CHANNEL_CLOSE: _Fields.text,
+    E.SEND_CHANNEL_CREATION: Fields.text,
+    E.RECEIVE_CHANNEL_CREATION: Fields.text,
+    E.SEND_CHANNEL_CLOSE: Fields.text,
+    E.RECEIVE_CHANNEL_CLOSE: Fields.text,
     E.UNTETHERED_SUBSCRIPTION_STATE_CHANGE: _untethered,
-    E.NAME_RESOLUTION_NEIGHBOR_ADDED: _Fields.address,
-    E.NAME_RESOLUTION_NEIGHBOR_REMOVED: _Fields.address,
+    E.NAME_RESOLUTION_NEIGHBOR_ADDED: Fields.address,
+    E.NAME_RESOLUTION_NEIGHBOR_REMOVED: Fields.address,
     E.FLOW_CONTROL_RECEIVER_ADDED: _receiver,
     E.FLOW_CONTROL_RECEIVER_REMOVED: _receiver,
     E.NAME_RESOLUTION_RESOLVE: _resolve,
-    E.TEXT_DATA: _Fields.text,
+    E.TEXT_DATA: Fields.text,
     E.NAME_RESOLUTION_LOOKUP: _lookup,
     E.NAME_RESOLUTION_HOST_NAME: _host_name,
     E.NAK_SENT: _nak,
@@ -395,16 +350,11 @@ def dissect(event: int, data: bytes) -> tuple[str, str]:
         event: its number; one that is not known is shown as a number.
         data: what was kept of it.
     """
-    try:
-        known = DriverEvent(event)
-    except ValueError:
-        return str(event), data.hex()
-    try:
-        if known in _OTHERS:
-            return known.name, _OTHERS[known](_Fields(data))
-        return known.name, _message_text(known, data)
-    except (_Cut, AerologError):
-        return known.name, f"cut short: {data.hex()}"
+    return name_and_text(DriverEvent, event, data, _text)
+
+
+def _text(event: DriverEvent, data: bytes) -> str:
+    return _OTHERS[event](Fields(data)) if event in _OTHERS else _message_text(event, data)
 
 
 def _message_text(event: DriverEvent, data: bytes) -> str:

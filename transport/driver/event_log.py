@@ -7,25 +7,14 @@ sender, the receiver and their ports are then made without anything to log to.
 from __future__ import annotations
 
 import struct
-import sys
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
-from aerolog.transport.events.codes import (
-    DRIVER,
-    DRIVER_GROUPS,
-    DriverEvent,
-    chosen_events,
-    full_code,
-)
+from aerolog.transport.events.codes import DRIVER, DRIVER_GROUPS, DriverEvent
+from aerolog.transport.events.component import Component, ComponentEvents
+from aerolog.transport.events.fields import text_field
 from aerolog.transport.events.log import StreamEvents
-from aerolog.transport.events.properties import (
-    EVENT_BUFFER_LENGTH,
-    EVENT_LOG,
-    EVENT_LOG_DISABLE,
-    EVENT_LOG_FILENAME,
-)
-from aerolog.transport.events.reader import HeldLog
+from aerolog.transport.events.properties import EVENT_LOG, EVENT_LOG_DISABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +27,9 @@ if TYPE_CHECKING:
     from aerolog.transport.network.udp_channel import UdpChannel
 
 E = DriverEvent
-_COMPONENT_NAME: Final = "DRIVER"
+_COMPONENT: Final = Component(
+    DRIVER, "DRIVER", DriverEvent, EVENT_LOG, EVENT_LOG_DISABLE, dissect, DRIVER_GROUPS
+)
 
 
 class NoDriverEvents:
@@ -119,39 +110,17 @@ class NoDriverEvents:
 NO_EVENTS: Final = NoDriverEvents()
 
 
-class DriverEvents(NoDriverEvents):
-    """Logs some of a driver's events.
-
-    Args:
-        held: this driver's hold on the log of the process.
-        events: those that are logged.
-    """
-
-    def __init__(self, held: HeldLog, events: frozenset[DriverEvent]) -> None:
-        self._held = held
-        self._log = held.log
-        self._events = events
+class DriverEvents(ComponentEvents[DriverEvent], NoDriverEvents):
+    """Logs some of a driver's events."""
 
     @property
     def log(self) -> EventLog:
         """Where the events go."""
         return self._log
 
-    def close(self) -> None:
-        """Write what is left; more than once does nothing."""
-        self._held.close()
-
     def wants(self, *events: DriverEvent) -> bool:
         """Whether one of some events is logged."""
         return any(event in self._events for event in events)
-
-    def code(self, event: DriverEvent) -> int:
-        """The code of an event in the log, 0 when it is not logged."""
-        return full_code(DRIVER, event) if event in self._events else 0
-
-    def _write(self, event: DriverEvent, payload: bytes) -> None:
-        if event in self._events:
-            self._log.write(full_code(DRIVER, event), payload)
 
     def command(self, type_id: int, message: bytes) -> None:
         """A record of the to-driver buffer is about to be handled."""
@@ -169,14 +138,14 @@ class DriverEvents(NoDriverEvents):
         """A publication goes."""
         self._write(
             E.REMOVE_PUBLICATION_CLEANUP,
-            struct.pack("<ii", session_id, stream_id) + _text(channel),
+            struct.pack("<ii", session_id, stream_id) + text_field(channel),
         )
 
     def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
         """A subscription goes."""
         self._write(
             E.REMOVE_SUBSCRIPTION_CLEANUP,
-            struct.pack("<iq", stream_id, registration_id) + _text(channel),
+            struct.pack("<iq", stream_id, registration_id) + text_field(channel),
         )
 
     def image_removed(
@@ -185,18 +154,18 @@ class DriverEvents(NoDriverEvents):
         """An image of a network stream goes."""
         self._write(
             E.REMOVE_IMAGE_CLEANUP,
-            struct.pack("<iiq", session_id, stream_id, correlation_id) + _text(channel),
+            struct.pack("<iiq", session_id, stream_id, correlation_id) + text_field(channel),
         )
 
     def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
         """A send endpoint comes, or goes."""
         event = E.SEND_CHANNEL_CREATION if is_open else E.SEND_CHANNEL_CLOSE
-        self._write(event, _text(_channel_text(channel)))
+        self._write(event, text_field(_channel_text(channel)))
 
     def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
         """A receive endpoint comes, or goes."""
         event = E.RECEIVE_CHANNEL_CREATION if is_open else E.RECEIVE_CHANNEL_CLOSE
-        self._write(event, _text(_channel_text(channel)))
+        self._write(event, text_field(_channel_text(channel)))
 
     def untethered(
         self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
@@ -204,7 +173,8 @@ class DriverEvents(NoDriverEvents):
         """An untethered subscriber is in another state."""
         self._write(
             E.UNTETHERED_SUBSCRIPTION_STATE_CHANGE,
-            struct.pack("<qii", subscription_id, stream_id, session_id) + _text(f"{old} -> {new}"),
+            struct.pack("<qii", subscription_id, stream_id, session_id)
+            + text_field(f"{old} -> {new}"),
         )
 
     def looked_up(
@@ -215,11 +185,11 @@ class DriverEvents(NoDriverEvents):
             E.NAME_RESOLUTION_LOOKUP,
             b"".join(
                 (
-                    _text(resolver),
+                    text_field(resolver),
                     struct.pack("<q", duration_ns),
-                    _text(name),
+                    text_field(name),
                     struct.pack("<b", is_again),
-                    _text(found),
+                    text_field(found),
                 )
             ),
         )
@@ -233,9 +203,9 @@ class DriverEvents(NoDriverEvents):
             E.NAME_RESOLUTION_RESOLVE,
             b"".join(
                 (
-                    _text(resolver),
+                    text_field(resolver),
                     struct.pack("<q", duration_ns),
-                    _text(name),
+                    text_field(name),
                     struct.pack("<bi", is_again, len(host)),
                     host,
                 )
@@ -259,7 +229,9 @@ class DriverEvents(NoDriverEvents):
     def _revoked(
         self, event: DriverEvent, position: int, session_id: int, stream_id: int, channel: str
     ) -> None:
-        self._write(event, struct.pack("<qii", position, session_id, stream_id) + _text(channel))
+        self._write(
+            event, struct.pack("<qii", position, session_id, stream_id) + text_field(channel)
+        )
 
     def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
         """What the sender's thread tells of a publication; None for nothing."""
@@ -289,29 +261,8 @@ def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
         ConfigurationError: a buffer length that is no power of two.
         OSError: the file cannot be opened.
     """
-    events = chosen_events(
-        settings[EVENT_LOG], settings[EVENT_LOG_DISABLE], DriverEvent, _unknown, DRIVER_GROUPS
-    )
-    if not events:
-        return NO_EVENTS
-    held = HeldLog(
-        settings[EVENT_LOG_FILENAME] or "",
-        settings[EVENT_BUFFER_LENGTH],
-        clock,
-        component=DRIVER,
-        name=_COMPONENT_NAME,
-        dissect=dissect,
-    )
-    return DriverEvents(held, events)
-
-
-def _unknown(entry: str) -> None:
-    sys.stderr.write(f"unknown event code: {entry}\n")
-
-
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return len(data).to_bytes(4, "little") + data
+    found = _COMPONENT.hold(settings, clock)
+    return NO_EVENTS if found is None else DriverEvents(_COMPONENT, *found)
 
 
 def _channel_text(channel: UdpChannel) -> str:
