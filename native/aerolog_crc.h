@@ -215,16 +215,31 @@ static int64_t aerolog_crc_folded_wide(
     return length;
 }
 
-static uint32_t aerolog_crc32_native(const uint8_t *data, int64_t length)
+typedef int64_t (*aerolog_crc_folding)(
+    const aerolog_crc_fold_t *fold, const uint8_t *data, int64_t length, uint8_t folded[16]);
+
+/* The checksum by way of a folding function, long enough for it; `fold` is a constant where this
+ * is called, so the compiler makes a copy of it for each. */
+__attribute__((always_inline))
+static inline uint32_t aerolog_crc32_by_folding(
+    aerolog_crc_folding fold, const uint8_t *data, int64_t length)
 {
     uint8_t folded[16];
-    if (length < 64)
-    {
-        return aerolog_crc32_by_table(data, length);
-    }
-    const int64_t left = aerolog_crc_folded(&aerolog_crc32_fold, data, length, folded);
+    const int64_t left = fold(&aerolog_crc32_fold, data, length, folded);
     const uint32_t crc = aerolog_crc_sliced(aerolog_crc32_table, 0, folded, 16);
     return ~aerolog_crc_sliced(aerolog_crc32_table, crc, data + length - left, left);
+}
+
+static uint32_t aerolog_crc32_native(const uint8_t *data, int64_t length)
+{
+    return length < 64 ? aerolog_crc32_by_table(data, length) :
+        aerolog_crc32_by_folding(aerolog_crc_folded, data, length);
+}
+
+static uint32_t aerolog_crc32_wide(const uint8_t *data, int64_t length)
+{
+    return length < AEROLOG_CRC_WIDE_MIN ? aerolog_crc32_native(data, length) :
+        aerolog_crc32_by_folding(aerolog_crc_folded_wide, data, length);
 }
 
 __attribute__((target("sse4.2")))
@@ -250,40 +265,27 @@ static uint32_t aerolog_crc32c_by_words(const uint8_t *data, int64_t length)
     return ~aerolog_crc32c_words(0xFFFFFFFFu, data, length);
 }
 
-static uint32_t aerolog_crc32c_native(const uint8_t *data, int64_t length)
+/* As aerolog_crc32_by_folding. */
+__attribute__((always_inline))
+static inline uint32_t aerolog_crc32c_by_folding(
+    aerolog_crc_folding fold, const uint8_t *data, int64_t length)
 {
     uint8_t folded[16];
-    if (length < 256)
-    {
-        return aerolog_crc32c_by_words(data, length);
-    }
-    const int64_t left = aerolog_crc_folded(&aerolog_crc32c_fold, data, length, folded);
+    const int64_t left = fold(&aerolog_crc32c_fold, data, length, folded);
     const uint32_t crc = aerolog_crc32c_words(0, folded, 16);
     return ~aerolog_crc32c_words(crc, data + length - left, left);
 }
 
-static uint32_t aerolog_crc32_wide(const uint8_t *data, int64_t length)
+static uint32_t aerolog_crc32c_native(const uint8_t *data, int64_t length)
 {
-    uint8_t folded[16];
-    if (length < AEROLOG_CRC_WIDE_MIN)
-    {
-        return aerolog_crc32_native(data, length);
-    }
-    const int64_t left = aerolog_crc_folded_wide(&aerolog_crc32_fold, data, length, folded);
-    const uint32_t crc = aerolog_crc_sliced(aerolog_crc32_table, 0, folded, 16);
-    return ~aerolog_crc_sliced(aerolog_crc32_table, crc, data + length - left, left);
+    return length < 256 ? aerolog_crc32c_by_words(data, length) :
+        aerolog_crc32c_by_folding(aerolog_crc_folded, data, length);
 }
 
 static uint32_t aerolog_crc32c_wide(const uint8_t *data, int64_t length)
 {
-    uint8_t folded[16];
-    if (length < AEROLOG_CRC_WIDE_MIN)
-    {
-        return aerolog_crc32c_native(data, length);
-    }
-    const int64_t left = aerolog_crc_folded_wide(&aerolog_crc32c_fold, data, length, folded);
-    const uint32_t crc = aerolog_crc32c_words(0, folded, 16);
-    return ~aerolog_crc32c_words(crc, data + length - left, left);
+    return length < AEROLOG_CRC_WIDE_MIN ? aerolog_crc32c_native(data, length) :
+        aerolog_crc32c_by_folding(aerolog_crc_folded_wide, data, length);
 }
 
 static inline int aerolog_crc_can_fold(void)
