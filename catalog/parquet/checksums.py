@@ -28,28 +28,39 @@ class RunningChecksum:
         """Take the next piece."""
         self._waiting += data
         if len(self._waiting) >= _BLOCK_LENGTH:
-            self._take()
+            self._flush()
+
+    def consume(self, block: memoryview) -> None:
+        """Take the next piece without a copy: its first bytes change meanwhile.
+
+        Args:
+            block: writable bytes.
+        """
+        self._flush()
+        self._take(block)
 
     @property
     def text(self) -> str:
         """``crc32c:`` and eight hex digits, of all pieces so far."""
-        self._take()
+        self._flush()
         return f"{_PREFIX}{self._value:08x}"
 
-    def _take(self) -> None:
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, bytearray()
+        self._take(memoryview(waiting))
+
+    def _take(self, block: memoryview) -> None:
         # A CRC goes on where another ended when that one is added to the first four bytes: the
         # native function always begins anew, with all bits set.
-        block = self._waiting
         if len(block) >= 4:
             first = int.from_bytes(block[:4], "little") ^ self._value
             block[:4] = first.to_bytes(4, "little")
             self._value = self._compute(block) & 0xFFFFFFFF
         else:
             self._value = _by_bits(self._value, block)
-        block.clear()
 
 
-def _by_bits(value: int, data: bytearray) -> int:
+def _by_bits(value: int, data: memoryview) -> int:
     register = value ^ 0xFFFFFFFF
     for byte in data:
         register ^= byte

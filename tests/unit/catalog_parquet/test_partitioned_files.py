@@ -381,6 +381,11 @@ def test_a_running_checksum_is_that_of_the_whole() -> None:
                 assert running.text
         if step >= 4:
             assert running.text == whole.text
+        consumed = RunningChecksum()
+        for at in range(0, len(data), 300_000):
+            consumed.update(data[at : at + step])
+            consumed.consume(memoryview(bytearray(data[at + step : at + 300_000])))
+        assert consumed.text == whole.text
     standard = RunningChecksum()
     standard.update(b"12345")
     assert standard.text != "crc32c:e3069283"
