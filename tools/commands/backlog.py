@@ -5,18 +5,8 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.help import command
-from aerolog.tools.options import JsonOption
-from aerolog.tools.stat.options import (
-    AeronDirOption,
-    ChannelsOption,
-    ClassicOption,
-    IntervalOption,
-    SessionOption,
-    StreamsOption,
-    UpdatesOption,
-    WatchOption,
-    check_forms,
-)
+from aerolog.tools.options import grouped
+from aerolog.tools.stat.options import LookOptions, StreamFilters
 
 app = typer.Typer(add_completion=False)
 
@@ -25,34 +15,27 @@ app = typer.Typer(add_completion=False)
     app,
     examples=("backlog", "backlog --at-least 1 --watch", "backlog --json", "backlog --classic"),
 )
+@grouped
 def backlog(
     *,
-    session: SessionOption = None,
-    stream: StreamsOption = None,
-    channel: ChannelsOption = None,
+    chosen: StreamFilters,
     at_least: Annotated[
         int,
         typer.Option("--at-least", metavar="BYTES", help="Only backlogs of so many bytes.", min=0),
     ] = 0,
-    watch: WatchOption = False,
-    interval: IntervalOption = 1.0,
-    updates: UpdatesOption = None,
-    as_json: JsonOption = False,
-    classic: ClassicOption = False,
-    aeron_dir: AeronDirOption = None,
+    look: LookOptions,
 ) -> None:
     """Print what waits to be sent, repaired, read and recorded, the longest backlog first.
 
     The window is what may still be sent or published before somebody has to wait.
     """
-    check_forms(as_json=as_json, classic=classic, watch=watch)
+    look.check()
     from aerolog.tools.stat import classic_streams, stream_commands
-    from aerolog.tools.stat.counters import filters_of
-    from aerolog.tools.stat.watching import Schedule
 
-    filters = filters_of((), {"session": session, "stream": stream, "channel": channel})
-    if classic:
-        stream_commands.classic(aeron_dir, classic_streams.backlog_stat)
+    filters = chosen.filters()
+    if look.classic:
+        stream_commands.classic(look.aeron_dir, classic_streams.backlog_stat)
         return
-    schedule = Schedule(watch=watch, interval_s=interval, updates=updates)
-    stream_commands.show_backlogs(aeron_dir, filters, schedule, at_least=at_least, as_json=as_json)
+    stream_commands.show_backlogs(
+        look.aeron_dir, filters, look.schedule(), at_least=at_least, as_json=look.as_json
+    )

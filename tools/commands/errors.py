@@ -6,15 +6,8 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.help import command
-from aerolog.tools.options import JsonOption
-from aerolog.tools.stat.options import (
-    AeronDirOption,
-    ClassicOption,
-    IntervalOption,
-    UpdatesOption,
-    WatchOption,
-    check_forms,
-)
+from aerolog.tools.options import grouped
+from aerolog.tools.stat.options import LookOptions
 
 app = typer.Typer(add_completion=False)
 
@@ -28,6 +21,7 @@ app = typer.Typer(add_completion=False)
         "errors --classic",
     ),
 )
+@grouped
 def errors(
     *,
     archive_dir: Annotated[
@@ -52,38 +46,31 @@ def errors(
         str | None,
         typer.Option("--since", metavar="WHEN", help="Seen at or after this time (ISO 8601)."),
     ] = None,
-    watch: WatchOption = False,
-    interval: IntervalOption = 1.0,
-    updates: UpdatesOption = None,
-    as_json: JsonOption = False,
-    classic: ClassicOption = False,
-    aeron_dir: AeronDirOption = None,
+    look: LookOptions,
 ) -> None:
     """Print the distinct errors of a driver or an archive, alive or dead: how often, when, what.
 
     A driver or archive that starts in a used directory saves the errors of the one before to a text
     beside it: --file reads that too.
     """
-    check_forms(as_json=as_json, classic=classic, watch=watch)
+    look.check()
     if archive_dir is not None and file is not None:
         raise typer.BadParameter("--archive-dir and --file are two places: choose one")
     if offset is not None and file is None:
         raise typer.BadParameter("--offset is a place in a file: name it with --file")
     from aerolog.tools.console import say
     from aerolog.tools.stat import errors as forms
-    from aerolog.tools.stat.watching import Schedule
     from aerolog.transport.config.times import parse_time_ns
 
     since_ms = 0 if since is None else parse_time_ns("--since", since) // 1_000_000
-    if classic:
+    if look.classic:
         if archive_dir is not None:
             raise typer.BadParameter(
                 "--classic is ErrorStat, which knows drivers: for an archive's errors as the "
                 "reference prints them there is aerolog archive-tool --classic DIR errors"
             )
-        for line in forms.classic(aeron_dir, file, offset):
+        for line in forms.classic(look.aeron_dir, file, offset):
             say(line)
         return
-    source = forms.source_of(aeron_dir, archive_dir, file, offset)
-    schedule = Schedule(watch=watch, interval_s=interval, updates=updates)
-    forms.show(source, schedule, since_ms=since_ms, as_json=as_json)
+    source = forms.source_of(look.aeron_dir, archive_dir, file, offset)
+    forms.show(source, look.schedule(), since_ms=since_ms, as_json=look.as_json)

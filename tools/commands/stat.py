@@ -5,18 +5,8 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.help import command
-from aerolog.tools.options import JsonOption
-from aerolog.tools.stat.options import (
-    AeronDirOption,
-    ChannelsOption,
-    ClassicOption,
-    IntervalOption,
-    SessionOption,
-    StreamsOption,
-    UpdatesOption,
-    WatchOption,
-    check_forms,
-)
+from aerolog.tools.options import grouped
+from aerolog.tools.stat.options import LookOptions, StreamFilters
 
 app = typer.Typer(add_completion=False)
 
@@ -30,6 +20,7 @@ app = typer.Typer(add_completion=False)
         "stat --classic watch=false",
     ),
 )
+@grouped
 def stat(
     filters: Annotated[
         list[str] | None,
@@ -47,15 +38,8 @@ def stat(
         str | None,
         typer.Option("--identity", metavar="REGEX", help="Registration or system counter ids."),
     ] = None,
-    session: SessionOption = None,
-    stream: StreamsOption = None,
-    channel: ChannelsOption = None,
-    watch: WatchOption = False,
-    interval: IntervalOption = 1.0,
-    updates: UpdatesOption = None,
-    as_json: JsonOption = False,
-    classic: ClassicOption = False,
-    aeron_dir: AeronDirOption = None,
+    chosen: StreamFilters,
+    look: LookOptions,
 ) -> None:
     """Print the counters of a driver, alive or dead: positions, limits, losses, errors.
 
@@ -63,20 +47,16 @@ def stat(
     counters have none. With --classic the arguments watch and delay work too, and it watches unless
     told watch=false.
     """
-    check_forms(as_json=as_json, classic=classic, watch=watch)
+    look.check()
     from aerolog.tools.stat import counters
-    from aerolog.tools.stat.watching import Schedule
 
-    given = {
-        "type": type_,
-        "identity": identity,
-        "session": session,
-        "stream": stream,
-        "channel": channel,
-    }
-    if classic:
-        counters.classic(aeron_dir, filters or [], given)
+    given = {"type": type_, "identity": identity, **chosen.patterns()}
+    if look.classic:
+        counters.classic(look.aeron_dir, filters or [], given)
         return
-    chosen = counters.filters_of(filters or [], given)
-    schedule = Schedule(watch=watch, interval_s=interval, updates=updates)
-    counters.show(aeron_dir, chosen, schedule, as_json=as_json)
+    counters.show(
+        look.aeron_dir,
+        counters.filters_of(filters or [], given),
+        look.schedule(),
+        as_json=look.as_json,
+    )

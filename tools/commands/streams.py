@@ -5,18 +5,8 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.help import command
-from aerolog.tools.options import JsonOption, seconds_parser
-from aerolog.tools.stat.options import (
-    AeronDirOption,
-    ChannelsOption,
-    ClassicOption,
-    IntervalOption,
-    SessionOption,
-    StreamsOption,
-    UpdatesOption,
-    WatchOption,
-    check_forms,
-)
+from aerolog.tools.options import grouped, seconds_parser
+from aerolog.tools.stat.options import LookOptions, StreamFilters
 
 app = typer.Typer(add_completion=False)
 
@@ -30,11 +20,10 @@ app = typer.Typer(add_completion=False)
         "streams --classic",
     ),
 )
+@grouped
 def streams(
     *,
-    session: SessionOption = None,
-    stream: StreamsOption = None,
-    channel: ChannelsOption = None,
+    chosen: StreamFilters,
     sample: Annotated[
         float,
         typer.Option(
@@ -44,26 +33,20 @@ def streams(
             parser=seconds_parser("--sample"),
         ),
     ] = 0.25,
-    watch: WatchOption = False,
-    interval: IntervalOption = 1.0,
-    updates: UpdatesOption = None,
-    as_json: JsonOption = False,
-    classic: ClassicOption = False,
-    aeron_dir: AeronDirOption = None,
+    look: LookOptions,
 ) -> None:
     """Print where each publisher, sender, receiver, subscriber and recording stands.
 
     Below each stream stands what limits it now: a slow subscriber (which), flow control, the
     receiver's window, congestion, loss, the publisher's window, its sender, or nothing.
     """
-    check_forms(as_json=as_json, classic=classic, watch=watch)
+    look.check()
     from aerolog.tools.stat import classic_streams, stream_commands
-    from aerolog.tools.stat.counters import filters_of
-    from aerolog.tools.stat.watching import Schedule
 
-    filters = filters_of((), {"session": session, "stream": stream, "channel": channel})
-    if classic:
-        stream_commands.classic(aeron_dir, classic_streams.stream_stat)
+    filters = chosen.filters()
+    if look.classic:
+        stream_commands.classic(look.aeron_dir, classic_streams.stream_stat)
         return
-    schedule = Schedule(watch=watch, interval_s=interval, updates=updates)
-    stream_commands.show_streams(aeron_dir, filters, schedule, sample_s=sample, as_json=as_json)
+    stream_commands.show_streams(
+        look.aeron_dir, filters, look.schedule(), sample_s=sample, as_json=look.as_json
+    )

@@ -1,11 +1,16 @@
 """Options that the looking commands share."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aerolog.tools.help import CONNECTION_PANEL
-from aerolog.tools.options import seconds_parser
+from aerolog.tools.options import JsonOption, seconds_parser
+
+if TYPE_CHECKING:
+    from aerolog.tools.stat.filters import Filters
+    from aerolog.tools.stat.watching import Schedule
 
 AeronDirOption = Annotated[
     str | None,
@@ -20,32 +25,6 @@ AeronDirOption = Annotated[
 ClassicOption = Annotated[
     bool, typer.Option("--classic", help="Print as the reference's tool does, for scripts.")
 ]
-WatchOption = Annotated[
-    bool, typer.Option("--watch", "-w", help="Look again and again, until interrupted.")
-]
-IntervalOption = Annotated[
-    float,
-    typer.Option(
-        "--interval",
-        metavar="TIME",
-        help="Between two looks with --watch, such as 500ms or 5s.",
-        parser=seconds_parser("--interval"),
-    ),
-]
-UpdatesOption = Annotated[
-    int | None,
-    typer.Option("--updates", metavar="N", help="Stop watching after N looks.", min=1),
-]
-SessionOption = Annotated[
-    str | None,
-    typer.Option("--session", metavar="REGEX", help="Session ids that contain a match."),
-]
-StreamsOption = Annotated[
-    str | None, typer.Option("--stream", metavar="REGEX", help="Stream ids that contain a match.")
-]
-ChannelsOption = Annotated[
-    str | None, typer.Option("--channel", metavar="REGEX", help="Channels that contain a match.")
-]
 
 
 def check_forms(*, as_json: bool, classic: bool, watch: bool = False) -> None:
@@ -58,3 +37,74 @@ def check_forms(*, as_json: bool, classic: bool, watch: bool = False) -> None:
         raise typer.BadParameter("--json and --classic are two forms of the same: choose one")
     if classic and watch:
         raise typer.BadParameter("--classic prints once, as the reference does: leave --watch out")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFilters:
+    """Which streams."""
+
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="REGEX", help="Session ids that contain a match."),
+    ] = None
+    stream: Annotated[
+        str | None,
+        typer.Option("--stream", metavar="REGEX", help="Stream ids that contain a match."),
+    ] = None
+    channel: Annotated[
+        str | None,
+        typer.Option("--channel", metavar="REGEX", help="Channels that contain a match."),
+    ] = None
+
+    def patterns(self) -> dict[str, str | None]:
+        """By the name of what they are asked of."""
+        return {"session": self.session, "stream": self.stream, "channel": self.channel}
+
+    def filters(self) -> "Filters":
+        """As the forms want them.
+
+        Raises:
+            typer.BadParameter: what is no regular expression.
+        """
+        from aerolog.tools.stat.counters import filters_of
+
+        return filters_of((), self.patterns())
+
+
+@dataclass(frozen=True, slots=True)
+class LookOptions:
+    """Where to look, how often and in which form."""
+
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Look again and again, until interrupted.")
+    ] = False
+    interval: Annotated[
+        float,
+        typer.Option(
+            "--interval",
+            metavar="TIME",
+            help="Between two looks with --watch, such as 500ms or 5s.",
+            parser=seconds_parser("--interval"),
+        ),
+    ] = 1.0
+    updates: Annotated[
+        int | None,
+        typer.Option("--updates", metavar="N", help="Stop watching after N looks.", min=1),
+    ] = None
+    as_json: JsonOption = False
+    classic: ClassicOption = False
+    aeron_dir: AeronDirOption = None
+
+    def check(self) -> None:
+        """Refuses forms that exclude each other.
+
+        Raises:
+            typer.BadParameter: two at once.
+        """
+        check_forms(as_json=self.as_json, classic=self.classic, watch=self.watch)
+
+    def schedule(self) -> "Schedule":
+        """How often to look."""
+        from aerolog.tools.stat.watching import Schedule
+
+        return Schedule(watch=self.watch, interval_s=self.interval, updates=self.updates)
