@@ -13,11 +13,41 @@ import os
 import shutil
 import signal
 import stat
+from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+
+class FileLock:
+    """A file that is locked until this is closed."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        self._release: Callable[[], None] | None = release
+
+    def close(self) -> None:
+        """Let go; a second call does nothing."""
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 @runtime_checkable
@@ -86,6 +116,13 @@ class FileSystem(Protocol):
     def list_dir(self, path: str) -> list[str]:
         """Names of what a folder holds, sorted."""
 
+    def scan_dir(self, path: str) -> Iterator[str]:
+        """Names of what a folder holds, unsorted, read as they are asked for.
+
+        What is created or removed meanwhile may be among them or not.
+        """
+        return iter(self.list_dir(path))
+
     def rename(self, source: str, target: str) -> None:
         """Move a file, replacing the target at once."""
 
@@ -117,6 +154,12 @@ class FileSystem(Protocol):
         """Whether it is certain that no process has a file open for writing or mapped writable.
 
         False says nothing: somebody has it, or it cannot be told here.
+        """
+
+    def try_lock(self, path: str) -> FileLock | None:
+        """Lock a file, which is made where there is none; None while somebody else has it.
+
+        The end of a process lets go of what it has locked. The file stays.
         """
 
     def read_bytes(self, path: str) -> bytes:
@@ -170,6 +213,11 @@ class RealFileSystem(FileSystem):
     def list_dir(self, path: str) -> list[str]:
         return sorted(entry.name for entry in Path(path).iterdir())
 
+    def scan_dir(self, path: str) -> Iterator[str]:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                yield entry.name
+
     def rename(self, source: str, target: str) -> None:
         Path(source).replace(target)
 
@@ -212,6 +260,18 @@ class RealFileSystem(FileSystem):
         finally:
             os.close(fd)
         return True
+
+    def try_lock(self, path: str) -> FileLock | None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        except OSError:
+            os.close(fd)
+            raise
+        return FileLock(partial(os.close, fd))
 
     def read_bytes(self, path: str) -> bytes:
         return Path(path).read_bytes()

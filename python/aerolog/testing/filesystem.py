@@ -11,12 +11,13 @@ import errno
 import os
 import posixpath
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from aerolog.testing.disk import FakeDataFile, FakeMappedFile
 from aerolog.transport.errors import FileFormatError
-from aerolog.transport.memory.filesystem import FileSystem
+from aerolog.transport.memory.filesystem import FileLock, FileSystem
 from aerolog.transport.memory.mapped_file import storage_space_error
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class FakeFileSystem(FileSystem):
         self._dirs = {"/"}
         self._write_budget: int | None = None
         self._sync_failures: list[int] = []
+        self._locked: set[str] = set()
 
     # Faults.
 
@@ -195,6 +197,7 @@ class FakeFileSystem(FileSystem):
         self.dead = False
         self._write_budget = None
         self._sync_failures = []
+        self._locked.clear()
         if lose_unsynced:
             for file in self._files.values():
                 file.roll_back()
@@ -347,6 +350,15 @@ class FakeFileSystem(FileSystem):
     def is_unused(self, path: str) -> bool:
         file = self._files.get(_normal(path))
         return file is not None and not any(mapped.writable for mapped in file.mappings)
+
+    def try_lock(self, path: str) -> FileLock | None:
+        name = _normal(path)
+        if name in self._locked:
+            return None
+        if name not in self._files:
+            self._create(name)
+        self._locked.add(name)
+        return FileLock(partial(self._locked.discard, name))
 
     def read_bytes(self, path: str) -> bytes:
         file = self._find(path)

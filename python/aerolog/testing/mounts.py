@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from aerolog.transport.memory.filesystem import FileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileLock
     from aerolog.transport.memory.mapped_file import MappedFile
 
 
@@ -74,6 +75,9 @@ class MountedFileSystem(FileSystem):
     def list_dir(self, path: str) -> list[str]:
         return self.of(path).list_dir(path)
 
+    def scan_dir(self, path: str) -> Iterator[str]:
+        return self.of(path).scan_dir(path)
+
     def rename(self, source: str, target: str) -> None:
         self.of(source).rename(source, target)
 
@@ -94,6 +98,9 @@ class MountedFileSystem(FileSystem):
 
     def is_unused(self, path: str) -> bool:
         return self.of(path).is_unused(path)
+
+    def try_lock(self, path: str) -> FileLock | None:
+        return self.of(path).try_lock(path)
 
     def read_bytes(self, path: str) -> bytes:
         return self.of(path).read_bytes(path)
