@@ -2,7 +2,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.network.loss cimport DropRule
-from aerolog.transport.network.port cimport DatagramPort, address_t, incoming_t, outgoing_t
+from aerolog.transport.network.port cimport address_t, incoming_t, outgoing_t
+from aerolog.transport.network.wrapped_port cimport WrappedPort
 
 cdef enum:
     HELD_LIMIT = 1024
@@ -46,8 +47,7 @@ cdef class Disturbance:
     cdef void let_go(self) noexcept nogil
 
 
-cdef class RehearsedPort(DatagramPort):
-    cdef readonly DatagramPort inner
+cdef class RehearsedPort(WrappedPort):
     cdef readonly Disturbance outgoing
     cdef readonly Disturbance incoming
     cdef Clock _clock

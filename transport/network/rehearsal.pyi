@@ -1,6 +1,7 @@
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.network.loss import DropRule
 from aerolog.transport.network.port import DatagramPort
+from aerolog.transport.network.wrapped_port import WrappedPort
 
 class Disturbance:
     passed: int
@@ -20,8 +21,7 @@ class Disturbance:
         jitter_ns: int = 0,
     ) -> None: ...
 
-class RehearsedPort(DatagramPort):
-    inner: DatagramPort
+class RehearsedPort(WrappedPort):
     outgoing: Disturbance
     incoming: Disturbance
     def __init__(

@@ -17,11 +17,10 @@ from aerolog.transport.network.port cimport (
     incoming_t,
     outgoing_t,
 )
+from aerolog.transport.network.wrapped_port cimport WrappedPort
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
-
-from aerolog.transport.network.port import Address
 
 cdef enum:
     # Rounds of one receive call when everything that came was lost.
@@ -155,7 +154,7 @@ cdef class Disturbance:
         self._free = slot
 
 
-cdef class RehearsedPort(DatagramPort):
+cdef class RehearsedPort(WrappedPort):
     """A port whose network is as bad as asked for.
 
     What is held back goes on with a later call of ``send`` or ``receive``, whichever comes first.
@@ -270,31 +269,6 @@ cdef class RehearsedPort(DatagramPort):
         if message.length <= message.segment:
             message.segment = 0
         return message.length > 0
-
-    cdef int reconnect(self, const address_t* remote) noexcept nogil:
-        return self.inner.reconnect(remote)
-
-    cdef int descriptor(self) noexcept nogil:
-        return self.inner.descriptor()
-
-    @property
-    def local_address(self) -> Address:
-        """Host and port that datagrams for this port are sent to."""
-        return self.inner.local_address
-
-    @property
-    def ttl(self) -> int:
-        """Multicast time to live that was asked for; 0 for none."""
-        return self.inner.ttl
-
-    @property
-    def closed(self) -> bool:
-        """Whether ``close`` was called."""
-        return self.inner.closed
-
-    def close(self) -> None:
-        """Close the port inside; what is held back is lost."""
-        self.inner.close()
 
 
 cdef void _move(const incoming_t* source, incoming_t* target) noexcept nogil:

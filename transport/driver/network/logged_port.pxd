@@ -1,11 +1,11 @@
 from libc.stdint cimport int32_t, uint8_t
 
 from aerolog.transport.events.log cimport EventLog
-from aerolog.transport.network.port cimport DatagramPort, address_t, incoming_t, outgoing_t
+from aerolog.transport.network.port cimport address_t, incoming_t, outgoing_t
+from aerolog.transport.network.wrapped_port cimport WrappedPort
 
 
-cdef class LoggedPort(DatagramPort):
-    cdef readonly DatagramPort inner
+cdef class LoggedPort(WrappedPort):
     cdef EventLog _log
     cdef int32_t _in_code
     cdef int32_t _out_code

@@ -1,7 +1,8 @@
 from aerolog.transport.events.log import EventLog
 from aerolog.transport.network.port import Address, DatagramPort
+from aerolog.transport.network.wrapped_port import WrappedPort
 
-class LoggedPort(DatagramPort):
+class LoggedPort(WrappedPort):
     def __init__(
         self,
         inner: DatagramPort,
@@ -13,6 +14,4 @@ class LoggedPort(DatagramPort):
         nak_received: int = 0,
         nak_sent: int = 0,
     ) -> None: ...
-    @property
-    def inner(self) -> DatagramPort: ...
     def name_channel(self, channel: str) -> None: ...

@@ -17,6 +17,7 @@ from aerolog.transport.network.port cimport (
     outgoing_t,
     set_address,
 )
+from aerolog.transport.network.wrapped_port cimport WrappedPort
 
 from aerolog.transport.network.port import Address
 
@@ -24,7 +25,7 @@ cdef enum:
     NAK_FIELDS_LENGTH = 20
 
 
-cdef class LoggedPort(DatagramPort):
+cdef class LoggedPort(WrappedPort):
     """A port whose datagrams are logged.
 
     Args:
@@ -145,26 +146,4 @@ cdef class LoggedPort(DatagramPort):
 
     cdef int reconnect(self, const address_t* remote) noexcept nogil:
         self._peer = remote[0]
-        return self.inner.reconnect(remote)
-
-    cdef int descriptor(self) noexcept nogil:
-        return self.inner.descriptor()
-
-    @property
-    def local_address(self) -> Address:
-        """Host and port that datagrams for this port are sent to."""
-        return self.inner.local_address
-
-    @property
-    def ttl(self) -> int:
-        """Multicast time to live that was asked for; 0 for none."""
-        return self.inner.ttl
-
-    @property
-    def closed(self) -> bool:
-        """Whether ``close`` was called."""
-        return self.inner.closed
-
-    def close(self) -> None:
-        """Close the port inside."""
-        self.inner.close()
+        return WrappedPort.reconnect(self, remote)

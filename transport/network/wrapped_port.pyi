@@ -1,0 +1,5 @@
+from aerolog.transport.network.port import DatagramPort
+
+class WrappedPort(DatagramPort):
+    @property
+    def inner(self) -> DatagramPort: ...

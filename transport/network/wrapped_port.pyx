@@ -1,0 +1,34 @@
+"""What ports around a port have in common: everything but datagrams is the inner port's."""
+
+from aerolog.transport.network.port cimport DatagramPort, address_t
+
+from aerolog.transport.network.port import Address
+
+
+cdef class WrappedPort(DatagramPort):
+    """A port around a port; see the subclasses, which set ``inner`` and pass datagrams on."""
+
+    cdef int reconnect(self, const address_t* remote) noexcept nogil:
+        return self.inner.reconnect(remote)
+
+    cdef int descriptor(self) noexcept nogil:
+        return self.inner.descriptor()
+
+    @property
+    def local_address(self) -> Address:
+        """Host and port that datagrams for this port are sent to."""
+        return self.inner.local_address
+
+    @property
+    def ttl(self) -> int:
+        """Multicast time to live that was asked for; 0 for none."""
+        return self.inner.ttl
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self.inner.closed
+
+    def close(self) -> None:
+        """Close the port inside, and give up what this one still holds."""
+        self.inner.close()
