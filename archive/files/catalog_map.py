@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_scan import scan_entries
 from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
+from aerolog.archive.files.held_mapping import HeldMapping
 from aerolog.archive.files.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
@@ -29,8 +30,6 @@ from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
-    from typing import Self
 
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -39,7 +38,7 @@ ENTRY = offsets(ENTRY_HEADER)
 FIELD = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).items()}
 
 
-class CatalogMap:
+class CatalogMap(HeldMapping):
     """A mapped catalog and its index of VALID entries. Use one of its two subclasses.
 
     Attributes:
@@ -51,7 +50,7 @@ class CatalogMap:
     def __init__(self, mapped: MappedFile, files: FileSystem) -> None:
         self.path = mapped.path
         self.files = files
-        self._mapped = mapped
+        super().__init__(mapped)
         self.version = mapped.load_i32(HEADER["version"])
         self.alignment = mapped.load_i32(HEADER["alignment"])
         self._check_header()
@@ -202,21 +201,6 @@ class CatalogMap:
             fragment,
             fresh=not self._mapped.writable,
         )
-
-    def close(self) -> None:
-        """Let go of the mapping; a second call does nothing."""
-        self.__dict__.pop("_mapped", None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _offset(self, recording_id: int) -> int:
         at = self._entries.offset_of(recording_id)

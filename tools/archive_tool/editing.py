@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.files.held_mapping import HeldMapping
 from aerolog.archive.files.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
@@ -32,8 +33,6 @@ from aerolog.tools.archive_tool.uncaught import (
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from aerolog.archive.files.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -110,7 +109,7 @@ def state_name(state: int) -> str:
     return RecordingState(state).name if state in list(RecordingState) else str(state)
 
 
-class EditableCatalog:
+class EditableCatalog(HeldMapping):
     """The catalog of a folder, open for changes; close it, or use it as a context manager.
 
     Attributes:
@@ -121,7 +120,7 @@ class EditableCatalog:
     def __init__(self, raw: RawCatalog, mapped: MappedFile) -> None:
         self.path = raw.path
         self.raw = raw
-        self._mapped = mapped
+        super().__init__(mapped)
 
     @classmethod
     def open(cls, folder: str, *, check_version: bool = True) -> EditableCatalog:
@@ -246,18 +245,3 @@ class EditableCatalog:
     def sync(self) -> None:
         """Bring all changes to the disk."""
         self._mapped.flush()
-
-    def close(self) -> None:
-        """Let go of the file; a second call does nothing."""
-        self.__dict__.pop("_mapped", None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
