@@ -14,6 +14,8 @@ CATALOG_NAME = "archive.catalog"
 MARK_FILE_NAME = "archive-mark.dat"
 MARK_LINK_NAME = "archive-mark.lnk"
 SEGMENT_SUFFIX = ".rec"
+#: In an archive's folder: what the reference does not have, and passes by.
+SIDE_FOLDER = "aerolog"
 
 VERSION_MAJOR = 3
 VERSION_MINOR = 1
