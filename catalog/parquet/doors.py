@@ -174,7 +174,7 @@ def export_sources(
     )
     target = open_target(to)
     with Noting(catalog, target) as noting:
-        return export(wanted, target, options, decoder, request, noting.finished)
+        return export(wanted, target, options, decoder, request, noting.finished, noting.begun)
 
 
 def export_recordings(

@@ -42,6 +42,7 @@ def export(
     decoder: Decoder | None,
     request: Request,
     on_finished: Callable[[Job, Manifest], object] | None = None,
+    on_begun: Callable[[list[Job]], object] | None = None,
 ) -> ExportReport:
     """Export recordings to a target, one after the other.
 
@@ -52,6 +53,7 @@ def export(
         decoder: of the payloads; None: rows hold the payloads.
         request: what to export of them.
         on_finished: called when a recording is done, unless an exception ends everything.
+        on_begun: called when all is planned, before anything is written.
     """
     begun = time.monotonic()
     # All must be there before anything is written.
@@ -63,6 +65,8 @@ def export(
         jobs = [planner.plan(source, recording) for source, recording in opened]
         _check_distinct(jobs)
         manifest.save(target)
+        if on_begun is not None:
+            on_begun(jobs)
         exporter = _Exporter(
             target, manifest, planner, options, PartWriter(target, options, settled), request
         )

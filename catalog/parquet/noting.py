@@ -22,7 +22,7 @@ _DATABASE_NAME: Final = "aerolog-catalog.db"
 
 
 class Noting:
-    """Notes finished exports. A context manager."""
+    """Notes exports that begin and end. A context manager."""
 
     def __init__(self, catalog: Any, target: Target) -> None:
         self._given = catalog
@@ -45,6 +45,24 @@ class Noting:
     ) -> None:
         self._stack.__exit__(exc_type, exc, traceback)
 
+    def begun(self, jobs: list[Job]) -> None:
+        """Note exports that are about to write something, before they do.
+
+        Raises:
+            CatalogError: the database or the journal fails; nothing was written.
+        """
+        positions: dict[str, dict[int, int]] = {}
+        for job in jobs:
+            folder = self._folder_of(job)
+            if folder is not None and job.is_ahead:
+                positions.setdefault(folder, {})[job.recording_id] = job.state.position
+        for folder, of_folder in positions.items():
+            catalog = self._given or self._catalog_in(folder)
+            if catalog is not None:
+                from aerolog.catalog.sql.exports import note_begun
+
+                note_begun(catalog, folder, self._target.identity, of_folder)
+
     def finished(self, job: Job, manifest: Manifest) -> None:
         """Note what the target has of a recording whose export is done.
 
@@ -54,8 +72,7 @@ class Noting:
             CatalogError: the database or the journal fails; the files are there all the same, and
                 the next run of the export notes them.
         """
-        place = job.source.place
-        folder = None if place is None else local_folder(place)
+        folder = self._folder_of(job)
         if folder is None:
             return
         catalog = self._given or self._catalog_in(folder)
@@ -90,6 +107,11 @@ class Noting:
             rows=sum(entry.rows for entry in entries if entry.table == ROWS),
         )
         note_export(catalog, folder, note)
+
+    @staticmethod
+    def _folder_of(job: Job) -> str | None:
+        place = job.source.place
+        return None if place is None else local_folder(place)
 
     def _catalog_in(self, folder: str) -> Any:
         """The catalog in an archive's folder, None when there is none or nothing to open it."""

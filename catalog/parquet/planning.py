@@ -70,6 +70,12 @@ class Job:
     started_at: float = 0.0
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether there may be something to write."""
+        state = self.state
+        return state.until_position is not None or self.recording.end_position > state.position
+
+    @property
     def recording_id(self) -> int:
         """Of the recording."""
         return self.state.recording_id

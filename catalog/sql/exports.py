@@ -17,11 +17,12 @@ from aerolog.catalog.sql.models import Archive, Export, ExportFile, Recording
 from aerolog.catalog.sql.syncing import sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from aerolog.catalog.sql.opening import RecordingCatalog
 
+RUNNING = "running"
 COMPLETE = "complete"
 FAILED = "failed"
 
@@ -71,6 +72,44 @@ class ExportNote:
         return f"crc32:{zlib.crc32(text.encode()):08x}"
 
 
+def note_begun(
+    catalog: RecordingCatalog, archive_dir: str | Path, target: str, positions: Mapping[int, int]
+) -> None:
+    """Note that exports begin, so that what they have not written yet is kept for them.
+
+    Args:
+        catalog: to note it in.
+        archive_dir: of the archive, here.
+        target: folder or URL, without secrets.
+        positions: recording id -> up to where the target has it.
+
+    Raises:
+        CatalogError: the database or the journal fails; nothing was noted.
+    """
+    place = place_of(archive_dir)
+    if not all(_is_known(catalog, place, recording_id) for recording_id in positions):
+        sync_folder(catalog, place)
+    facts = []
+    for recording_id, position in positions.items():
+        found = _export(catalog, place, recording_id, target)
+        if found is not None and (found.state, found.until_position) == (RUNNING, position):
+            continue
+        values = {
+            "recording_id": recording_id,
+            "target": target,
+            "from_position": position if found is None else found.from_position,
+            "until_position": position,
+            "rows": 0 if found is None else found.rows,
+            "bytes": 0 if found is None else found.bytes,
+            "checksum": None if found is None else found.checksum,
+            "state": RUNNING,
+            "time_ms": time.time_ns() // 1_000_000,
+        }
+        facts.append(Fact(place, "export", values))
+    if facts:
+        record_all(catalog, facts)
+
+
 def note_export(catalog: RecordingCatalog, archive_dir: str | Path, note: ExportNote) -> bool:
     """Make the catalog and the folder's journal say what a target has; False when they do already.
 
@@ -114,24 +153,31 @@ def _is_known(catalog: RecordingCatalog, place: str, recording_id: int) -> bool:
         return session.scalar(_recording(place, recording_id)) is not None
 
 
+def _export(catalog: RecordingCatalog, place: str, recording_id: int, target: str) -> Export | None:
+    with catalog.session() as session:
+        found = session.scalar(
+            select(Export).where(
+                Export.recording_fk == _recording(place, recording_id).scalar_subquery(),
+                Export.target == target,
+            )
+        )
+        session.expunge_all()
+        return found
+
+
 def _noted(
     catalog: RecordingCatalog, place: str, note: ExportNote
 ) -> tuple[tuple[int, str | None, str] | None, dict[str, str]]:
     """What is there of an export: its end, checksum and state, and its files' checksums."""
+    found = _export(catalog, place, note.recording_id, note.target)
+    if found is None:
+        return None, {}
     with catalog.session() as session:
-        found = session.scalar(
-            select(Export).where(
-                Export.recording_fk == _recording(place, note.recording_id).scalar_subquery(),
-                Export.target == note.target,
-            )
-        )
-        if found is None:
-            return None, {}
         listed = session.execute(
             select(ExportFile.path, ExportFile.checksum).where(ExportFile.export_fk == found.id)
         )
         files = {file.path: file.checksum for file in listed}
-        return (found.until_position, found.checksum, found.state), files
+    return (found.until_position, found.checksum, found.state), files
 
 
 def _recording(place: str, recording_id: int) -> Select[int]:
