@@ -15,7 +15,7 @@ import signal
 import stat
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
+
+
+class FileStamp(NamedTuple):
+    """What tells a file from another one that has taken its place, or from what it was.
+
+    Attributes:
+        size: bytes.
+        mtime_ns: when its content was changed last.
+        inode: its number in its file system; a file that replaced it has another one.
+    """
+
+    size: int
+    mtime_ns: int
+    inode: int
 
 
 class FileLock:
@@ -141,6 +155,13 @@ class FileSystem(Protocol):
             FileNotFoundError: there is none.
         """
 
+    def stamp(self, path: str) -> FileStamp:
+        """Size, time of the last change and number of a file.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals in a folder durable."""
 
@@ -227,6 +248,10 @@ class RealFileSystem(FileSystem):
     def shared_file(self, path: str) -> tuple[int, int] | None:
         found = os.lstat(path)
         return (found.st_dev, found.st_ino) if found.st_nlink > 1 else None
+
+    def stamp(self, path: str) -> FileStamp:
+        found = os.stat(path)
+        return FileStamp(found.st_size, found.st_mtime_ns, found.st_ino)
 
     def sync_dir(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

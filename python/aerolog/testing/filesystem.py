@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from aerolog.testing.disk import FakeDataFile, FakeMappedFile
 from aerolog.transport.errors import FileFormatError
-from aerolog.transport.memory.filesystem import FileLock, FileSystem
+from aerolog.transport.memory.filesystem import FileLock, FileStamp, FileSystem
 from aerolog.transport.memory.mapped_file import storage_space_error
 
 if TYPE_CHECKING:
@@ -42,7 +42,12 @@ class _Undo:
 
 @dataclass(slots=True, eq=False)
 class FakeFile:
-    """One file: its memory, the pages that it takes, and what is not durable yet."""
+    """One file: its memory, the pages that it takes, and what is not durable yet.
+
+    Attributes:
+        number: of the file on its disk.
+        changes: writes so far, in place of a time of the last one.
+    """
 
     disk: FakeFileSystem
     path: str
@@ -50,6 +55,8 @@ class FakeFile:
     pages: set[int] = field(default_factory=set)
     undo: list[_Undo] = field(default_factory=list)
     mappings: WeakSet[FakeMappedFile] = field(default_factory=WeakSet)
+    number: int = 0
+    changes: int = 0
 
     def __del__(self) -> None:
         os.close(self.fd)
@@ -72,6 +79,7 @@ class FakeFile:
         before = os.pread(self.fd, kept, offset)
         self.undo.append(_Undo(offset, before, size))
         os.pwrite(self.fd, data[:kept], offset)
+        self.changes += 1
         self.pages.update(_pages(offset, kept))
         return code or len(data)
 
@@ -97,6 +105,7 @@ class FakeFile:
         cut = os.pread(self.fd, max(0, size - length), length)
         self.undo.append(_Undo(length, cut, size))
         os.ftruncate(self.fd, length)
+        self.changes += 1
         self.pages.difference_update(range(-(-length // PAGE), -(-size // PAGE)))
         return 0
 
@@ -109,6 +118,7 @@ class FakeFile:
         self.undo.append(_Undo(offset, os.pread(self.fd, max(0, size - offset), offset), size))
         os.ftruncate(self.fd, min(offset, size))
         os.ftruncate(self.fd, size)
+        self.changes += 1
         self.pages.difference_update(range(-(-offset // PAGE), -(-size // PAGE)))
         return 0
 
@@ -171,6 +181,7 @@ class FakeFileSystem(FileSystem):
         self.sync_count = 0
         self._files: dict[str, FakeFile] = {}
         self._dirs = {"/"}
+        self._made = 0
         self._write_budget: int | None = None
         self._sync_failures: list[int] = []
         self._locked: set[str] = set()
@@ -335,6 +346,10 @@ class FakeFileSystem(FileSystem):
         names = sum(found is file for found in self._files.values())
         return (0, file.fd) if names > 1 else None
 
+    def stamp(self, path: str) -> FileStamp:
+        file = self._find(path)
+        return FileStamp(file.size, file.changes, file.number)
+
     def sync_dir(self, path: str) -> None:
         self.before("sync_dir", _normal(path))
         code = self.spend_sync()
@@ -390,6 +405,8 @@ class FakeFileSystem(FileSystem):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self.before("create", name)
         file = FakeFile(self, name, os.memfd_create(posixpath.basename(name)[:200]))
+        self._made += 1
+        file.number = self._made
         self._files[name] = file
         return file
 

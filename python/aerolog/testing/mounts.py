@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from aerolog.transport.memory.data_file import DataFile
-    from aerolog.transport.memory.filesystem import FileLock
+    from aerolog.transport.memory.filesystem import FileLock, FileStamp
     from aerolog.transport.memory.mapped_file import MappedFile
 
 
@@ -86,6 +86,9 @@ class MountedFileSystem(FileSystem):
 
     def shared_file(self, path: str) -> tuple[int, int] | None:
         return self.of(path).shared_file(path)
+
+    def stamp(self, path: str) -> FileStamp:
+        return self.of(path).stamp(path)
 
     def sync_dir(self, path: str) -> None:
         self.of(path).sync_dir(path)
