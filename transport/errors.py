@@ -85,6 +85,24 @@ class AeronTimeoutError(AerologError, TimeoutError):
     """Something did not happen in the time that was given for it."""
 
 
+class MergeStalledError(AeronTimeoutError):
+    """A merged replay waits for a recording that does not deliver.
+
+    Attributes:
+        recording_id: of the recording.
+        position: up to which it was read.
+    """
+
+    def __init__(self, message: str, recording_id: int, position: int) -> None:
+        super().__init__(message)
+        self.recording_id = recording_id
+        self.position = position
+
+    def __reduce__(self) -> tuple[type[MergeStalledError], tuple[str, int, int]]:
+        """Errors travel between processes by pickle, which calls with ``args`` alone otherwise."""
+        return type(self), (str(self), self.recording_id, self.position)
+
+
 class DriverTimeoutError(AeronTimeoutError):
     """There is no driver, or it does not answer, or its heartbeat stopped."""
 
