@@ -1,0 +1,255 @@
+"""Holds: recordings that nothing goes of, whatever the policies say.
+
+They are in one file of JSON, replaced as a whole, and each change is in the journal too: what
+either of them knows holds, so that none is lost with the file. While the file cannot be read,
+nothing goes of any recording.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from aerolog.archive.retention.errors import HoldsDamagedError, RetentionError
+from aerolog.archive.retention.facts import Need
+from aerolog.archive.retention.journal import HOLD, RELEASE, Journal
+from aerolog.archive.retention.places import (
+    folder_path,
+    holds_path,
+    make_folder,
+    step_lock_path,
+)
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+VERSION: Final = 1
+REASON_MAX: Final = 1024
+_STEP_PATIENCE_S: Final = 30.0
+_PAUSE_S: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A reason to keep a recording.
+
+    Attributes:
+        recording_id: of the recording.
+        reason: for people; a recording may be held for several.
+        until_ms: when the hold ends by itself, epoch milliseconds; None for never.
+        since_ms: when it began.
+    """
+
+    recording_id: int
+    reason: str
+    until_ms: int | None = None
+    since_ms: int = 0
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether it has ended by itself."""
+        return self.until_ms is not None and now_ms >= self.until_ms
+
+    def need(self) -> Need:
+        """What a plan takes it for."""
+        return Need(self.recording_id, 0, "hold", f"held: {self.reason}")
+
+
+class Holds:
+    """The holds of an archive's folder, as they were when they were opened or last changed.
+
+    Iterating gives them by recording.
+    """
+
+    def __init__(self, archive_dir: str | Path, files: FileSystem, holds: tuple[Hold, ...]) -> None:
+        self.archive_dir = archive_dir
+        self._files = files
+        self._holds = holds
+
+    @classmethod
+    def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> Self:
+        """Read the holds of a folder; without file and journal there are none.
+
+        Raises:
+            HoldsDamagedError: they cannot be read.
+            JournalDamagedError: the journal is of a version that is not known here.
+        """
+        files = files or RealFileSystem()
+        return cls(archive_dir, files, _read(archive_dir, files))
+
+    def __iter__(self) -> Iterator[Hold]:
+        return iter(self._holds)
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def of(self, recording_id: int, now_ms: int) -> list[Hold]:
+        """The holds of a recording that have not ended."""
+        return [
+            hold
+            for hold in self._holds
+            if hold.recording_id == recording_id and not hold.is_over(now_ms)
+        ]
+
+    def add(
+        self,
+        recording_id: int,
+        reason: str,
+        until_ms: int | None = None,
+        *,
+        now_ms: int | None = None,
+    ) -> Hold:
+        """Hold a recording; one that is there for the same reason gets the new end.
+
+        It holds from the moment that this returns: a step of a run that has begun before is over
+        by then.
+
+        Args:
+            recording_id: of the recording.
+            reason: for people.
+            until_ms: when it ends by itself, None for never.
+            now_ms: the time; the system's by default.
+
+        Raises:
+            RetentionError: the reason is empty or too long, or a step of a run does not end.
+            HoldsDamagedError: the holds that are there cannot be read.
+            OSError: it cannot be written; nothing has changed.
+        """
+        now_ms = _now_ms() if now_ms is None else now_ms
+        if not 0 < len(reason.strip()) <= REASON_MAX:
+            raise RetentionError(f"a hold needs a reason, of at most {REASON_MAX} characters")
+        if until_ms is not None and until_ms <= now_ms:
+            raise RetentionError("the hold would be over already: its end is not after now")
+        if recording_id < 0:
+            raise RetentionError(f"{recording_id} is no recording id")
+        hold = Hold(recording_id, reason, until_ms, now_ms)
+        with self._changing():
+            others = [one for one in self._holds if (one.recording_id, one.reason) != _key(hold)]
+            self._replace((*others, hold), now_ms, HOLD, asdict(hold))
+        return hold
+
+    def remove(
+        self, recording_id: int, reason: str | None = None, *, now_ms: int | None = None
+    ) -> list[Hold]:
+        """Release a recording; of one reason, or of all.
+
+        Returns:
+            What was released, none when it was not held.
+
+        Raises:
+            RetentionError: a step of a run does not end.
+            HoldsDamagedError: the holds that are there cannot be read.
+            OSError: it cannot be written; nothing has changed.
+        """
+        now_ms = _now_ms() if now_ms is None else now_ms
+        with self._changing():
+            gone = [
+                one
+                for one in self._holds
+                if one.recording_id == recording_id and reason in (None, one.reason)
+            ]
+            if gone:
+                kept = tuple(one for one in self._holds if one not in gone)
+                fields = {"recording_id": recording_id, "reason": reason}
+                self._replace(kept, now_ms, RELEASE, fields)
+        return gone
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """The holds as they are now, nobody else changing them and no step being done."""
+        make_folder(self.archive_dir, self._files)
+        with step_lock(self.archive_dir, self._files):
+            self._holds = _read(self.archive_dir, self._files)
+            yield
+
+    def _replace(
+        self, holds: tuple[Hold, ...], now_ms: int, event: str, fields: dict[str, Any]
+    ) -> None:
+        holds = tuple(sorted(holds, key=_key))
+        data = {"version": VERSION, "holds": [asdict(hold) for hold in holds]}
+        # A crash in between leaves a hold that is not released, or one that nobody was told of.
+        _write_whole(self._files, self.archive_dir, json.dumps(data, indent=1).encode() + b"\n")
+        Journal.open(self.archive_dir, self._files).append(event, now_ms, **fields)
+        self._holds = holds
+
+
+@contextmanager
+def step_lock(archive_dir: str | Path, files: FileSystem) -> Iterator[None]:
+    """Change holds, or do a step that heeds them: one at a time.
+
+    Raises:
+        RetentionError: somebody else does not come to an end.
+    """
+    path = step_lock_path(archive_dir)
+    deadline = time.monotonic() + _STEP_PATIENCE_S
+    while (lock := files.try_lock(path)) is None:
+        if time.monotonic() > deadline:
+            raise RetentionError(
+                f"a step of a run in {archive_dir} does not end: see aerolog retention status"
+            )
+        time.sleep(_PAUSE_S)
+    with lock:
+        yield
+
+
+def _key(hold: Hold) -> tuple[int, str]:
+    return (hold.recording_id, hold.reason)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _read(archive_dir: str | Path, files: FileSystem) -> tuple[Hold, ...]:
+    """What the file has and what the journal has: a hold that either of them knows holds."""
+    known = Journal.open(archive_dir, files).state.holds
+    found = {_key(hold): hold for hold in map(_hold, known.values())}
+    path = holds_path(archive_dir)
+    try:
+        data = json.loads(files.read_bytes(path))
+        version = data["version"]
+        rows = [_hold(one) for one in data["holds"]] if version == VERSION else []
+    except FileNotFoundError:
+        version, rows = VERSION, []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise HoldsDamagedError(
+            f"{path} cannot be read ({error}): until then nothing is deleted; put it right, or"
+            f" remove it, which leaves the {len(found)} holds that the journal knows"
+        ) from error
+    if version != VERSION:
+        raise HoldsDamagedError(
+            f"{path} is of version {version}, this aerolog reads {VERSION}: install a newer one"
+        )
+    found.update({_key(hold): hold for hold in rows})
+    return tuple(sorted(found.values(), key=_key))
+
+
+def _hold(row: Any) -> Hold:
+    recording_id, reason, until, since = (
+        row["recording_id"],
+        row["reason"],
+        row.get("until_ms"),
+        row.get("since_ms", 0),
+    )
+    whole = isinstance(recording_id, int) and not isinstance(recording_id, bool)
+    if not whole or not isinstance(reason, str) or not isinstance(since, int):
+        raise ValueError(f"no hold: {row}")
+    if until is not None and not isinstance(until, int):
+        raise ValueError(f"no end of a hold: {until}")
+    return Hold(recording_id, reason, until, since)
+
+
+def _write_whole(files: FileSystem, archive_dir: str | Path, data: bytes) -> None:
+    path = holds_path(archive_dir)
+    new = path + ".new"
+    if files.exists(new):
+        files.remove(new)
+    with files.open_data_file(new, writable=True, create=True, exclusive=True) as file:
+        file.write_at(data, 0)
+        file.flush(2)
+    files.rename(new, path)
+    files.sync_dir(folder_path(archive_dir))

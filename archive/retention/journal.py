@@ -1,0 +1,325 @@
+"""The journal of retention: a line of JSON before and after each step, and for each hold.
+
+Each line is durable before what it announces is begun, and ends in a checksum of itself, so that a
+line that a crash has cut off is passed over. Whoever appends holds the step lock
+(`aerolog.archive.retention.holds.step_lock`). A journal that has got long is begun anew with a line
+that says what the old one amounted to. The format is described in docs/archive/retention.md.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from aerolog.archive.retention.errors import JournalDamagedError
+from aerolog.archive.retention.places import folder_path, journal_path, make_folder
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION: Final = 1
+#: A journal that is longer is begun anew by the next run.
+LENGTH_MAX: Final = 4 * 1024 * 1024
+#: Of a line; what is longer is damage.
+LINE_MAX: Final = 1024 * 1024
+
+RUN_BEGIN: Final = "run-begin"
+RUN_END: Final = "run-end"
+STEP_BEGIN: Final = "step-begin"
+STEP_END: Final = "step-end"
+HOLD: Final = "hold"
+RELEASE: Final = "release"
+SUMMARY: Final = "summary"
+
+#: Outcomes of a step.
+DONE: Final = "done"
+REFUSED: Final = "refused"
+HELD: Final = "held"
+NOT_DONE: Final = "not done"
+
+_CRC: Final = ',"crc":"'
+
+
+@dataclass(slots=True)
+class Run:
+    """A run: when, and what went.
+
+    Attributes:
+        run: its number.
+        begin_ms: when it began.
+        end_ms: when it ended, None when it was cut off or is under way.
+        files: segment files that went.
+        bytes: of these files.
+        refused: steps that the archive refused.
+        error: why it ended early, None when it did not.
+        boot: of the machine when it began, see ``clock``.
+        uptime_ns: of the machine when it began.
+    """
+
+    run: int
+    begin_ms: int
+    end_ms: int | None = None
+    files: int = 0
+    bytes: int = 0
+    refused: int = 0
+    error: str | None = None
+    boot: str = ""
+    uptime_ns: int = 0
+
+
+@dataclass(slots=True)
+class JournalState:
+    """What the lines of a journal amount to.
+
+    Attributes:
+        last_ms: the latest time in it, None in an empty one.
+        last_run: the latest run.
+        runs: how many there were.
+        files: that went, in all runs.
+        bytes: of these files.
+        unfinished: steps that were begun and have no end, by their number.
+        holds: that were made and not released: recording and reason -> fields.
+        steps: how many were begun.
+        problems: lines that are damaged.
+    """
+
+    last_ms: int | None = None
+    last_run: Run | None = None
+    runs: int = 0
+    files: int = 0
+    bytes: int = 0
+    unfinished: dict[int, dict[str, Any]] = field(default_factory=dict)
+    holds: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
+    steps: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Go on by a line.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none of ours.
+        """
+        at_ms = line["at_ms"]
+        if not isinstance(at_ms, int):
+            raise TypeError("at_ms")
+        match line["event"]:
+            case "run-begin":
+                self._run_begin(line, at_ms)
+            case "run-end":
+                self._run_end(line, at_ms)
+            case "step-begin":
+                self._step_begin(line)
+            case "step-end":
+                self._step_end(line)
+            case "hold":
+                self._hold(line)
+            case "release":
+                self._release(line)
+            case "summary":
+                self._summary(line)
+            case other:
+                raise ValueError(other)
+        self.last_ms = at_ms if self.last_ms is None else max(self.last_ms, at_ms)
+
+    def _run_begin(self, line: dict[str, Any], at_ms: int) -> None:
+        self.last_run = Run(
+            int(line["run"]), at_ms, boot=str(line["boot"]), uptime_ns=int(line["uptime_ns"])
+        )
+        self.runs = max(self.runs, self.last_run.run)
+
+    def _run_end(self, line: dict[str, Any], at_ms: int) -> None:
+        run = self.last_run
+        if run is not None and run.run == line["run"]:
+            run.end_ms = at_ms
+            run.error = line.get("error")
+
+    def _step_begin(self, line: dict[str, Any]) -> None:
+        self.steps = max(self.steps, int(line["step"]))
+        self.unfinished[int(line["step"])] = line
+
+    def _step_end(self, line: dict[str, Any]) -> None:
+        self.unfinished.pop(int(line["step"]), None)
+        files, size = int(line["files"]), int(line["bytes"])
+        self.files += files
+        self.bytes += size
+        if self.last_run is not None:
+            self.last_run.files += files
+            self.last_run.bytes += size
+            self.last_run.refused += line["outcome"] == REFUSED
+
+    def _hold(self, line: dict[str, Any]) -> None:
+        self.holds[int(line["recording_id"]), str(line["reason"])] = {
+            name: line[name] for name in ("recording_id", "reason", "until_ms", "since_ms")
+        }
+
+    def _release(self, line: dict[str, Any]) -> None:
+        recording_id, reason = int(line["recording_id"]), line["reason"]
+        for key in list(self.holds):
+            if key[0] == recording_id and reason in (None, key[1]):
+                del self.holds[key]
+
+    def _summary(self, line: dict[str, Any]) -> None:
+        self.runs, self.steps = int(line["runs"]), int(line["steps"])
+        self.files, self.bytes = int(line["files"]), int(line["bytes"])
+        run = line["last_run"]
+        self.last_run = None if run is None else Run(**run)
+        self.unfinished = {int(one["step"]): one for one in line["unfinished"]}
+        self.holds = {(int(h["recording_id"]), str(h["reason"])): h for h in line["holds"]}
+
+    def summary(self) -> dict[str, Any]:
+        """Fields of a line that amounts to all lines so far."""
+        run = self.last_run
+        fields = {} if run is None else {name: getattr(run, name) for name in Run.__slots__}
+        return {
+            "runs": self.runs,
+            "steps": self.steps,
+            "files": self.files,
+            "bytes": self.bytes,
+            "last_run": None if run is None else fields,
+            "unfinished": list(self.unfinished.values()),
+            "holds": list(self.holds.values()),
+        }
+
+
+class Journal:
+    """The journal of a folder, read as far as it goes; a folder need not have one.
+
+    Attributes:
+        path: of the file.
+        state: what its lines amount to.
+    """
+
+    def __init__(self, archive_dir: str | Path, files: FileSystem) -> None:
+        self.path = journal_path(archive_dir)
+        self._archive_dir = archive_dir
+        self._files = files
+        self._end = 0
+        self.state = JournalState()
+        self.catch_up()
+
+    @classmethod
+    def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> Self:
+        """Read the journal of a folder; nothing is made when there is none.
+
+        Raises:
+            JournalDamagedError: it is of a version that is not known here.
+            OSError: it cannot be read.
+        """
+        return cls(archive_dir, files or RealFileSystem())
+
+    def catch_up(self) -> None:
+        """Take the lines that others have appended."""
+        try:
+            size = self._files.size(self.path)
+            with self._files.open_data_file(self.path) as file:
+                data = file.read_at(max(size - self._end, 0), self._end) if size else b""
+        except FileNotFoundError:
+            return
+        whole = data.rfind(b"\n") + 1
+        for raw in data[:whole].splitlines():
+            self._take(raw)
+        self._end += whole
+
+    def _take(self, raw: bytes) -> None:
+        line = _decoded(raw)
+        if line is not None and line.get("v") != VERSION:
+            raise JournalDamagedError(
+                f"{self.path} has lines of version {line.get('v')}, this aerolog reads {VERSION}:"
+                " install a newer one"
+            )
+        try:
+            if line is None:
+                raise ValueError("checksum")
+            self.state.take(line)
+        except (KeyError, TypeError, ValueError):
+            if raw.strip():
+                self.state.problems.append(f"{self.path}: a line is damaged: {raw[:80]!r}")
+
+    def append(self, event: str, at_ms: int, **fields: Any) -> None:
+        """Add a line and make it durable. The caller has the step lock.
+
+        Args:
+            event: what happens.
+            at_ms: the time.
+            **fields: of the event; plain values.
+
+        Raises:
+            JournalDamagedError: it could not be written: do not go on.
+        """
+        try:
+            make_folder(self._archive_dir, self._files)
+            self.catch_up()
+            line = _encoded({"v": VERSION, "at_ms": at_ms, "event": event, **fields})
+            self._write(line)
+        except OSError as error:
+            raise JournalDamagedError(
+                f"{self.path} cannot be written: {error.strerror or error}; without it nothing is"
+                " deleted: make room, or make the folder writable"
+            ) from error
+        self._end += len(line)
+        self._take(line[:-1])
+
+    def _write(self, line: bytes) -> None:
+        created = not self._files.exists(self.path)
+        with self._files.open_data_file(self.path, writable=True, create=True) as file:
+            if file.file_size() > self._end:
+                file.set_length(self._end)  # what a crash has cut off
+            try:
+                file.write_at(line, self._end)
+                file.flush(2)
+            except OSError:
+                file.set_length(self._end)
+                raise
+        if created:
+            self._files.sync_dir(folder_path(self._archive_dir))
+
+    def shorten(self, at_ms: int, length_max: int = LENGTH_MAX) -> bool:
+        """Begin anew with a summary when it has got long. The caller has the step lock.
+
+        Returns:
+            Whether it was long.
+
+        Raises:
+            JournalDamagedError: the new one could not be written; the old one is still there.
+        """
+        self.catch_up()
+        if self._end <= length_max:
+            return False
+        line = _encoded({"v": VERSION, "at_ms": at_ms, "event": SUMMARY, **self.state.summary()})
+        new = self.path + ".new"
+        try:
+            if self._files.exists(new):
+                self._files.remove(new)
+            with self._files.open_data_file(new, writable=True, create=True) as file:
+                file.write_at(line, 0)
+                file.flush(2)
+            self._files.rename(new, self.path)
+            self._files.sync_dir(folder_path(self._archive_dir))
+        except OSError as error:
+            raise JournalDamagedError(
+                f"{new} cannot be written: {error.strerror or error}: make room, or make the folder"
+                " writable"
+            ) from error
+        self._end = len(line)
+        return True
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    body = json.dumps(line, separators=(",", ":"))
+    return f'{body[:-1]}{_CRC}{zlib.crc32(body.encode()):08x}"}}\n'.encode()
+
+
+def _decoded(raw: bytes) -> dict[str, Any] | None:
+    """A line without its checksum, None when it is damaged."""
+    text = raw.decode("utf-8", "replace")
+    head, found, tail = text.rpartition(_CRC)
+    if not found or len(raw) > LINE_MAX or tail != f'{zlib.crc32((head + "}").encode()):08x}"}}':
+        return None
+    try:
+        line = json.loads(head + "}")
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
