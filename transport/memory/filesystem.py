@@ -250,7 +250,7 @@ class RealFileSystem(FileSystem):
         return (found.st_dev, found.st_ino) if found.st_nlink > 1 else None
 
     def stamp(self, path: str) -> FileStamp:
-        found = os.stat(path)
+        found = Path(path).stat()
         return FileStamp(found.st_size, found.st_mtime_ns, found.st_ino)
 
     def sync_dir(self, path: str) -> None:
