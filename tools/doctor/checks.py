@@ -1,7 +1,7 @@
 """All groups of checks, and an examination that runs them.
 
 A group is a module with ``CHECKS``, functions from a case to findings, and ``KINDS``, what they can
-find. A new group (a time index, retention, verification) is a module and its line here.
+find. A new group is a module and its line here.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from aerolog.tools.doctor import (
     cycles,
     disk,
     errors,
+    health,
     loss,
     processes,
     publishers,
     recordings,
+    retention,
     settings,
     sockets,
+    times,
 )
 from aerolog.tools.doctor.findings import ranked
 
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 GROUPS: Final = (
     processes,
     recordings,
+    health,
+    times,
+    retention,
     disk,
     publishers,
     loss,

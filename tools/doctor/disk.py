@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Figure, Finding
-    from aerolog.tools.doctor.sight import Case
+    from aerolog.tools.doctor.sight import Case, Disk
 
 #: What an archive keeps free by default (aeron.archive.low.storage.space.threshold).
 _ARCHIVE_KEEPS: Final = 128 * 1024 * 1024
@@ -91,10 +91,10 @@ def archive_has_room(case: Case) -> Iterator[Finding]:
     }
     if disk.free <= _ARCHIVE_KEEPS:
         yield ARCHIVE_FULL.found(subject, keeps=_ARCHIVE_KEEPS, **figures)
-    elif percent < _PERCENT_LOW and disk.free < _FREE_PLENTY:
+    elif _is_low(disk):
         yield ARCHIVE_LOW.found(subject, **figures)
-    rate = _recorded_per_second(case)
-    if rate > 0 and disk.free / rate < _SOON_S:
+    if is_filling(case):
+        rate = _recorded_per_second(case)
         left_s = disk.free / rate
         yield ARCHIVE_FILLING.found(
             subject,
@@ -103,6 +103,26 @@ def archive_has_room(case: Case) -> Iterator[Finding]:
             left=int(left_s * 1e9),
             **figures,
         )
+
+
+def is_short_of_room(case: Case) -> bool:
+    """Whether the archive's disk has little room left, or will soon."""
+    archive = case.now.archive
+    if archive is None or archive.disk is None:
+        return False
+    return archive.disk.free <= _ARCHIVE_KEEPS or _is_low(archive.disk) or is_filling(case)
+
+
+def is_filling(case: Case) -> bool:
+    """Whether the archive's disk is full within a day at the present rate."""
+    archive, rate = case.now.archive, _recorded_per_second(case)
+    if archive is None or archive.disk is None:
+        return False
+    return rate > 0 and archive.disk.free / rate < _SOON_S
+
+
+def _is_low(disk: Disk) -> bool:
+    return _percent(disk.free, disk.total) < _PERCENT_LOW and disk.free < _FREE_PLENTY
 
 
 def driver_has_room(case: Case) -> Iterator[Finding]:
@@ -124,7 +144,7 @@ def driver_has_room(case: Case) -> Iterator[Finding]:
     }
     if disk.free < needed:
         yield DRIVER_FULL.found(subject, **figures)
-    elif disk.free < promised or (percent < _PERCENT_LOW and disk.free < _FREE_PLENTY):
+    elif disk.free < promised or _is_low(disk):
         yield DRIVER_LOW.found(subject, **figures)
     if not disk.is_memory:
         yield DRIVER_ON_DISK.found(subject, **figures)

@@ -36,6 +36,9 @@ class Area(StrEnum):
 
     PROCESSES = "processes"
     RECORDINGS = "recordings"
+    HEALTH = "health"
+    TIMES = "times"
+    RETENTION = "retention"
     DISK = "disk"
     PUBLISHERS = "publishers"
     LOSS = "loss"

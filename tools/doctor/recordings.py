@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.wording import names
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from aerolog.tools.doctor.findings import Figure, Finding
     from aerolog.tools.doctor.sight import ArchiveSight, Case, Damage, RecordingSight
-
-#: So many files of one kind are named; of the others there is the number.
-_NAMED: Final = 5
 
 UNWRITTEN = Kind(
     "recording-without-writer",
@@ -219,7 +217,7 @@ def _missing(one: RecordingSight) -> Iterator[Finding]:
             count=len(outside),
             start=descriptor.start_position,
             end=end,
-            files=_names([segment.name for segment in outside]),
+            files=names([segment.name for segment in outside]),
         )
 
 
@@ -274,25 +272,20 @@ def nothing_is_left_over(case: Case) -> Iterator[Finding]:
         yield INVALID.found(
             subject,
             count=len(invalid),
-            ids=_names([str(one.descriptor.recording_id) for one in invalid]),
+            ids=names([str(one.descriptor.recording_id) for one in invalid]),
             bytes=sum(s.disk_length for one in invalid for s in one.segments),
         )
-    for kind, names in (
+    for kind, found in (
         (ORPHANS, archive.strays),
         (LEFTOVERS, archive.leftovers),
         (MISNAMED, archive.misnamed),
     ):
-        if names:
-            yield kind.found(subject, count=len(names), files=_names(list(names)))
+        if found:
+            yield kind.found(subject, count=len(found), files=names(list(found)))
 
 
 def _valid(archive: ArchiveSight) -> Iterator[RecordingSight]:
     return (one for one in archive.recordings if one.state == RecordingState.VALID)
-
-
-def _names(names: list[str]) -> str:
-    shown = ", ".join(names[:_NAMED])
-    return shown if len(names) <= _NAMED else f"{shown}, ..."
 
 
 CHECKS: Final = (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.tools.observe.archive_view import SegmentFile
+    from aerolog.tools.observe.beside import HealthView, IndexView, RetentionView
     from aerolog.tools.observe.counters import Counter
     from aerolog.tools.observe.streams import StreamView
     from aerolog.transport.logbuffer.metadata import LogMetadata
@@ -194,6 +195,8 @@ class RecordingSight:
         damages: what was found in them.
         counter_position: of its rec-pos counter in the archive's driver, None when it has none.
         recovered_end: of an active one without a counter: where its data ends; None if not asked.
+        index: its time index, None when it has none.
+        health: what verification knows of it, None when it knows nothing.
     """
 
     descriptor: RecordingDescriptor
@@ -202,6 +205,8 @@ class RecordingSight:
     damages: tuple[Damage, ...] = ()
     counter_position: int | None = None
     recovered_end: int | None = None
+    index: IndexView | None = None
+    health: HealthView | None = None
 
     @property
     def subject(self) -> str:
@@ -266,6 +271,9 @@ class ArchiveSight:
         was_deep: whether every frame was looked at.
         frames: looked at.
         bytes_read: of segments.
+        keeps_times: whether there are time indexes.
+        is_verified: whether somebody verifies it, or has.
+        retention: what lets old data go, None when nothing ever did.
     """
 
     archive_dir: str
@@ -283,6 +291,9 @@ class ArchiveSight:
     was_deep: bool = False
     frames: int = 0
     bytes_read: int = 0
+    keeps_times: bool = False
+    is_verified: bool = False
+    retention: RetentionView | None = None
 
     def is_alive(self, now_ms: int) -> bool:
         """Whether an archive is running there, or starting."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+#: So many of a kind are named; of the others there is the number.
+_NAMED: Final = 5
 _BINARY: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _SPANS: Final = (
     ("d", 86_400_000_000_000),
@@ -47,6 +49,12 @@ def rate_text(rate: float) -> str:
 def count_text(count: float) -> str:
     """A number with groups of digits."""
     return f"{count:,}"
+
+
+def names(found: Sequence[str]) -> str:
+    """The first few names: ``a, b, ...``."""
+    shown = ", ".join(found[:_NAMED])
+    return shown if len(found) <= _NAMED else f"{shown}, ..."
 
 
 def _short(value: float) -> str:

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from aerolog.archive.retention.holds import Hold
+from aerolog.archive.retention.journal import Run
 from aerolog.tools.doctor.findings import Severity
 from aerolog.tools.doctor.sight import Case, Damage, Disk, Host, Process, Socket
+from aerolog.tools.observe.beside import (
+    HealthView,
+    IndexView,
+    RetentionView,
+    SegmentHealth,
+)
 from aerolog.transport.logbuffer.metadata import LogType
 from aerolog.transport.memory.loss_report import LossEntry
 
@@ -45,6 +54,7 @@ RECEIVING = [
 LOSS = LossEntry(3, 4_096, NOW_MS - 90_000, NOW_MS - 2_000, 7, 1001, UDP, "10.0.0.9:40000")
 OLD_LOSS = replace(LOSS, last_observation_ms=NOW_MS - 3_600_000)
 HELD = ipc_stream(32_768, 32_768, 0)
+LAST_RUN = Run(1, NOW_MS - 61_000, NOW_MS - 60_000, bytes=3 * GIB)
 ACTIVE = {"stop_position": -1, "stop_timestamp": -1}
 
 
@@ -81,6 +91,35 @@ def recorded(now: int, before: int, free: int) -> Case:
         archive(recording(segment(0), counter_position=now, **ACTIVE), disk=disk),
         archive(recording(segment(0), counter_position=before, **ACTIVE), disk=disk),
     )
+
+
+def indexed(end: int, age_ms: int) -> IndexView:
+    """A time index that ends somewhere, with an entry of some age."""
+    last_ns = (NOW_MS - age_ms) * 1_000_000
+    return IndexView("clock", 9, 4096, last_ns - 10**9, last_ns, end)
+
+
+def growing(end: int, age_ms: int) -> Case:
+    """A recording that was at 50,000 a second ago, and an index that ends somewhere."""
+    index = indexed(end, age_ms)
+    return case(
+        archive(recording(segment(0), counter_position=60_000, index=index, **ACTIVE)),
+        archive(recording(segment(0), counter_position=50_000, index=index, **ACTIVE)),
+    )
+
+
+def verified(state: str, text: str = "") -> Case:
+    """A recording of two segments whose second one is in some state."""
+    faults = () if state == "unchecked" else (SegmentHealth(TERM, state, text),)
+    health = HealthView(state, {"sound": 1, state: 1}, faults, NOW_MS - 60_000)
+    return case(archive(recording(health=health), is_verified=True))
+
+
+def retained(free: int = 50 * GIB, run: Run | None = LAST_RUN, **changes: Any) -> Case:
+    """An archive with retention, and so much room."""
+    disk = Disk("/data", total=100 * GIB, free=free)
+    seen = RetentionView(last_run=run, runs=1, **changes)
+    return case(archive(retention=seen, disk=disk))
 
 
 EXAMPLES: list[tuple[str, Severity, Case]] = [
@@ -358,6 +397,37 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
     ),
     ("deletions-left", NOTICE, case(archive(leftovers=["0-0.rec.del"]))),
     ("segment-misnamed", WARNING, case(archive(misnamed=["foo-1.rec"]))),
+    # Beside the recordings.
+    ("index-missing", NOTICE, case(archive(recording(), keeps_times=True))),
+    (
+        "index-damaged",
+        WARNING,
+        case(archive(recording(index=IndexView("clock", problems=("block 3 is damaged",))))),
+    ),
+    ("index-behind", WARNING, growing(49_000, 6_000)),
+    ("health-damaged", CRITICAL, verified("damaged", "impossible frame length -5 at 66,000")),
+    ("health-changed", CRITICAL, verified("changed", "another fingerprint")),
+    ("health-missing", CRITICAL, verified("missing")),
+    (
+        "health-unreadable",
+        NOTICE,
+        case(archive(recording(health=HealthView("unchecked", problems=("cut off",))))),
+    ),
+    ("never-verified", NOTICE, verified("unchecked")),
+    ("never-verified", NOTICE, case(archive(recording(), is_verified=True))),
+    (
+        "retention-failed",
+        WARNING,
+        retained(run=replace(LAST_RUN, error="the archive did not answer")),
+    ),
+    ("retention-unfinished", WARNING, retained(run=replace(LAST_RUN, end_ms=None))),
+    ("retention-behind", WARNING, retained(free=5 * GIB)),
+    ("retention-unreadable", WARNING, retained(problems=("holds.json: no JSON at line 1",))),
+    (
+        "hold-expired",
+        NOTICE,
+        retained(holds=(Hold(3, "audit", NOW_MS - 9_000), Hold(4, "trial"))),
+    ),
     # Settings.
     (
         "page-size-mismatch",

@@ -184,7 +184,14 @@ def recording(*segments: SegmentFile, **changes: Any) -> RecordingSight:
     """A recording with its files; two whole ones when none are given."""
     fields = {
         name: changes.pop(name)
-        for name in ("state", "damages", "counter_position", "recovered_end")
+        for name in (
+            "state",
+            "damages",
+            "counter_position",
+            "recovered_end",
+            "index",
+            "health",
+        )
         if name in changes
     }
     return RecordingSight(

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from aerolog.archive.retention.holds import Hold
 from aerolog.tools.doctor.checks import all_kinds, examine
 from aerolog.tools.doctor.findings import Severity
 from aerolog.tools.doctor.sight import Case, Disk, Socket
+from aerolog.tools.observe.beside import HealthView, RetentionView
 from aerolog.transport.logbuffer.metadata import LogType
 
-from .examples import ACTIVE, EXAMPLES, HELD, LOSS, RECEIVING, grown
+from .examples import ACTIVE, EXAMPLES, HELD, LAST_RUN, LOSS, RECEIVING, growing, grown, retained
 from .made_up import (
     GIB,
     GONE,
@@ -164,6 +166,24 @@ HEALTHY_ENOUGH = {
     "a filling disk of months": case(
         archive(recording(segment(0), counter_position=TERM, **ACTIVE)),
         archive(recording(segment(0), counter_position=TERM - 32, **ACTIVE)),
+    ),
+    "an index that is a moment behind": growing(49_000, 200),
+    "an index of a recording in which nothing happens": growing(60_000, 60_000),
+    "a recording without an index where nobody keeps any": case(archive(recording())),
+    "an empty recording without an index": case(
+        archive(recording(segment(0), stop_position=0), keeps_times=True)
+    ),
+    "a recording whose only segment is still open": case(
+        archive(recording(segment(0), counter_position=4_096, **ACTIVE), is_verified=True)
+    ),
+    "a recording that is sound": case(
+        archive(recording(health=HealthView("sound", {"sound": 2})), is_verified=True)
+    ),
+    "retention that has never run": case(archive(retention=RetentionView())),
+    "retention that runs just now": retained(run=replace(LAST_RUN, end_ms=None), is_running=True),
+    "retention that makes room in time": retained(),
+    "a hold without an end, and one that ends later": retained(
+        holds=(Hold(3, "audit"), Hold(4, "trial", NOW_MS + 1))
     ),
 }
 
