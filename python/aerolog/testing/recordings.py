@@ -8,6 +8,7 @@ and the descriptor in the folder's catalog.
 from __future__ import annotations
 
 import struct
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,13 @@ from aerolog.archive.files.layout import (
     packer,
 )
 from aerolog.archive.files.segment import segment_file_name, term_id_at
+from aerolog.archive.times.building import write_index
+from aerolog.archive.times.layout import IndexHeader
+from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aerolog.archive.files.checksum import Checksum
 
 _HEADER = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
@@ -152,3 +158,31 @@ class RecordingBuilder:
             path = Path(folder) / segment_file_name(recording_id, base)
             path.write_bytes(content.ljust(self.segment_length, b"\0"))
         return recording_id
+
+
+def write_time_index(
+    folder: str | Path,
+    recording_id: int,
+    entries: Sequence[tuple[int, int]],
+    *,
+    source: str = "clock",
+    is_rebuilt: bool = False,
+) -> str:
+    """Write a time index beside a recording, as if it had been kept while recording.
+
+    Args:
+        folder: an archive folder with the recording in its catalog.
+        recording_id: of the recording.
+        entries: (epoch ns, position), none at a position before that of the one before it.
+        source: where the times come from, ``clock`` or ``channel``.
+        is_rebuilt: as if it had been made afterwards.
+
+    Returns:
+        Path of the index file.
+    """
+    with CatalogFile.open(folder, capacity=4096) as catalog:
+        descriptor = catalog.descriptor(recording_id)
+    header = IndexHeader.of(descriptor, source=source, rebuilt=is_rebuilt)
+    times = array("q", (time_ns for time_ns, _ in entries))
+    positions = array("q", (position for _, position in entries))
+    return write_index(folder, header, times, positions, RealFileSystem())

@@ -1,0 +1,60 @@
+"""Blocks of a time index: filling them, and reading them with what can be wrong in mind."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.memory.data_file cimport DataFile
+
+cdef enum:
+    BLOCK_LENGTH = 4096
+    BLOCK_WORDS = 512
+    ENTRIES_PER_BLOCK = 252
+
+
+cdef struct block_t:
+    # A block as it stands in the file; entry i is words[2 * i], its time, and words[2 * i + 1].
+    int64_t words[BLOCK_WORDS]
+
+
+cdef struct filling_t:
+    # The block that is being filled, and what its trailer will say.
+    block_t block
+    int64_t number
+    int64_t recording_id
+    int64_t prior_max
+    int64_t min
+    int64_t max
+    int64_t last_time
+    int32_t identity
+    int32_t count
+    int32_t runs_before
+    int32_t runs
+
+
+cdef void filling_begin(
+    filling_t* filling, int64_t recording_id, int32_t identity, int64_t number) noexcept nogil
+cdef bint filling_add(filling_t* filling, int64_t time_ns, int64_t position) noexcept nogil
+cdef void filling_seal(filling_t* filling) noexcept nogil
+cdef void filling_next(filling_t* filling) noexcept nogil
+cdef bint filling_resume(filling_t* filling, const block_t* block, int64_t keep) noexcept nogil
+
+cdef int32_t block_count(const block_t* block) noexcept nogil
+cdef int32_t block_runs_before(const block_t* block) noexcept nogil
+cdef int32_t block_runs_after(const block_t* block) noexcept nogil
+cdef int64_t block_prior_max(const block_t* block) noexcept nogil
+cdef int64_t block_min(const block_t* block) noexcept nogil
+cdef int64_t block_max(const block_t* block) noexcept nogil
+cdef bint block_is_valid(
+    const block_t* block, int64_t number, int64_t recording_id, int32_t identity) noexcept nogil
+
+
+cdef class TimeBlocks:
+    cdef DataFile _file
+    cdef object _image
+    cdef const uint8_t* _memory
+    cdef int64_t _memory_length
+    cdef readonly int64_t recording_id
+    cdef readonly int32_t identity
+    cdef readonly int64_t first      # number of the first block that is kept
+    cdef readonly int64_t limit      # number behind the last block
+    cdef int64_t raw_read(self, int64_t number, block_t* block) noexcept nogil
+    cdef int32_t read(self, int64_t number, block_t* block) noexcept nogil
