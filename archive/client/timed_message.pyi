@@ -3,6 +3,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from aerolog.archive.files.scan_columns import ScanColumns
+
 class TimedMessage:
     """A message of a recording with its time; values only, so it may be kept and pickled.
 
@@ -89,3 +91,11 @@ def timed(
         session_id: of all; their own when None.
         stream_id: of all; their own when None.
     """
+
+def column_positions(columns: ScanColumns, initial_term_id: int, term_length: int) -> array[int]:
+    """As ``first_positions``, of a folder's batch."""
+
+def timed_columns(
+    columns: ScanColumns, times_ns: Iterable[int], recording_id: int, first: int, limit: int
+) -> list[TimedMessage]:
+    """As ``timed``, of a folder's batch with all columns: up to ``limit`` rows from ``first`` on."""

@@ -3,8 +3,10 @@
 from array import array
 from datetime import UTC, datetime, timedelta
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
+from aerolog.archive.files.scan_columns cimport ScanColumns, scan_columns_t
 from aerolog.transport.client.message cimport Message
 
 cdef object _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -155,3 +157,63 @@ cdef int _fill(TimedMessage made, object row) except -1:
     made.flags = <uint8_t> (<int> row.flags & 0xFF)
     made.reserved_value = row.reserved_value
     return 0
+
+
+def column_positions(ScanColumns columns not None, int32_t initial_term_id, int64_t term_length):
+    """Where the first frame of each message of a folder's batch begins."""
+    cdef Py_ssize_t count = columns.c.rows
+    found = array("q", bytes(8 * count))
+    if count == 0:
+        return found
+    if columns.c.term_id == NULL or columns.c.term_offset == NULL:
+        raise ValueError("a batch without its terms: term_id and term_offset are wanted")
+    cdef int64_t[::1] out = found
+    cdef Py_ssize_t i
+    for i in range(count):
+        out[i] = _first_position(
+            columns.c.term_id[i], columns.c.term_offset[i], initial_term_id, term_length
+        )
+    return found
+
+
+def timed_columns(
+    ScanColumns columns not None, times_ns, int64_t recording_id, Py_ssize_t first,
+    Py_ssize_t limit,
+):
+    """Messages of a folder's batch with their times: up to ``limit`` rows from ``first`` on."""
+    cdef const scan_columns_t* c = &columns.c
+    cdef list found = []
+    cdef Py_ssize_t end
+    cdef Py_ssize_t i
+    cdef TimedMessage made
+    if first < 0 or limit < 0:
+        raise ValueError(f"first and limit are not negative: first={first}, limit={limit}")
+    end = min(<Py_ssize_t> c.rows, first + min(limit, <Py_ssize_t> c.rows))
+    if first >= end:
+        return found
+    cdef const int64_t[::1] times = times_ns
+    if times.shape[0] < end:
+        raise ValueError(f"{end} messages have only {times.shape[0]} times")
+    if (
+        c.position == NULL or c.term_id == NULL or c.term_offset == NULL or c.session_id == NULL
+        or c.stream_id == NULL or c.flags == NULL or c.reserved_value == NULL
+        or c.payload_offset == NULL or c.payload == NULL
+    ):
+        raise ValueError("messages are made of all columns of a batch")
+    for i in range(first, end):
+        made = TimedMessage.__new__(TimedMessage)
+        made.time_ns = times[i]
+        made.recording_id = recording_id
+        made.position = c.position[i]
+        made.term_id = c.term_id[i]
+        made.term_offset = c.term_offset[i]
+        made.session_id = c.session_id[i]
+        made.stream_id = c.stream_id[i]
+        made.flags = <uint8_t> (c.flags[i] & 0xFF)
+        made.reserved_value = c.reserved_value[i]
+        made.payload = PyBytes_FromStringAndSize(
+            <const char*> c.payload + c.payload_offset[i],
+            c.payload_offset[i + 1] - c.payload_offset[i],
+        )
+        found.append(made)
+    return found

@@ -1,0 +1,142 @@
+"""Replay of a recording by time, at the pace at which it was recorded or another.
+
+`TimedReplay` gives the messages of a recording, of a running archive or of a folder, each with its
+time and each when it is due. `AsyncTimedReplay` does the same in an event loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.archive.client.paced import PaceControl, pace, pace_async
+from aerolog.archive.client.timed_range import Wanted, instant_ns
+from aerolog.archive.client.timed_source import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from datetime import datetime
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from aerolog.archive.client.aio import AsyncAeronArchive
+    from aerolog.archive.client.client import AeronArchive
+    from aerolog.archive.client.timed_message import TimedMessage
+    from aerolog.archive.client.timed_range import TimedRange
+    from aerolog.archive.client.timed_source import TimedSource
+    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.transport.concurrent.clock import Clock
+
+    Instant = int | datetime
+
+__all__ = ["AsyncTimedReplay", "TimedReplay"]
+
+
+class _TimedReplayBase(PaceControl):
+    """What both forms have in common."""
+
+    def __init__(
+        self,
+        archive: AeronArchive | AsyncAeronArchive | ArchiveFolder | str | Path,
+        recording_id: int,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        speed: float | None = 1.0,
+        *,
+        position: int | None = None,
+        length: int | None = None,
+        follow: bool = False,
+        paused: bool = False,
+        timeout: float | None = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Prepare a replay; nothing is asked for before the first message is.
+
+        Args:
+            archive: a client of a running archive, or an archive's folder.
+            recording_id: which recording.
+            start: messages before it are left out: nanoseconds since the epoch, or a datetime
+                (UTC when it names no zone). None: from the start of the recording.
+            end: messages at or after it are left out. None: to what is recorded now.
+            speed: recorded seconds in one second; None: as fast as can be.
+            position: begin at this position, of a message; not together with ``start``.
+            length: bytes from there.
+            follow: go on with a live recording until it stops.
+            paused: begin paused.
+            timeout: seconds without a message after which a replay of an archive counts as
+                stalled; None waits on.
+            clock: for the time that passes; the machine's by default.
+
+        Raises:
+            ConfigurationError: arguments that do not go together.
+        """
+        super().__init__(speed, clock=clock, paused=paused)
+        self._wanted = Wanted(
+            recording_id, instant_ns(start), instant_ns(end), position, length, follow
+        )
+        self._source: TimedSource = open_source(archive, self._wanted, timeout)
+
+    @property
+    def range(self) -> TimedRange | None:
+        """What is replayed, by position and time; None before the first message was asked for."""
+        return self._source.range
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know of the times: no time index, one with gaps, a clock's steps back."""
+        return self._source.notes
+
+    def turn(self) -> None:
+        """Keep up the connection to the archive, without waiting."""
+        self._source.turn()
+
+    def _release(self) -> None:
+        self.stop()
+        self._source.close()
+
+
+class TimedReplay(_TimedReplayBase):
+    """A replay by time: an iterable of timed messages with a pace. A context manager.
+
+    Any thread may pause, resume, stop and change the speed, while one thread iterates.
+
+    Example:
+        with TimedReplay(archive, 7, start, end, speed=2.0) as replay:
+            for message in replay:
+                print(message.time, message.payload)
+    """
+
+    def __iter__(self) -> Iterator[TimedMessage]:
+        return pace(self._pacer, self._source.parts(), self._source.turn)
+
+    def close(self) -> None:
+        """End the replay; idempotent."""
+        self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncTimedReplay(_TimedReplayBase):
+    """As `TimedReplay`, for an event loop: ``async with``, ``async for``."""
+
+    def __aiter__(self) -> AsyncIterator[TimedMessage]:
+        return pace_async(self._pacer, self._source.parts(), self._source.turn)
+
+    async def close(self) -> None:
+        """End the replay; idempotent."""
+        self._release()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
