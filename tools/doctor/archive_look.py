@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,16 @@ def look_at_archive(
     for snapshot in snapshots:
         for recording_id, one in view.recording_counters(snapshot).recordings.items():
             positions[recording_id] = one.position
-    recordings = [_recording(view, one, positions, contents) for one in found]
+    indexes = view.beside.indexes(found, deep=contents.is_deep)
+    health = view.beside.health(found)
+    recordings = [
+        replace(
+            _recording(view, one, positions, contents),
+            index=indexes.get(one.recording_id),
+            health=health.get(one.recording_id),
+        )
+        for one in found
+    ]
     strays, leftovers, misnamed = _other_files(
         view.archive_dir, {one.descriptor.recording_id for one in recordings}
     )
@@ -67,6 +77,9 @@ def look_at_archive(
         was_deep=contents.is_deep,
         frames=contents.frames,
         bytes_read=contents.bytes_read,
+        keeps_times=view.beside.keeps_times,
+        is_verified=view.beside.is_verified,
+        retention=view.beside.retention(),
     )
 
 

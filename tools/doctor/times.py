@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.times import SOURCE_CLOCK, SOURCE_DESCRIPTOR
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.tools.doctor.wording import names
 
@@ -32,9 +33,18 @@ DAMAGED = Kind(
     "index-damaged",
     Area.TIMES,
     Severity.WARNING,
-    "the time index cannot be used as it is: {text}",
-    "it was cut off, damaged, or belongs to another recording; no data is lost, but what is found"
-    " by time is found less exactly",
+    "the time index is damaged: {text}",
+    "the disk, or something that writes to the folder, has damaged it; no data is lost, but what"
+    " is found by time is found less exactly",
+    "aerolog recordings times {id} --rebuild makes it anew",
+)
+STALE = Kind(
+    "index-stale",
+    Area.TIMES,
+    Severity.WARNING,
+    "the time index beside it is not used: {text}",
+    "it is of another recording that had this id, of what the recording was before, or of another"
+    " version; a time in it is known by the start and the end of the recording alone",
     "aerolog recordings times {id} --rebuild makes it anew",
 )
 BEHIND = Kind(
@@ -75,7 +85,8 @@ def indexes_can_be_used(case: Case) -> Iterator[Finding]:
     for one in archive.recordings:
         if one.state == RecordingState.VALID and one.index is not None and one.index.problems:
             text = "; ".join(one.index.problems)
-            yield DAMAGED.found(one.subject, id=one.descriptor.recording_id, text=text)
+            kind = STALE if one.index.source == SOURCE_DESCRIPTOR else DAMAGED
+            yield kind.found(one.subject, id=one.descriptor.recording_id, text=text)
 
 
 def indexes_keep_up(case: Case) -> Iterator[Finding]:
@@ -93,7 +104,7 @@ def indexes_keep_up(case: Case) -> Iterator[Finding]:
         if end is None or last_ns is None or end >= was_at:
             continue
         age_ms = case.now.now_ms - last_ns // _NS_PER_MS
-        if one.index.source == "clock" and age_ms >= _BEHIND_MS:
+        if one.index.source == SOURCE_CLOCK and age_ms >= _BEHIND_MS:
             yield BEHIND.found(one.subject, end=end, position=was_at, age=age_ms)
 
 
@@ -110,4 +121,4 @@ def _has_data(one: RecordingSight) -> bool:
 
 
 CHECKS: Final = (recordings_have_indexes, indexes_can_be_used, indexes_keep_up)
-KINDS: Final = (MISSING, DAMAGED, BEHIND)
+KINDS: Final = (MISSING, DAMAGED, STALE, BEHIND)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.layout import MARK_FILE_NAME
 from aerolog.archive.files.mark_file import TERMINATED
+from aerolog.tools.metrics.beside import BesideRecordings
 from aerolog.tools.metrics.drivers import (
     ALIVE,
     CLOSED,
@@ -79,6 +80,7 @@ class ArchiveSource:
         self._streams = Bound(limit)
         self._errors = Bound(_ERROR_CLASSES)
         self._totals = Totals()
+        self._beside = BesideRecordings()
 
     def collect(self, samples: Samples) -> None:
         """Adds what there is now."""
@@ -122,6 +124,7 @@ class ArchiveSource:
         due = self._read_ms is None or not 0 <= now_ms - self._read_ms < self._interval_ms
         if due:
             self._recordings = view.recordings()
+            self._beside.read(view, self._recordings)
             self._read_ms = now_ms
 
     def _add_folder(self, samples: Samples, view: ArchiveView) -> None:
@@ -139,6 +142,7 @@ class ArchiveSource:
         disk = view.disk()
         samples.add("archive_disk_bytes", disk.total, where)
         samples.add("archive_disk_free_bytes", disk.usable, where)
+        self._beside.add(samples, where)
 
     def _add_counters(self, samples: Samples, view: ArchiveView, *, alive: bool) -> None:
         look = self._reader_of(view.aeron_dir).look(samples) if view.aeron_dir else Look(_UNKNOWN)
@@ -156,6 +160,7 @@ class ArchiveSource:
         without = [one for one in active if one not in found.recordings]
         samples.add("archive_recordings_without_writer", len(without), self._archive_dir)
         self._add_own(samples, found)
+        self._beside.add_positions(samples, self._archive_dir, found.recordings.values())
         self._add_recordings(samples, found.recordings.values(), look)
 
     def _add_own(self, samples: Samples, found: ArchiveCounters) -> None:

@@ -296,6 +296,63 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             merge=Merge.MAX,
         ),
     ),
+    "Time, health and retention": (
+        _gauge(
+            "archive_index_recordings",
+            "Recordings by the state of their time index: whole, faulty, missing.",
+            _ARCHIVE,
+            "state",
+        ),
+        _gauge("archive_index_entries", "Entries of all time indexes.", _ARCHIVE),
+        _gauge("archive_index_bytes", "Length of the files of time indexes.", _ARCHIVE),
+        _gauge(
+            "archive_index_behind_bytes",
+            "How far an index is behind its recording that is written, the most.",
+            _ARCHIVE,
+            merge=Merge.MAX,
+        ),
+        _gauge(
+            "archive_health_recordings",
+            "Recordings by what verification knows of them, the worst of their segments.",
+            _ARCHIVE,
+            "state",
+        ),
+        _gauge(
+            "archive_health_segments",
+            "Closed segments of verified recordings by what is known of them.",
+            _ARCHIVE,
+            "state",
+        ),
+        _gauge(
+            "archive_health_oldest_time_seconds",
+            "When the segment was verified whose verification is longest ago, since 1970.",
+            _ARCHIVE,
+            merge=Merge.MIN,
+        ),
+        _gauge("archive_retention_running", "1 while a run of retention goes on.", _ARCHIVE),
+        _gauge(
+            "archive_retention_failed",
+            "1 when the last run did not come to its end, else 0.",
+            _ARCHIVE,
+        ),
+        _gauge(
+            "archive_retention_last_time_seconds", "When the last run ended, since 1970.", _ARCHIVE
+        ),
+        _counter("archive_retention_runs", "Runs of retention.", _ARCHIVE),
+        _counter("archive_retention_segments", "Segment files that retention let go.", _ARCHIVE),
+        _counter("archive_retention_bytes", "Bytes of these files.", _ARCHIVE),
+        _gauge(
+            "archive_retention_refused",
+            "Steps of the last run that the archive refused.",
+            _ARCHIVE,
+        ),
+        _gauge(
+            "archive_retention_holds",
+            "Holds that are in force, and those that have ended.",
+            _ARCHIVE,
+            "state",
+        ),
+    ),
     "SQL catalogs": (
         _gauge("catalog_up", "1 while the database answers, else 0.", _CATALOG),
         _gauge(

@@ -39,6 +39,7 @@ def _rate(name: str, where: str = _D, by: str = "aeron_dir") -> str:
     return f"sum by ({by}) (rate(aerolog_{name}_total{where}{_RATE}))"
 
 
+_UNSOUND: Final = '{archive_dir=~"$archive_dir", state!="sound"}'
 _INACTIVE: Final = '{aeron_dir=~"$aeron_dir", status!="active"}'
 _WRITE_TIME: Final = _rate("archive_write_seconds", _A, "archive_dir")
 _WRITTEN: Final = _rate("archive_written_bytes", _A, "archive_dir")
@@ -273,6 +274,67 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             (
                 (f"aerolog_archive_missing_segments{_A}", "segments missing {{archive_dir}}"),
                 (f"aerolog_archive_damages{_A}", "catalog unreadable {{archive_dir}}"),
+            ),
+        ),
+    ),
+    "Time, health and retention": (
+        Panel(
+            "Time indexes",
+            _COUNT,
+            (
+                (
+                    f"sum by (state, archive_dir) (aerolog_archive_index_recordings{_A})",
+                    "{{state}} {{archive_dir}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Indexes behind their recordings",
+            _BYTES,
+            ((f"aerolog_archive_index_behind_bytes{_A}", "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Length of the indexes",
+            _BYTES,
+            ((f"aerolog_archive_index_bytes{_A}", "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Recordings that are not sound",
+            _COUNT,
+            (
+                (
+                    f"sum by (state) (aerolog_archive_health_recordings{_UNSOUND})",
+                    "{{state}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Closed segments",
+            _COUNT,
+            ((f"sum by (state) (aerolog_archive_health_segments{_A})", "{{state}}"),),
+        ),
+        Panel(
+            "Since the oldest verification",
+            _SECONDS,
+            ((f"time() - aerolog_archive_health_oldest_time_seconds{_A}", "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Let go by retention",
+            _BYTES_PER_SECOND,
+            ((_rate("archive_retention_bytes", _A, "archive_dir"), "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Since the last run of retention",
+            _SECONDS,
+            ((f"time() - aerolog_archive_retention_last_time_seconds{_A}", "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Retention",
+            _COUNT,
+            (
+                (f"aerolog_archive_retention_failed{_A}", "failed {{archive_dir}}"),
+                (f"aerolog_archive_retention_refused{_A}", "steps refused {{archive_dir}}"),
+                (f"aerolog_archive_retention_holds{_A}", "holds {{state}} {{archive_dir}}"),
             ),
         ),
     ),

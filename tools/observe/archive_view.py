@@ -15,6 +15,7 @@ from aerolog.archive.files.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, Mar
 from aerolog.archive.files.segment import parse_segment_name, recording_id_of
 from aerolog.tools.observe import keys
 from aerolog.tools.observe.errors import Trouble, ViewError
+from aerolog.tools.observe.side_files import SideFiles
 from aerolog.tools.observe.streams import RecordingPosition, recording_positions
 from aerolog.transport.errors import FileFormatError
 
@@ -150,11 +151,13 @@ class ArchiveView:
         mark: the mark file's fields when it was opened, None when it cannot be read.
         mark_fault: why not, None when it can.
         damages: what the last ``recordings()`` could not read, in words.
+        beside: what lies beside the recordings: time indexes, health, retention.
     """
 
     def __init__(self, archive_dir: str, catalog: CatalogReader) -> None:
         self.archive_dir = archive_dir
         self.damages: list[str] = []
+        self.beside = SideFiles(archive_dir)
         self.mark: MarkFileHeader | None = None
         self.mark_fault: str | None = None
         self._catalog = catalog

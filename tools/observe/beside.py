@@ -21,7 +21,8 @@ class IndexView:
     """The time index of a recording.
 
     Attributes:
-        source: where its times come from: ``clock`` or ``channel``.
+        source: where its times come from: ``clock`` or ``channel``; ``descriptor`` where there is a
+            file that is not used.
         entries: in it.
         size_bytes: of its file.
         first_time_ns: of the first entry, epoch nanoseconds; None without entries.

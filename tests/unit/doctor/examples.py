@@ -404,6 +404,11 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         WARNING,
         case(archive(recording(index=IndexView("clock", problems=("block 3 is damaged",))))),
     ),
+    (
+        "index-stale",
+        WARNING,
+        case(archive(recording(index=IndexView("descriptor", problems=("it is of 7",))))),
+    ),
     ("index-behind", WARNING, growing(49_000, 6_000)),
     ("health-damaged", CRITICAL, verified("damaged", "impossible frame length -5 at 66,000")),
     ("health-changed", CRITICAL, verified("changed", "another fingerprint")),
