@@ -30,7 +30,8 @@ _NAMES = tuple(field.name for field in FRAME_HEADER)
 
 def frame_position(reader: ReplayReader, position: int) -> str:
     """A position as the reference writes it into errors of a replay."""
-    frame_offset = max(position - reader.replay_position, 0)
+    begin = reader.replay_position if reader.damaged_read < 0 else reader.damaged_read
+    frame_offset = max(position - begin, 0)
     in_segment = position - frame_offset - reader.segment_base
     term_offset = in_segment & (reader.term_length - 1)
     return (

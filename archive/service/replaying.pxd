@@ -29,6 +29,8 @@ cdef enum reader_fault:
     FAULT_READ = 4           # fault_detail is the errno
     FAULT_REFUSED = 5        # fault_detail is what the publication answered
     FAULT_CONTROL = 6        # failure and failure_code were set by control()
+    FAULT_HEADER = 7         # a frame does not say that it belongs where it stands
+    FAULT_TYPE = 8           # fault_detail is the type that no recording has
 
 
 cdef struct read_totals_t:
@@ -52,6 +54,7 @@ cdef class ReplayReader:
     cdef readonly int64_t fault_position
     cdef readonly int64_t fault_detail
     cdef readonly int64_t fault_computed
+    cdef readonly int64_t damaged_read
     cdef readonly int32_t ending
     cdef public object failure
     cdef public int failure_code
@@ -63,6 +66,9 @@ cdef class ReplayReader:
     cdef int64_t* _limit
     cdef int32_t _limit_id
     cdef int64_t _limit_registration_id
+    cdef bint _is_bounded
+    cdef int32_t _stream_id
+    cdef int32_t _frame_length_max
     cdef int32_t _read_length
     cdef int64_t _new_pages_end
     cdef int32_t _state
@@ -88,6 +94,8 @@ cdef class ReplayReader:
     cdef int64_t _collect(
         self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
     ) noexcept nogil
+    cdef int64_t _before_damage(self, int64_t offset) noexcept nogil
+    cdef int32_t _stuck(self, int64_t length, int64_t available) noexcept nogil
     cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil
     cdef int32_t _refused(self, int64_t result) noexcept nogil
     cdef int32_t _end(self, int32_t ending) noexcept nogil

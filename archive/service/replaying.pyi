@@ -24,9 +24,16 @@ FAULT_CHECKSUM: Final[int]
 FAULT_READ: Final[int]
 FAULT_REFUSED: Final[int]
 FAULT_CONTROL: Final[int]
+FAULT_HEADER: Final[int]
+FAULT_TYPE: Final[int]
 
 class ReplayReader:
-    """Sends one recording's frames through one publication."""
+    """Sends one recording's frames through one publication.
+
+    Attributes:
+        damaged_read: position from which was read when damage was met behind sound frames, which
+            were sent then; -1 without.
+    """
 
     recording_id: int
     start_position: int
@@ -42,6 +49,7 @@ class ReplayReader:
     fault_position: int
     fault_detail: int
     fault_computed: int
+    damaged_read: int
     ending: int
     failure: BaseException | None
     failure_code: int
@@ -62,6 +70,9 @@ class ReplayReader:
         checksum: Checksum | None,
         counters: CountersReader,
         limit_counter_id: int,
+        is_bounded: bool,
+        stream_id: int,
+        frame_length_max: int,
     ) -> None: ...
     @property
     def state(self) -> int: ...

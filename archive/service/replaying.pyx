@@ -43,6 +43,7 @@ from aerolog.transport.logbuffer.descriptor cimport (
     log_buffer_t,
     log_is_connected,
     pack_tail,
+    term_id_by_position,
     tail_address,
 )
 from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
@@ -68,6 +69,8 @@ _FAULTS = {
     "FAULT_READ": FAULT_READ,
     "FAULT_REFUSED": FAULT_REFUSED,
     "FAULT_CONTROL": FAULT_CONTROL,
+    "FAULT_HEADER": FAULT_HEADER,
+    "FAULT_TYPE": FAULT_TYPE,
 }
 globals().update(_FAULTS)
 
@@ -84,6 +87,32 @@ cdef enum:
     BUFFER_ALIGNMENT = 4096
     # What stays in the cache until its headers are changed is worth more than a longer read.
     READ_LENGTH_MAX = 256 * 1024
+
+
+cdef inline int32_t _fault_of(
+    const uint8_t* header,
+    int64_t term_offset,
+    int32_t term_id,
+    int32_t stream_id,
+    int64_t term_length,
+    int32_t data_length_max,
+) noexcept nogil:
+    """Why a frame cannot be what stands at a place, FAULT_NONE when it can."""
+    cdef int32_t length = get_i32(header)
+    cdef int kind = get_u16(header + TYPE_OFFSET)
+    if length < HEADER_LENGTH or align_frame(length) > term_length - term_offset:
+        return FAULT_UNEXPECTED_END
+    if kind != TYPE_DATA and kind != TYPE_PAD:
+        return FAULT_TYPE
+    if (
+        get_i32(header + TERM_OFFSET_OFFSET) != term_offset
+        or get_i32(header + TERM_ID_OFFSET) != term_id
+        or get_i32(header + STREAM_ID_OFFSET) != stream_id
+    ):
+        return FAULT_HEADER
+    if kind == TYPE_DATA and length > data_length_max:
+        return FAULT_UNEXPECTED_END
+    return FAULT_NONE
 
 
 cdef class ReplayReader:
@@ -103,6 +132,9 @@ cdef class ReplayReader:
         checksum: that the frames' session ids hold, None when they are session ids.
         counters: of the driver.
         limit_counter_id: counter that tells the readable position, -1 for none.
+        is_bounded: that counter is a client's, which may stand inside a frame.
+        stream_id: that the recorded frames have.
+        frame_length_max: bytes of a recorded frame at most, its header included.
     """
 
     def __cinit__(
@@ -121,6 +153,9 @@ cdef class ReplayReader:
         Checksum checksum,
         CountersReader counters not None,
         int32_t limit_counter_id,
+        bint is_bounded,
+        int32_t stream_id,
+        int32_t frame_length_max,
     ):
         if not 0 <= start_position - segment_base < segment_length:
             raise ValueError(f"position {start_position} is not in the segment at {segment_base}")
@@ -142,6 +177,10 @@ cdef class ReplayReader:
         self._checksum = checksum
         self._counters = counters
         self._limit_id = limit_counter_id
+        self._is_bounded = is_bounded
+        self.damaged_read = -1
+        self._stream_id = stream_id
+        self._frame_length_max = frame_length_max
         if limit_counter_id >= 0:
             self._limit = counters.value_address(limit_counter_id)
             if self._limit == NULL:
@@ -210,6 +249,8 @@ cdef class ReplayReader:
         batch = self._collect(buffer, buffer, available, &padding)
         if batch < 0:
             return 1
+        if batch == 0 and padding == 0:
+            return self._stuck(length, available)
         if batch > 0:
             begun = self._appender.append_block(buffer, batch)
             if begun < 0:
@@ -303,7 +344,24 @@ cdef class ReplayReader:
             # Pairs with the acquire load of readers: with it the whole block is there.
             store_release_i64(frame, get_i64(header))
             self._appender.term_offset += <int32_t> batch
+        elif padding == 0:
+            return self._stuck(length, available)
         return self._sent(batch, padding)
+
+    cdef int32_t _stuck(self, int64_t length, int64_t available) noexcept nogil:
+        """There is no whole frame in what was read: that of a client's limit, or damage.
+
+        A recording's own position and every stop position stand between frames.
+        """
+        if (
+            self._is_bounded
+            and available == length
+            and length == self.stop_position - self.replay_position
+        ):
+            if self._limit == NULL:
+                return self._end(READER_COMPLETE)
+            return 1 if self._extend_limit() or self.state_of() != READER_REPLAYING else 0
+        return self._fault(FAULT_UNEXPECTED_END, self.replay_position, available)
 
     cdef bint _extend_limit(self) noexcept nogil:
         """Read the limit counter again; True when there is more to send."""
@@ -333,43 +391,62 @@ cdef class ReplayReader:
         """Make the whole frames at the start of a read ready to send.
 
         The first frame's header may stand elsewhere than in front of its body. The frames' length
-        is returned, that of a padding frame behind them goes to *padding, -1 is
-        returned when the recording cannot go on.
+        is returned, that of a padding frame behind them goes to *padding, -1 is returned when the
+        recording cannot go on. What is sound before damage is sent first.
         """
         cdef int64_t offset = 0
         cdef int64_t wanted = self.replay_limit - self.replay_position
         cdef int64_t aligned
-        cdef int32_t frame_length, computed, recorded
-        cdef int frame_type
+        cdef int64_t detail
+        cdef int32_t computed, fault
+        cdef bint is_type
+        cdef int32_t term_id = term_id_by_position(self._appender.log, self.replay_position)
         cdef uint8_t* header
-        while offset < available and offset < wanted:
-            if available - offset < HEADER_LENGTH:
-                break
+        while available - offset >= HEADER_LENGTH and offset < wanted:
             header = first if offset == 0 else buffer + offset
-            frame_length = get_i32(header)
-            aligned = align_frame(frame_length)
-            if frame_length < HEADER_LENGTH or aligned > (
-                self.term_length - self.term_offset - offset
-            ):
-                self._fault(FAULT_UNEXPECTED_END, self.replay_position + offset, frame_length)
-                return -1
-            frame_type = get_u16(header + TYPE_OFFSET)
-            if frame_type == TYPE_PAD:
-                padding[0] = frame_length
+            fault = _fault_of(
+                header,
+                self.term_offset + offset,
+                term_id,
+                self._stream_id,
+                self.term_length,
+                self._frame_length_max,
+            )
+            if fault != FAULT_NONE:
+                if offset == 0:
+                    is_type = fault == FAULT_TYPE
+                    detail = get_u16(header + TYPE_OFFSET) if is_type else get_i32(header)
+                    self._fault(fault, self.replay_position, detail)
+                return self._before_damage(offset)
+            if get_u16(header + TYPE_OFFSET) == TYPE_PAD:
+                padding[0] = get_i32(header)
                 break
-            if frame_type != TYPE_DATA or aligned > available - offset:
+            aligned = align_frame(get_i32(header))
+            if aligned > available - offset:
                 break
             if self._checksum is not None:
-                recorded = get_i32(header + SESSION_ID_OFFSET)
                 computed = self._checksum.compute_native(
                     buffer + offset + HEADER_LENGTH, aligned - HEADER_LENGTH)
-                if recorded != computed:
-                    self.fault_computed = computed
-                    self._fault(FAULT_CHECKSUM, self.replay_position + offset, recorded)
-                    return -1
+                if get_i32(header + SESSION_ID_OFFSET) != computed:
+                    if offset == 0:
+                        self.fault_computed = computed
+                        self._fault(
+                            FAULT_CHECKSUM,
+                            self.replay_position,
+                            get_i32(header + SESSION_ID_OFFSET),
+                        )
+                    return self._before_damage(offset)
             put_i32(header + SESSION_ID_OFFSET, self._appender.log.session_id)
             put_i32(header + STREAM_ID_OFFSET, self._appender.log.stream_id)
             offset += aligned
+        self.damaged_read = -1
+        return offset
+
+    cdef int64_t _before_damage(self, int64_t offset) noexcept nogil:
+        """What can be sent of a read in which damage was met at an offset."""
+        if offset == 0:
+            return -1
+        self.damaged_read = self.replay_position
         return offset
 
     cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil:

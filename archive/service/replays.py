@@ -369,6 +369,9 @@ class Replays:
             checksum=context.config.replay_checksum,
             counters=context.aeron.conductor.counters,
             limit_counter_id=pending.limit_counter_id,
+            is_bounded=order.limit_counter_id is not None,
+            stream_id=descriptor.stream_id,
+            frame_length_max=descriptor.mtu_length,
         )
         details = ReplayRequestDetails(
             replay_session_id,
@@ -442,6 +445,10 @@ class Replays:
             )
         elif reader.fault == replaying.FAULT_UNEXPECTED_END:
             text = f"unexpected end of recording at position={where}"
+        elif reader.fault == replaying.FAULT_HEADER:
+            text = f"wrong frame header at position={where}"
+        elif reader.fault == replaying.FAULT_TYPE:
+            text = f"unknown frame type {reader.fault_detail} at position={where}"
         elif reader.fault == replaying.FAULT_CHECKSUM:
             text = (
                 f"CRC checksum mismatch at position={where}: recorded"
