@@ -7,12 +7,16 @@ that a stream of them needs.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from aerolog.archive.files.reading import ScanTotals
 from aerolog.archive.files.recording import PAYLOAD_CAPACITY, ROWS_MAX, ArchiveFolder, Recording
 from aerolog.catalog.extras import require
+from aerolog.catalog.ranged_rows import RangedRows, ScanPart
+from aerolog.catalog.record_times import RowTimes
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema, recording_metadata
-from aerolog.catalog.times import is_within
+from aerolog.catalog.times import TimeRange, TimeSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,19 +29,34 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.reading import ScanTotals
     from aerolog.archive.files.scan_columns import ScanColumns
+    from aerolog.catalog.record_times import SettledTimes
     from aerolog.catalog.times import Time
 
-_SCANNED = tuple(name for name in COLUMN_NAMES if name not in {"recording_id", "record_time"})
+_TIME = "record_time"
+_SCANNED = tuple(name for name in COLUMN_NAMES if name not in {"recording_id", _TIME})
 
 
 class BatchMaker:
     """Turns the native scan's columns into record batches of one recording."""
 
-    def __init__(self, recording_id: int, columns: tuple[str, ...] = COLUMN_NAMES) -> None:
+    def __init__(
+        self,
+        recording_id: int,
+        columns: tuple[str, ...] = COLUMN_NAMES,
+        times: RowTimes | None = None,
+    ) -> None:
+        """Prepare for batches.
+
+        Args:
+            recording_id: of the recording.
+            columns: names of the wanted ones.
+            times: of its rows; None: they have none.
+        """
         self.schema = arrow_schema(columns)
-        self.scanned = tuple(name for name in _SCANNED if name in columns)
+        self._times = times
+        needed = times.needs if times is not None and _TIME in columns else ()
+        self.scanned = tuple(name for name in _SCANNED if name in columns or name in needed)
         self._pyarrow = require("pyarrow", "reading recordings as Arrow data")
         self._recording_id = recording_id
 
@@ -60,8 +79,8 @@ class BatchMaker:
         kind = self.schema.field(name).type
         if name == "recording_id":
             return pyarrow.repeat(pyarrow.scalar(self._recording_id, kind), rows)
-        if name == "record_time":
-            return pyarrow.nulls(rows, kind)
+        if name == _TIME:
+            return pyarrow.nulls(rows, kind) if self._times is None else self._times.column(columns)
         memory = columns.buffers[name]
         if name != "payload":
             return pyarrow.Array.from_buffers(kind, rows, [None, memory])
@@ -82,6 +101,9 @@ def record_batches(
     session_ids: Iterable[int] | None = None,
     since: Time | None = None,
     until: Time | None = None,
+    within: TimeRange | None = None,
+    time_source: TimeSource | str = "index",
+    settled: SettledTimes | None = None,
     rows_max: int = ROWS_MAX,
     payload_capacity: int = PAYLOAD_CAPACITY,
     compact: bool = False,
@@ -97,8 +119,13 @@ def record_batches(
         until_position: see ``Recording.batches``.
         after_position: see ``Recording.batches``; any number.
         session_ids: of the wanted rows; None for all.
-        since: epoch milliseconds or a datetime; a recording that had stopped by then has no rows.
-        until: likewise; a recording that began then or later has no rows.
+        since: epoch milliseconds or a datetime: rows that were recorded then or later. Where rows
+            have no times, for want of a time index, a recording that had stopped by then has none.
+        until: likewise: rows that were recorded before.
+        within: the same, more finely; what is in both.
+        time_source: of ``record_time``; see `TimeSource`.
+        settled: what of the time index counts, so that the same rows have the same times while a
+            recording goes on; all that there is by default.
         rows_max: rows a batch at most.
         payload_capacity: payload bytes a batch at most, but for a longer single message.
         compact: see ``BatchMaker.batch``.
@@ -107,22 +134,40 @@ def record_batches(
     Raises:
         MissingExtraError: Arrow is not installed.
     """
-    maker = BatchMaker(recording.recording_id, columns)
-    if not is_within(recording.descriptor, since, until):
-        return iter(())
-    scanned = recording.batches(
+    span = TimeRange.of(since, until)
+    span = span if within is None else span & within
+    source = TimeSource.parse(time_source)
+    times = None
+    if span or _TIME in columns:
+        times = RowTimes.of(recording, source, settled)
+        if not times.known and source.kind == "index":
+            # Rows without times are chosen all together.
+            if not span.overlaps(recording.descriptor):
+                return iter(())
+            span = TimeRange()
+    chosen = (*columns, _TIME) if span else columns
+    maker = BatchMaker(recording.recording_id, chosen, times)
+    scan = partial(
+        recording.batches,
         assemble=assemble,
-        from_position=from_position,
-        until_position=until_position,
-        after_position=after_position,
         session_ids=session_ids,
         rows_max=rows_max,
         payload_capacity=payload_capacity,
         columns=maker.scanned or ("position",),
         allocate=maker.allocate,
-        totals=totals,
     )
-    return (maker.batch(part, compact=compact) for part in scanned)
+    if not span or times is None:
+        scanned = scan(
+            from_position=from_position,
+            until_position=until_position,
+            after_position=after_position,
+            totals=totals,
+        )
+        return (maker.batch(part, compact=compact) for part in scanned)
+    part = ScanPart(recording, from_position, until_position, after_position)
+    found = RangedRows(times, span, totals or ScanTotals(recording.start_position))
+    names = arrow_schema(columns).names
+    return (batch.select(names) for batch in found.batches(part, scan, maker, compact=compact))
 
 
 class ArrowRecording:

@@ -21,9 +21,10 @@ from aerolog.catalog.places import (
     recordings_of,
     without_secrets,
 )
-from aerolog.catalog.pushdown import Bound, Bounds
+from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bound, Bounds
+from aerolog.catalog.record_times import index_of
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema
-from aerolog.catalog.times import epoch_ms, is_within
+from aerolog.catalog.times import TimeRange, TimeSource
 from aerolog.transport.errors import ArchiveError, RecordingChangedError
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ _READABLE = frozenset({"active", "stopped"})
 class ArchiveDataset(LazyDataset):
     """Recordings of archives' folders, or of those that a SQL catalog knows.
 
-    Bounds of ``recording_id``, ``stream_id``, ``session_id`` and ``position`` in a filter choose
-    what is read; everything else is looked at row by row. Without ``payload`` among the columns no
-    payload is copied.
+    Bounds of ``recording_id``, ``stream_id``, ``session_id``, ``position`` and ``record_time`` in a
+    filter choose what is read; everything else is looked at row by row. Without ``payload`` among
+    the columns no payload is copied.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class ArchiveDataset(LazyDataset):
         assemble: bool = True,
         since: Time | None = None,
         until: Time | None = None,
+        time_source: TimeSource | str = "index",
         archive_keys: Mapping[str, int] | None = None,
     ) -> None:
         """Nothing is opened before it is read.
@@ -69,18 +71,21 @@ class ArchiveDataset(LazyDataset):
                 them, the URL of a SQL catalog, or a SQL catalog that is open.
             choice: which recordings; ``Search`` goes with an open catalog.
             assemble: rows are messages; False: every fragment is a row.
-            since: leaves out recordings that had stopped by then; epoch milliseconds or a datetime.
-            until: leaves out recordings that began then or later.
+            since: rows that were recorded then or later; epoch milliseconds or a datetime. Of
+                recordings without a time index, those that had not stopped by then.
+            until: rows that were recorded before; or recordings that began before.
+            time_source: of ``record_time``; see `TimeSource`.
             archive_keys: place -> number; gives rows a column ``archive_fk`` of those.
 
         Raises:
             MissingExtraError: Arrow is not installed.
+            ConfigurationError: there is no such source of times.
         """
         self._source = source
         self._choice = choice
         self._assemble = assemble
-        self._since = None if since is None else epoch_ms(since)
-        self._until = None if until is None else epoch_ms(until)
+        self._within = TimeRange.of(since, until)
+        self._time_source = TimeSource.parse(time_source)
         self._keys = archive_keys
         schema = arrow_schema()
         if archive_keys is not None:
@@ -96,7 +101,8 @@ class ArchiveDataset(LazyDataset):
         Args:
             columns: wanted.
             bounds: of columns; those of ``recording_id``, ``stream_id``, ``session_id`` and
-                ``position`` are kept, the others are left to the caller.
+                ``position`` are kept, the others are left to the caller; that of ``record_time``
+                says which rows need not be looked for.
             options: of ``record_batches``.
         """
         folders: dict[str, ArchiveFolder] = {}
@@ -146,9 +152,9 @@ class ArchiveDataset(LazyDataset):
         position, sessions = bounds.of("position"), bounds.of("session_id")
         if position.low > position.high or sessions.low > sessions.high:
             return False
-        if position.low > recording.end_position or position.high < recording.start_position:
-            return False
-        return is_within(descriptor, self._since, self._until)
+        return not (
+            position.low > recording.end_position or position.high < recording.start_position
+        )
 
     def _batches(
         self,
@@ -158,7 +164,12 @@ class ArchiveDataset(LazyDataset):
         bounds: Bounds,
         options: Mapping[str, int],
     ) -> Iterator[pa.RecordBatch]:
-        position = bounds.of("position")
+        position, within = bounds.of("position"), self._within
+        if "record_time" in bounds.columns:
+            asked = _range_of(bounds.of("record_time"))
+            if not self._has_times(recording):
+                return  # a comparison with null is true of no row
+            within &= asked
         schema = _pyarrow.schema([self.schema.field(name) for name in columns])
         for batch in record_batches(
             recording,
@@ -167,6 +178,8 @@ class ArchiveDataset(LazyDataset):
             after_position=position.low - 1 if position.low > 0 else None,
             until_position=min(position.high, recording.end_position),
             session_ids=bounds.of("session_id").values,
+            within=within,
+            time_source=self._time_source,
             **options,  # type: ignore[arg-type]
         ):
             arrays = [
@@ -177,9 +190,21 @@ class ArchiveDataset(LazyDataset):
             ]
             yield _pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
+    def _has_times(self, recording: Recording) -> bool:
+        source = self._time_source.of(recording.descriptor)
+        return source.kind != "none" and (source.kind != "index" or index_of(recording) is not None)
+
     def _key_column(self, place: str, rows: int) -> Any:
         keys = self._keys or {}
         return _pyarrow.repeat(_pyarrow.scalar(keys[place], _pyarrow.int64()), rows)
+
+
+def _range_of(bound: Bound) -> TimeRange:
+    """Values of ``record_time``, both ends included, as a range of time."""
+    return TimeRange(
+        None if bound.low <= LOWEST else bound.low,
+        None if bound.high >= HIGHEST else bound.high + 1,
+    )
 
 
 def _in_places(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.extras import require
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 _COMPARISON = re.compile(r"(\w+) (==|!=|<=|>=|<|>) (-?\d+)")
 _REVERSED = re.compile(r"(-?\d+) (==|!=|<=|>=|<|>) ([A-Za-z_]\w*)")
+# A point in time as Arrow writes it, with a zone; without one it says nothing of columns with one.
+_MOMENT = re.compile(
+    r"(\w+) (==|<=|>=|<|>) (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII
+)
 _IS_IN = re.compile(
     r"is_in\((\w+), \{value_set=u?int\d+:\[([\s\d,-]*)\], null_matching_behavior=\w+\}\)"
 )
@@ -33,7 +39,7 @@ _OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Values that a column may have.
+    """Values that a column may have; points in time are epoch microseconds.
 
     Attributes:
         low: the least.
@@ -110,7 +116,10 @@ NO_FILTER = Bounds({}, exact=True)
 
 
 def bounds_of(expression: pc.Expression | None) -> Bounds:
-    """What an expression says about columns of whole numbers that are never null."""
+    """What an expression says about columns of whole numbers and of points in time.
+
+    Where a column may be null, rows within the bounds may still not be in the answer.
+    """
     return NO_FILTER if expression is None else _parsed(str(expression))
 
 
@@ -175,6 +184,8 @@ def _atom(text: str) -> Bounds:
         return _compared_bound(match[1], match[2], int(match[3]))
     if match := _REVERSED.fullmatch(text):
         return _compared_bound(match[3], _MIRRORED[match[2]], int(match[1]))
+    if match := _MOMENT.fullmatch(text):
+        return _moment_bound(*match.groups())
     if match := _IS_IN.fullmatch(text):
         values = [int(word) for word in match[2].split(",") if word.strip()]
         return Bounds({match[1]: Bound.of(values)}, exact=True)
@@ -192,6 +203,24 @@ def _compared_bound(name: str, operator: str, value: int) -> Bounds:
         "<=": Bound(high=value),
         ">": Bound(low=value + 1),
         ">=": Bound(low=value),
+    }[operator]
+    return Bounds({name: bound}, exact=True)
+
+
+def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) -> Bounds:
+    try:
+        moment = datetime.strptime(f"{seconds}+0000", "%Y-%m-%d %H:%M:%S%z")
+    except ValueError:  # the year 0
+        return Bounds()
+    part = int((fraction or "0").ljust(9, "0"))
+    before = (moment - _EPOCH) // _SECOND * 1_000_000 + part // 1000
+    at = before if part % 1000 == 0 else before + 1
+    bound = {
+        "==": Bound(low=at, high=before),
+        "<": Bound(high=at - 1),
+        "<=": Bound(high=before),
+        ">": Bound(low=before + 1),
+        ">=": Bound(low=at),
     }[operator]
     return Bounds({name: bound}, exact=True)
 

@@ -1,32 +1,177 @@
-"""Times as options give them, and which recordings they choose.
+"""Times: as options give them, where rows have theirs from, and which rows they choose.
 
-Until recordings have a time index, a time chooses whole recordings, by the start and stop times of
-their descriptors.
+A row's time is looked up in the time index of its recording, which the archive keeps beside the
+segments. A recording without one has rows without times, and then a range of time chooses whole
+recordings, by the start and stop times of their descriptors. In place of the index, the timestamps
+may be taken that a channel puts into messages (``channel-rcv-ts-offset`` and the like).
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal
 
 from aerolog.archive.files.layout import NULL_TIMESTAMP
+from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import RecordingDescriptor
 
     Time = int | datetime
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_US_PER_MS: Final = 1000
+_NS_PER_US: Final = 1000
+_RESERVED: Final = "reserved"
+_RESERVED_OFFSET: Final = -8
+_OFFSET_MAX: Final = 1 << 30
+_NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
+#: Parameters of a channel that name a place for timestamps, the most useful one first.
+_PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-snd-ts-offset")
 
-def epoch_ms(time: Time) -> int:
-    """UTC epoch milliseconds.
+
+@dataclass(frozen=True, slots=True)
+class TimeSource:
+    """Where rows have their times from.
+
+    Attributes:
+        kind: ``index``: the recording's time index. ``channel``: wherever its channel puts
+            timestamps, see `of`. ``reserved``: the reserved value of a message's first frame.
+            ``payload``: at an offset in the message. ``none``: rows have no times.
+        offset: in the message, for ``payload``.
+    """
+
+    kind: Literal["index", "channel", "reserved", "payload", "none"] = "index"
+    offset: int = 0
+
+    @classmethod
+    def parse(cls, text: str | TimeSource) -> TimeSource:
+        """``index``, ``channel``, ``reserved``, ``none``, or an offset in the message, bytes.
+
+        Raises:
+            ConfigurationError: none of these.
+        """
+        if isinstance(text, TimeSource):
+            return text
+        word = text.strip().lower()
+        if _NUMBER.fullmatch(word) and int(word) <= _OFFSET_MAX:
+            return cls("payload", int(word))
+        for kind in ("index", "channel", "reserved", "none"):
+            if word == kind:
+                return cls(kind)
+        raise ConfigurationError(
+            f"{text!r} is no source of times: index, channel, reserved, none, or the offset of a"
+            " timestamp in the message"
+        )
+
+    def of(self, descriptor: RecordingDescriptor) -> TimeSource:
+        """The source for one recording: ``channel`` becomes what its channel says, or ``none``.
+
+        A channel may name several places: where the receiver writes goes before where the sender
+        does.
+        """
+        if self.kind != "channel":
+            return self
+        try:
+            channel = ChannelUri.parse(descriptor.original_channel)
+        except AerologError:
+            return NO_TIMES
+        for name in _PARAMETERS:
+            text = channel.get(name)
+            if text in {_RESERVED, str(_RESERVED_OFFSET)}:
+                return TimeSource("reserved")
+            if text is not None and _NUMBER.fullmatch(text):
+                return TimeSource("payload", int(text))
+        return NO_TIMES
+
+    def __str__(self) -> str:
+        return str(self.offset) if self.kind == "payload" else self.kind
+
+
+FROM_INDEX: Final = TimeSource()
+NO_TIMES: Final = TimeSource("none")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """Rows from a time on and before another, as the column ``record_time`` shows it.
+
+    Attributes:
+        since_us: epoch microseconds; None for no bound.
+        until_us: likewise.
+    """
+
+    since_us: int | None = None
+    until_us: int | None = None
+
+    @classmethod
+    def of(cls, since: Time | None, until: Time | None) -> TimeRange:
+        """From times as options give them."""
+        return cls(
+            None if since is None else epoch_us(since), None if until is None else epoch_us(until)
+        )
+
+    @classmethod
+    def of_ns(cls, since_ns: int | None, until_ns: int | None) -> TimeRange:
+        """From epoch nanoseconds; one between two microseconds counts as the later one."""
+        return cls(
+            None if since_ns is None else -(-since_ns // _NS_PER_US),
+            None if until_ns is None else -(-until_ns // _NS_PER_US),
+        )
+
+    def __bool__(self) -> bool:
+        """Whether there is a bound."""
+        return self.since_us is not None or self.until_us is not None
+
+    def __and__(self, other: TimeRange) -> TimeRange:
+        """What lies in both."""
+        since = [one for one in (self.since_us, other.since_us) if one is not None]
+        until = [one for one in (self.until_us, other.until_us) if one is not None]
+        return TimeRange(max(since, default=None), min(until, default=None))
+
+    @property
+    def since_ns(self) -> int | None:
+        """As nanoseconds."""
+        return None if self.since_us is None else self.since_us * _NS_PER_US
+
+    @property
+    def until_ns(self) -> int | None:
+        """As nanoseconds."""
+        return None if self.until_us is None else self.until_us * _NS_PER_US
+
+    def overlaps(self, descriptor: RecordingDescriptor) -> bool:
+        """Whether a recording was going on in the range, by the times of its descriptor."""
+        stopped = descriptor.stop_timestamp
+        # It stopped somewhere in that millisecond.
+        ended = None if stopped == NULL_TIMESTAMP else (stopped + 1) * _US_PER_MS
+        if self.since_us is not None and ended is not None and ended <= self.since_us:
+            return False
+        return self.until_us is None or descriptor.start_timestamp * _US_PER_MS < self.until_us
+
+
+def epoch_us(time: Time) -> int:
+    """UTC epoch microseconds.
 
     Args:
         time: epoch milliseconds, or a datetime; one without a zone is UTC.
     """
     if isinstance(time, int):
-        return time
+        return time * _US_PER_MS
     aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1000)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def epoch_ms(time: Time) -> int:
+    """UTC epoch milliseconds; a time between two counts as the earlier one.
+
+    Args:
+        time: see `epoch_us`.
+    """
+    return time if isinstance(time, int) else epoch_us(time) // _US_PER_MS
 
 
 def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time | None) -> bool:
@@ -37,7 +182,4 @@ def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time |
         since: None for no bound.
         until: None for no bound.
     """
-    stopped = descriptor.stop_timestamp
-    if since is not None and stopped != NULL_TIMESTAMP and stopped < epoch_ms(since):
-        return False
-    return until is None or descriptor.start_timestamp < epoch_ms(until)
+    return TimeRange.of(since, until).overlaps(descriptor)

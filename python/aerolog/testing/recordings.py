@@ -136,18 +136,19 @@ class RecordingBuilder:
             source_identity="aeron:ipc",
         )
 
-    def write(self, folder: str | Path, *, stopped: bool = True) -> int:
+    def write(self, folder: str | Path, *, stopped: bool = True, channel: str = "aeron:ipc") -> int:
         """Add the recording to a folder's catalog and write its segments.
 
         Args:
             folder: an archive folder or an empty one, which exists.
             stopped: False leaves it as a crash does, without a stop position.
+            channel: that was recorded.
 
         Returns:
             Its recording id.
         """
         with CatalogFile.open(folder, capacity=4096, checksum=self.checksum) as catalog:
-            recording_id = catalog.add_recording(self.descriptor(stopped=stopped))
+            recording_id = catalog.add_recording(self.descriptor(stopped=stopped, channel=channel))
         segments = max(-(-len(self.data) // self.segment_length), 1)
         if len(self.data) == segments * self.segment_length:
             segments += 1  # the recorder opens the next segment as soon as one is full
