@@ -1,4 +1,4 @@
-"""The recordings of a merge: what each reads from, and how it goes on when the merge waits for it."""
+"""The recordings of a merge: what each reads from, and what it does when it is waited for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from aerolog.archive.client.replaying import ReplayChannel, ReplayParams, replay
 from aerolog.archive.client.timed_range import is_exact
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.transport.errors import (
-    AeronTimeoutError,
     ArchiveError,
     ArchiveErrorCode,
     MergeStalledError,
@@ -26,9 +25,9 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.operations.replaying import ReplayOperations
     from aerolog.archive.client.merging.engine import MergeSource
     from aerolog.archive.client.merging.stretches import Stretches
+    from aerolog.archive.client.operations.replaying import ReplayOperations
     from aerolog.archive.client.steps import Steps
     from aerolog.archive.client.timed_range import TimedRange
     from aerolog.archive.files.recording import Recording

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from aerolog.archive.client.base import ArchiveClientBase
     from aerolog.archive.client.steps import Steps
     from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.times import TimeIndex
 
 #: A live recording's times are asked for again after so long.
 AGAIN_NS: Final = 20_000_000
