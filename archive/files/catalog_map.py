@@ -31,6 +31,7 @@ from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from aerolog.archive.files.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
 HEADER = offsets(CATALOG_HEADER)
@@ -181,6 +182,14 @@ class CatalogMap(HeldMapping):
         at = self._offset(recording_id)
         length = self._mapped.load_i32(at + ENTRY["length"])
         return bytes(self._view(at + FIELD["recording_id"], at + ENTRY_HEADER_LENGTH + length))
+
+    def checksum_of(self, recording_id: int, checksum: Checksum) -> int:
+        """What the checksum of a VALID entry's descriptor is to be, as stored: signed 32 bits."""
+        at = self._offset(recording_id)
+        start = at + ENTRY_HEADER_LENGTH
+        return checksum.compute(
+            self._view(start, start + self._mapped.load_i32(at + ENTRY["length"]))
+        )
 
     def find_last(
         self, min_recording_id: int, session_id: int, stream_id: int, fragment: bytes

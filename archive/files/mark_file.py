@@ -218,6 +218,10 @@ class MarkFile:
         """Last sign of life, epoch milliseconds; -1 ended, 2**63 - 1 starting."""
         return self.mapped.load_i64(self._base + _AT["activity_timestamp"])
 
+    def offset_of(self, field: str) -> int:
+        """Where a field is in the file."""
+        return self._base + _AT[field]
+
     def is_active(self) -> bool:
         """Whether a live archive owns the folder."""
         return self.clock.now_epoch_ms() - self.activity_timestamp < LIVENESS_TIMEOUT_MS

@@ -57,6 +57,8 @@ def _check_one(policy: Policy) -> None:
         )
     if policy.everything and policy.chooses:
         raise _wrong(policy, "everything = true contradicts channel, stream or label: leave one")
+    if policy.max_count is not None and not policy.whole_recordings:
+        raise _wrong(policy, "max_count contradicts whole_recordings = false: it counts them")
     if policy.max_age_ns is not None and policy.min_age_ns is not None:
         _check_ages(policy, policy)
     if (policy.free_low is None) != (policy.free_high is None):
