@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.tools.top import cells, figures
+from aerolog.tools.top.beside import is_bad
 from aerolog.tools.top.glyphs import progress
 from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, line
 from aerolog.tools.top.model import RecordingTrack
@@ -12,7 +13,7 @@ from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.reading import ReplayFigures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from aerolog.tools.top.glyphs import Glyphs
     from aerolog.tools.top.model import Model
@@ -74,7 +75,7 @@ def _order_progress(row: RecordingTrack) -> tuple[int, int]:
 
 def _health(row: RecordingTrack) -> Piece:
     health = "" if isinstance(row.figures, ReplayFigures) else row.figures.health
-    return clean(health), Style.PLAIN
+    return clean(health), Style.BAD if is_bad(health) else Style.PLAIN
 
 
 _COLUMNS: tuple[Column[RecordingTrack], ...] = (
@@ -147,16 +148,16 @@ class ArchivePage(TablePage[RecordingTrack]):
             sorted_by="KIND",
             empty="nothing is recorded or replayed with this driver now",
         )
-        self._top: Line = ()
+        self._top: Sequence[Line] = ()
 
     def refresh(self, model: Model) -> None:
         """Takes in the directory, too."""
         super().refresh(model)
-        self._top = _directory(model)
+        self._top = (_directory(model), *_beside(model))
 
     def head(self, width: int) -> Sequence[Line]:
         """The archive above the heading."""
-        return (self._top, *super().head(width))
+        return (*self._top, *super().head(width))
 
 
 def _directory(model: Model) -> Line:
@@ -188,12 +189,25 @@ def _directory(model: Model) -> Line:
         lasts = archive.disk_free / rate
         style = Style.BAD if lasts < _SOON_S else Style.DIM
         pieces.append((f"  full in {figures.age(lasts)}", style))
-    pieces += [
-        (f"  {name} {clean(text)}", Style.PLAIN)
-        for name, text in (("index", archive.index), ("retention", archive.retention))
-        if text
-    ]
     return tuple(pieces)
+
+
+def _beside(model: Model) -> Iterator[Line]:
+    """A line about what lies beside the recordings, where there is something."""
+    archive = model.archive
+    if archive is None or archive.trouble:
+        return
+    pieces: list[Piece] = []
+    for name, text, is_well in (
+        ("index", archive.index, True),
+        ("health", archive.health, archive.is_sound),
+        ("retention", archive.retention, not archive.has_failed),
+    ):
+        if text:
+            style = Style.PLAIN if is_well else Style.BAD
+            pieces += [(f" {name} ", Style.DIM), (f"{clean(text)} ", style)]
+    if pieces:
+        yield tuple(pieces)
 
 
 def _recordings(count: int) -> str:

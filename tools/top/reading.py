@@ -129,8 +129,11 @@ class ArchiveFigures:
         recorded_bytes: in them.
         disk_free: bytes.
         disk_size: bytes.
-        index: of the time index, in words; empty while there is none.
+        index: of the time indexes, in words; empty while there is none.
+        health: of what verification knows, in words; empty while it knows nothing.
+        is_sound: whether it knows nothing bad.
         retention: of what lets old data go, in words; empty while there is none.
+        has_failed: whether its last run did not come to its end.
         trouble: why the directory cannot be read, empty when it can.
     """
 
@@ -141,7 +144,10 @@ class ArchiveFigures:
     disk_free: int = 0
     disk_size: int = 0
     index: str = ""
+    health: str = ""
+    is_sound: bool = True
     retention: str = ""
+    has_failed: bool = False
     trouble: str = ""
 
 

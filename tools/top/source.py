@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,13 @@ from aerolog.tools.observe import keys
 from aerolog.tools.observe.archive_view import ArchiveView
 from aerolog.tools.observe.driver_view import DriverView, map_readonly
 from aerolog.tools.observe.errors import ViewError
+from aerolog.tools.top.beside import (
+    health_words,
+    index_words,
+    is_bad,
+    is_failed,
+    retention_words,
+)
 from aerolog.tools.top.following import StreamsFollower
 from aerolog.tools.top.lines import clean
 from aerolog.tools.top.reading import (
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.tools.observe.archive_view import RecordingView
+    from aerolog.tools.observe.beside import HealthView, IndexView, RetentionView
     from aerolog.tools.observe.driver_view import LossEntry, ObservedError
     from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -89,7 +97,12 @@ class LiveSource:
         self._follower.take(snapshot)
         self._look_seldom(view, at_ns)
         catalog = self._archive.look() if self._archive is not None else _NO_CATALOG
-        recordings = recordings_of(snapshot, catalog.descriptors, catalog.archive_id)
+        recordings = recordings_of(
+            snapshot,
+            catalog.descriptors,
+            catalog.archive_id,
+            {recording_id: one.state for recording_id, one in catalog.health.items()},
+        )
         written = {
             one.recording_id: one.position
             for one in recordings
@@ -175,6 +188,9 @@ class _Catalog:
     descriptors: Mapping[int, RecordingDescriptor]
     archive_id: int | None = None
     recorded_bytes: int = 0
+    indexes: Mapping[int, IndexView] = field(default_factory=dict)
+    health: Mapping[int, HealthView] = field(default_factory=dict)
+    retention: RetentionView | None = None
     trouble: str = ""
 
 
@@ -206,8 +222,7 @@ class _Archive:
         try:
             if self._view is None:
                 self._view = ArchiveView.open(self._dir)
-            recordings = self._view.recordings()
-            found = _catalog(recordings, self._view.archive_id)
+            found = _catalog(self._view, self._view.recordings())
         except ViewError as error:
             self._forget()
             found = _Catalog({}, trouble=str(error))
@@ -249,6 +264,11 @@ class _Archive:
             known.recorded_bytes + active,
             disk.usable,
             disk.total,
+            index=index_words(len(known.descriptors), known.indexes),
+            health=health_words(known.health),
+            is_sound=not any(is_bad(one.state) for one in known.health.values()),
+            retention=retention_words(known.retention, wall_ms),
+            has_failed=is_failed(known.retention),
         )
 
     def close(self) -> None:
@@ -257,9 +277,16 @@ class _Archive:
         self._forget()
 
 
-def _catalog(recordings: Sequence[RecordingView], archive_id: int | None) -> _Catalog:
+def _catalog(view: ArchiveView, recordings: Sequence[RecordingView]) -> _Catalog:
     valid = [one.descriptor for one in recordings if one.is_valid]
     recorded = sum(
         max(one.stop_position - one.start_position, 0) for one in valid if not one.is_active
     )
-    return _Catalog({one.recording_id: one for one in valid}, archive_id, recorded)
+    return _Catalog(
+        {one.recording_id: one for one in valid},
+        view.archive_id,
+        recorded,
+        view.beside.indexes(recordings),
+        view.beside.health(recordings),
+        view.beside.retention(),
+    )

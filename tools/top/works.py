@@ -29,7 +29,10 @@ Terms = tuple[int, int]
 
 
 def recordings_of(
-    snapshot: CountersSnapshot, catalog: Mapping[int, RecordingDescriptor], archive_id: int | None
+    snapshot: CountersSnapshot,
+    catalog: Mapping[int, RecordingDescriptor],
+    archive_id: int | None,
+    health: Mapping[int, str] | None = None,
 ) -> list[RecordingFigures]:
     """What is recorded with this driver now.
 
@@ -37,8 +40,10 @@ def recordings_of(
         snapshot: of its counters.
         catalog: descriptors by recording id; empty when no archive is looked at.
         archive_id: of the archive whose catalog that is.
+        health: of its recordings, in a word.
     """
     found = []
+    states = health or {}
     for one in recording_positions(snapshot):
         descriptor = catalog.get(one.recording_id) if one.archive_id == archive_id else None
         row = snapshot.row_of(one.counter_id)
@@ -53,6 +58,7 @@ def recordings_of(
                 None if descriptor is None else descriptor.start_position,
                 one.position,
                 one.counter_id,
+                "" if descriptor is None else states.get(one.recording_id, ""),
             )
         )
     return found

@@ -77,7 +77,7 @@ def histogram(turn: int) -> tuple[int, ...]:
 
 def works(driver: MadeUpDriver, turn: int) -> None:
     driver.recordings = [
-        RecordingFigures(7, 1, 254012593, 1001, "aeron:ipc", 0, 10_000_000 * turn, 60),
+        RecordingFigures(7, 1, 254012593, 1001, "aeron:ipc", 0, 10_000_000 * turn, 60, "sound"),
         RecordingFigures(8, 9, 5, None, "", None, 1_000, 61),
     ]
     driver.replays = [
@@ -86,7 +86,15 @@ def works(driver: MadeUpDriver, turn: int) -> None:
         ReplayFigures(92, None, 13, 5003, "aeron:ipc", 4_096, 5_000, None, live=False),
     ]
     driver.archive = ArchiveFigures(
-        "/data/archive", "archive live", 1_234, 45_600_000_000, 80_000_000_000, 500_000_000_000
+        "/data/archive",
+        "archive live",
+        1_234,
+        45_600_000_000,
+        80_000_000_000,
+        500_000_000_000,
+        index="1,233/1,234",
+        health="2 unchecked",
+        retention="5m02s ago, -2.00 GB, 1 held",
     )
 
 

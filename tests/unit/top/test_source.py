@@ -10,6 +10,9 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
+from aerolog.archive.health import verify_recording
+from aerolog.archive.retention.holds import Holds
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.top.model import Model
 from aerolog.tools.top.reading import DriverState, Reading
 from aerolog.tools.top.source import LiveSource
@@ -178,6 +181,26 @@ def test_an_archive_folder_that_goes_is_told_beside_the_driver(
         assert found.driver.state is DriverState.LIVE
         assert found.archive is not None
         assert str(tmp_path / "no") in found.archive.trouble
+
+
+def test_what_lies_beside_recordings_is_told(aeron_dir: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    with archiving(aeron_dir, folder, "aeron.dir.delete.on.shutdown=false"):
+        pass
+    builder = RecordingBuilder()
+    builder.add(bytes(1000))
+    recording_id = builder.write(folder)
+    write_time_index(folder, recording_id, [(1_700_000_000_000_000_000, 0)])
+    assert verify_recording(folder, recording_id, note=True) == []
+    Holds.open(folder).add(recording_id, "audit")
+    with closing(LiveSource(aeron_dir, folder)) as source:
+        found = look_until(
+            source, lambda reading: reading.archive and reading.archive.index, "the folder"
+        ).archive
+
+    assert found is not None
+    assert (found.index, found.health, found.is_sound) == ("1/1", "1 sound", True)
+    assert (found.retention, found.has_failed) == ("never ran, 1 held", False)
 
 
 def test_looking_changes_nothing(aeron_dir: Path, tmp_path: Path) -> None:
