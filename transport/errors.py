@@ -271,6 +271,18 @@ class ArchiveError(AerologError):
         self.message = message
 
 
+class TimeIndexUnavailableError(AerologError):
+    """An archive keeps no index of times, or not of this recording.
+
+    Attributes:
+        recording_id: that was asked for.
+    """
+
+    def __init__(self, recording_id: int, message: str) -> None:
+        super().__init__(message)
+        self.recording_id = recording_id
+
+
 class JoinErrorReason(IntEnum):
     """Why a replay and a live stream could not be made one; the first four are the reference's."""
 
