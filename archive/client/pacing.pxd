@@ -26,7 +26,7 @@ cdef class Pacer:
     cdef readonly int64_t steps_back
     cdef int64_t remaining_ns(self, int64_t time_ns, int64_t now_ns) noexcept nogil
     cdef void _advance(self, int64_t time_ns) noexcept nogil
-    cdef void _anchor(self, int64_t now_ns) noexcept nogil
+    cdef void _anchor(self, int64_t now_ns, int64_t before_ns) noexcept nogil
     cdef int _wait(self, int64_t time_ns, int64_t deadline_ns) noexcept nogil
     cdef int _sleep(self, int64_t duration_ns) noexcept nogil
     cdef void _changed(self) noexcept

@@ -168,12 +168,15 @@ cdef class Pacer:
             self.steps_back += 1
         self._time_ns = time_ns
 
-    cdef void _anchor(self, int64_t now_ns) noexcept nogil:
-        """Count from here on: what has elapsed until now does not change any more."""
+    cdef void _anchor(self, int64_t now_ns, int64_t before_ns) noexcept nogil:
+        """Count from here on: what has elapsed until now does not change any more.
+
+        As fast as can be, that is up to the message before this one.
+        """
         cdef double passed
         if not self._paused:
             if self._speed == 0:
-                self._anchor_elapsed_ns = self._elapsed_ns
+                self._anchor_elapsed_ns = before_ns
             else:
                 passed = <double> (now_ns - self._anchor_ns) * <double> self._speed / 1e6
                 if passed < <double> (self._elapsed_ns - self._anchor_elapsed_ns):
@@ -186,12 +189,13 @@ cdef class Pacer:
         """How long until a message of that time is due; sets `due_ns`."""
         cdef int64_t speed = load_acquire_i64(&self._wanted_speed)
         cdef int32_t paused = load_acquire_i32(&self._wanted_pause)
+        cdef int64_t before = self._elapsed_ns
         cdef int64_t ahead
         cdef double wait
         if not self._begun or time_ns != self._time_ns:
             self._advance(time_ns)
         if speed != self._speed or paused != self._paused:
-            self._anchor(now_ns)
+            self._anchor(now_ns, before)
             self._speed = speed
             self._paused = paused
         if paused:

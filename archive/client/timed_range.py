@@ -175,12 +175,12 @@ class TimedRange:
         start, end, stop = self.start_ns, self.end_ns, self.end_position
         if not messages or (start is None and end is None):
             return messages, False
-        sure = index.last_position if is_exact(index) else self.start_position
+        sure = index.last_position if is_exact(index) else self.start_position - 1
         found = []
         for message, position in zip(messages, positions, strict=False):
             if stop is not None and position >= stop:
                 return found, True
-            if position >= sure or (
+            if position > sure or (
                 (start is None or message.time_ns >= start)
                 and (end is None or message.time_ns < end)
             ):
