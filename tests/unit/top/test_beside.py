@@ -14,7 +14,7 @@ from aerolog.tools.top.beside import health_words, index_words, is_failed, reten
 from aerolog.tools.top.glyphs import BLOCKS
 from aerolog.tools.top.lines import Style, plain
 from aerolog.tools.top.model import Model
-from aerolog.tools.top.reading import ArchiveFigures, DriverFigures, DriverState, Reading
+from aerolog.tools.top.reading import ArchiveFigures
 
 NOW_MS = 1_800_000_000_000
 RUN = Run(1, NOW_MS - 65_000, NOW_MS - 60_000, bytes=2_000_000)
@@ -69,12 +69,10 @@ def test_retention_is_told_by_its_last_run(seen: RetentionView, words: str, fail
 
 
 def test_what_is_bad_stands_out() -> None:
-    driver = DriverFigures("/dev/shm/aeron", DriverState.LIVE, 1, NOW_MS)
-    archive = ArchiveFigures(
+    model = Model()
+    model.archive = ArchiveFigures(
         "/data", "archive live", index="1/1", health="1 damaged", is_sound=False, retention="runs"
     )
-    model = Model()
-    model.update(Reading(1, NOW_MS, driver, archive=archive))
     page = ArchivePage(BLOCKS)
     page.refresh(model)
     line = page.head(80)[1]
