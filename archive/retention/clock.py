@@ -116,7 +116,7 @@ def clock_problem(
         problem = _drift(now_ms - archive.start_ms, archive.process_ns, "since the archive started")
         if problem:
             return problem
-    known = [at for at in (run and run.begin_ms, newest_ms) if at is not None]
+    known = [at for at in (None if run is None else run.begin_ms, newest_ms) if at is not None]
     if not compared and known and now_ms - max(known) > GAP_MAX_MS:
         return (
             f"the clock is {_span(now_ms - max(known))} after the latest time that the folder knows"

@@ -205,10 +205,11 @@ class ArchiveConductor(WatchAgent):
             or self.replications.is_busy
         )
         next_ns = now_ns + (BUSY_INTERVAL_NS if is_busy else IDLE_INTERVAL_NS)
-        if self.deletions.is_busy or any(not listing.is_blocked for listing in self._listings):
+        if any(not listing.is_blocked for listing in self._listings):
             next_ns = now_ns
         elif self._listings:
             next_ns = now_ns + BLOCKED_INTERVAL_NS
+        next_ns = min(next_ns, self.deletions.next_turn_ns(now_ns))
         turn_ns = self._sessions.next_turn_ns(now_ns + BUSY_INTERVAL_NS)
         if turn_ns is not None:
             next_ns = min(next_ns, turn_ns)

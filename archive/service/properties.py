@@ -232,6 +232,14 @@ RESPONSE_QUEUE_LENGTH = _declare.size(
     high=1024 * _M,
     keyword="response_queue_length",
 )
+DELETE_RATE = _declare.integer(
+    "aerolog.archive.delete.rate",
+    0,
+    "segment files deleted in a second at most, 0 for as many as turns of the conductor allow",
+    low=0,
+    high=1_000_000,
+    keyword="delete_rate",
+)
 RECORD_CHECKSUM = _declare.text(
     "aeron.archive.record.checksum", None, "checksum written into frames and catalog"
 )

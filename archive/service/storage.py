@@ -6,6 +6,7 @@ all the files that its catalog entry speaks of.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from aerolog.archive import protocol as ap
@@ -15,12 +16,12 @@ from aerolog.archive.service import properties as p
 from aerolog.archive.service.segments_moving import SegmentsMoving
 from aerolog.archive.service.stored_segments import (
     Names,
+    NameScan,
     SegmentNames,
     check_frame_at,
     cut_segment,
     detached_names,
     first_position,
-    found_names,
 )
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
@@ -81,10 +82,7 @@ class Storage:
     def _delete(
         self,
         control: ControlSession,
-        request: ap.TruncateRecordingRequest
-        | ap.PurgeRecordingRequest
-        | ap.DeleteDetachedSegmentsRequest
-        | ap.PurgeSegmentsRequest,
+        request: ap.TruncateRecordingRequest | ap.PurgeSegmentsRequest,
         names: Names,
     ) -> None:
         """Answer with the number of files, and have them removed one after the other."""
@@ -115,16 +113,22 @@ class Storage:
         if is_inside:
             # The reference lowers the stop position before it looks (spec 23.2): not here.
             check_frame_at(files, self._folder, descriptor, position)
+        scan = self._scan(recording_id) if position == start else None
         self._context.catalog.update_stop_position(recording_id, position)
         if is_inside:
             level = self._context.config[p.FILE_SYNC_LEVEL]
             cut_segment(files, self._folder, descriptor, position, level)
-        self._delete(control, request, self._names_from(descriptor, position))
+        if scan is None:
+            self._delete(control, request, self._names_from(descriptor, position))
+        else:
+            self._deletions.start_found(control, request.correlation_id, scan, recording_id)
+
+    def _scan(self, recording_id: int) -> NameScan:
+        """Looks for all files of a recording."""
+        return NameScan(self._context.files, self._folder, recording_id)
 
     def _names_from(self, descriptor: RecordingDescriptor, position: int) -> Names:
-        """Files that a recording does not need when it ends at a position."""
-        if position == descriptor.start_position:
-            return found_names(self._context.files, self._folder, descriptor.recording_id)
+        """Files that a recording does not need when it ends at a position within it."""
         length = descriptor.segment_file_length
         base = descriptor.segment_base(position)
         first = base if position == base else base + length
@@ -139,9 +143,9 @@ class Storage:
                 f"cannot purge active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING
             )
         self._deletions.check_none(recording_id)
-        names = found_names(self._context.files, self._folder, recording_id)
+        scan = self._scan(recording_id)
         self._context.catalog.change_state(recording_id, RecordingState.DELETED)
-        self._delete(control, request, names)
+        self._deletions.start_found(control, request.correlation_id, scan, recording_id)
 
     def _check_no_replay(self, verb: str, recording_id: int) -> None:
         if self._replays.has_replay_of(recording_id):
@@ -185,10 +189,11 @@ class Storage:
     def _delete_detached(
         self, control: ControlSession, request: ap.DeleteDetachedSegmentsRequest
     ) -> None:
-        descriptor = self._descriptor(request.recording_id)
-        self._deletions.check_none(request.recording_id)
-        names = detached_names(self._context.files, self._folder, descriptor)
-        self._delete(control, request, names)
+        recording_id = request.recording_id
+        descriptor = self._descriptor(recording_id)
+        self._deletions.check_none(recording_id)
+        scan, choose = self._scan(recording_id), partial(detached_names, descriptor)
+        self._deletions.start_found(control, request.correlation_id, scan, recording_id, choose)
 
     def _purge_segments(self, control: ControlSession, request: ap.PurgeSegmentsRequest) -> None:
         recording_id, start = request.recording_id, request.new_start_position

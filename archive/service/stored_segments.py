@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -62,10 +63,27 @@ class SegmentNames:
 
 
 class FoundNames:
-    """Names of a recording's files as a listing of the folder shows them."""
+    """Names of a recording's files as a listing of the folder shows them.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = list(names)
+    Attributes:
+        lowest: position at the start of the first segment, -1 when none has one in its name.
+        highest: position at the start of the last segment, -1 when none has one in its name.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names: list[str] = []
+        self.lowest = NULL_POSITION
+        self.highest = NULL_POSITION
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """One more."""
+        self._names.append(name)
+        position = position_of(name)
+        if position != NULL_POSITION:
+            self.highest = max(self.highest, position)
+            self.lowest = position if self.lowest < 0 else min(self.lowest, position)
 
     def __len__(self) -> int:
         return len(self._names)
@@ -73,10 +91,40 @@ class FoundNames:
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
-    @property
-    def highest(self) -> int:
-        """Position at the start of the last segment, -1 when there is none."""
-        return max(map(position_of, self._names), default=NULL_POSITION)
+
+class NameScan:
+    """All files of a recording, found part by part: a folder may hold a million of them.
+
+    Those that older versions renamed before deleting are among them.
+
+    Args:
+        files: the file system door.
+        folder: the archive's.
+        recording_id: of the recording.
+
+    Attributes:
+        found: so far.
+        is_done: whether the whole folder has been looked at.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+
+    def __init__(self, files: FileSystem, folder: str, recording_id: int) -> None:
+        self._prefix = f"{recording_id}-"
+        self._names = files.scan_dir(folder)
+        self.found = FoundNames()
+        self.is_done = False
+
+    def go_on(self, count: int) -> int:
+        """Look at so many names more; how many there were."""
+        looked_at = 0
+        for name in islice(self._names, count):
+            looked_at += 1
+            if name.startswith(self._prefix) and name.endswith((SEGMENT_SUFFIX, DELETED_SUFFIX)):
+                self.found.add(name)
+        self.is_done = looked_at < count
+        return looked_at
 
 
 Names = SegmentNames | FoundNames
@@ -93,22 +141,10 @@ def position_of(name: str) -> int:
         return NULL_POSITION
 
 
-def found_names(files: FileSystem, folder: str, recording_id: int) -> FoundNames:
-    """All files of a recording, those that older versions renamed before deleting included."""
-    prefix = f"{recording_id}-"
-    return FoundNames(
-        name
-        for name in files.list_dir(folder)
-        if name.startswith(prefix) and name.endswith((SEGMENT_SUFFIX, DELETED_SUFFIX))
-    )
-
-
-def detached_names(files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> SegmentNames:
+def detached_names(descriptor: RecordingDescriptor, found: FoundNames) -> SegmentNames:
     """From the lowest file of a recording to the one before its first segment."""
     first = descriptor.segment_base(descriptor.start_position)
-    found = found_names(files, folder, descriptor.recording_id)
-    positions = [at for at in map(position_of, found) if at != NULL_POSITION]
-    lowest = min(positions, default=first)
+    lowest = first if found.lowest == NULL_POSITION else found.lowest
     length = descriptor.segment_file_length
     return SegmentNames(descriptor.recording_id, lowest, first - length, length)
 

@@ -8,11 +8,11 @@ import pytest
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.archive.service.stored_segments import (
+    NameScan,
     SegmentNames,
     check_frame_at,
     cut_segment,
     first_position,
-    found_names,
 )
 from aerolog.transport.errors import ArchiveError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -82,7 +82,10 @@ def test_names_stay_in_the_folder(tmp_path) -> None:
     (tmp_path / "0-..").mkdir()
     (tmp_path / "0-.." / "x.rec").write_bytes(b"")
     (tmp_path / "0-0.rec").write_bytes(b"")
-    assert list(found_names(FILES, str(tmp_path), 0)) == ["0-0.rec"]
+    scan = NameScan(FILES, str(tmp_path), 0)
+    while not scan.is_done:
+        scan.go_on(1)
+    assert list(scan.found) == ["0-0.rec"]
 
 
 def test_names_of_an_endless_recording_take_no_room() -> None:
