@@ -88,8 +88,18 @@ class Paced(_Wrapped["Iterable[TimedMessage]"]):
     """An iterable of timed messages that gives each when it is due. See `paced`."""
 
     def __iter__(self) -> Iterator[TimedMessage]:
-        singles: Iterator[Any] = ([message] for message in self._source)
-        return pace(self._pacer, singles, self._turn())
+        return pace(self._pacer, self._singles(), self._turn())
+
+    def batches(self, on_wait: Callable[[], object] | None = None) -> Iterator[list[TimedMessage]]:
+        """Messages in lists: each has what is due at the time.
+
+        Args:
+            on_wait: called while a message is waited for; may raise.
+        """
+        return pace_lists(self._pacer, self._singles(), both(self._turn(), on_wait))
+
+    def _singles(self) -> Iterator[Any]:
+        return ([message] for message in self._source)
 
 
 class AsyncPaced(_Wrapped["AsyncIterable[TimedMessage]"]):
@@ -136,19 +146,7 @@ def pace(
         turn: called between two looks.
     """
     wait = pacer.wait
-    nap_ns = _FIRST_NAP_NS
-    for part in parts:
-        if isinstance(part, int):
-            if pacer.stopped:
-                return
-            turn()
-            if part > 0:
-                nap_ns = _FIRST_NAP_NS
-                continue
-            pacer.nap(nap_ns)
-            nap_ns = min(2 * nap_ns, _LAST_NAP_NS)
-            continue
-        nap_ns = _FIRST_NAP_NS
+    for part in _lists(pacer, parts, turn):
         for message in part:
             while not wait(message.time_ns):
                 if pacer.stopped:
@@ -156,6 +154,48 @@ def pace(
                 turn()
             yield message
         turn()
+
+
+def pace_lists(
+    pacer: Pacer, parts: Iterator[int | list[TimedMessage]], turn: Callable[[], object]
+) -> Iterator[list[TimedMessage]]:
+    """As `pace`, with all messages that are due together in one list."""
+    wait = pacer.wait
+    for part in _lists(pacer, parts, turn):
+        ready: list[TimedMessage] = []
+        for message in part:
+            if not wait(message.time_ns, 0):
+                if ready:
+                    yield ready
+                    ready = []
+                while not wait(message.time_ns):
+                    if pacer.stopped:
+                        return
+                    turn()
+            ready.append(message)
+        if ready:
+            yield ready
+        turn()
+
+
+def _lists(
+    pacer: Pacer, parts: Iterator[int | list[TimedMessage]], turn: Callable[[], object]
+) -> Iterator[list[TimedMessage]]:
+    """The lists among parts; sleeps where nothing is done."""
+    nap_ns = _FIRST_NAP_NS
+    for part in parts:
+        if not isinstance(part, int):
+            nap_ns = _FIRST_NAP_NS
+            yield part
+            continue
+        if pacer.stopped:
+            return
+        turn()
+        if part > 0:
+            nap_ns = _FIRST_NAP_NS
+            continue
+        pacer.nap(nap_ns)
+        nap_ns = min(2 * nap_ns, _LAST_NAP_NS)
 
 
 async def pace_async(
@@ -225,6 +265,18 @@ class Changes:
             rest_s = _TURN_S if delay_ns is None else (delay_ns - _LOOP_SLACK_NS) / _NS_PER_S
             await self.wait(min(rest_s, _TURN_S))
         return False
+
+
+def both(first: Callable[[], object], second: Callable[[], object] | None) -> Callable[[], object]:
+    """Calls two things, the second where there is one."""
+    if second is None:
+        return first
+
+    def call() -> None:
+        first()
+        second()
+
+    return call
 
 
 def _nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from aerolog.archive.client.replaying import ReplayChannel, ReplayParams, replay
 from aerolog.archive.client.timed_message import first_positions, timed
 from aerolog.archive.client.timed_range import TimedRange, notes_of
 from aerolog.archive.client.timed_source import PART, TimedSource
-from aerolog.archive.client.timeline import Timeline, find_bounds
+from aerolog.archive.client.timeline import Timeline, find_bounds, find_time
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,
@@ -44,11 +45,15 @@ def find_range(archive: ArchiveClientBase, wanted: Wanted) -> Steps[TimedRange]:
         )
     recorded = yield from ask(calls.ask_position("max recorded position", recording_id))
     live = yield from ask(calls.ask_position("recording position", recording_id))
+    recorded = descriptor.start_position if recorded is None else recorded
+    if wanted.last_ns is not None:
+        found = yield from find_time(archive, descriptor, recorded)
+        wanted = wanted.before(found if live is None else time.time_ns())
     bounds = yield from find_bounds(archive, descriptor, wanted)
     return TimedRange.of(
         descriptor,
         wanted,
-        descriptor.start_position if recorded is None else recorded,
+        recorded,
         bounds,
         follow=wanted.follow and live is not None,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.times import SOURCE_DESCRIPTOR, epoch_ns
 from aerolog.transport.config.times import format_time
+from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Wanted:
         position: of the first message instead of a time.
         length: bytes from there.
         follow: go on with a live recording.
+        last_ns: so long before the end, instead of a start.
     """
 
     recording_id: int
@@ -46,6 +48,7 @@ class Wanted:
     position: int | None = None
     length: int | None = None
     follow: bool = False
+    last_ns: int | None = None
 
     def __post_init__(self) -> None:
         if self.position is not None and self.start_ns is not None:
@@ -53,6 +56,12 @@ class Wanted:
                 f"a replay begins at a position or at a time: position {self.position}, "
                 f"time {format_time(self.start_ns)}"
             )
+        if self.last_ns is not None and (self.position, self.start_ns) != (None, None):
+            raise ConfigurationError(
+                "a replay of the last part of a recording has no other start: no time, no position"
+            )
+        if self.last_ns is not None and self.last_ns <= 0:
+            raise ConfigurationError(f"the last part must be more than 0: {self.last_ns} ns")
         if self.length is not None and self.end_ns is not None:
             raise ConfigurationError(
                 f"a replay ends after a length or at a time: length {self.length}, "
@@ -65,10 +74,16 @@ class Wanted:
                 f"nothing lies between {format_time(self.start_ns)} and {format_time(self.end_ns)}"
             )
 
-    @property
-    def has_times(self) -> bool:
-        """Whether it is bounded by times."""
-        return self.start_ns is not None or self.end_ns is not None
+    def before(self, end_ns: int) -> Wanted:
+        """With a start instead of what is wanted before the end.
+
+        Args:
+            end_ns: time of the end of what is recorded.
+        """
+        if self.last_ns is None:
+            return self
+        end = end_ns if self.end_ns is None else self.end_ns
+        return replace(self, start_ns=max(end - self.last_ns, INT64_MIN), last_ns=None)
 
     def clipped(self, first: int, recorded: int) -> tuple[int, int | None]:
         """First position, and the end that the length gives.

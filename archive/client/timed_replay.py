@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.paced import PaceControl, pace, pace_async
+from aerolog.archive.client.paced import PaceControl, both, pace, pace_async, pace_lists
 from aerolog.archive.client.timed_range import Wanted, instant_ns
 from aerolog.archive.client.timed_source import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
     from pathlib import Path
     from types import TracebackType
@@ -46,6 +46,7 @@ class _TimedReplayBase(PaceControl):
         position: int | None = None,
         length: int | None = None,
         follow: bool = False,
+        last_ns: int | None = None,
         paused: bool = False,
         timeout: float | None = 10.0,
         clock: Clock | None = None,
@@ -62,6 +63,8 @@ class _TimedReplayBase(PaceControl):
             position: begin at this position, of a message; not together with ``start``.
             length: bytes from there.
             follow: go on with a live recording until it stops.
+            last_ns: in place of a start: so many nanoseconds before the end. Where no end is
+                given, that is now for a live recording, else when it stopped.
             paused: begin paused.
             timeout: seconds without a message after which a replay of an archive counts as
                 stalled; None waits on.
@@ -72,7 +75,7 @@ class _TimedReplayBase(PaceControl):
         """
         super().__init__(speed, clock=clock, paused=paused)
         self._wanted = Wanted(
-            recording_id, instant_ns(start), instant_ns(end), position, length, follow
+            recording_id, instant_ns(start), instant_ns(end), position, length, follow, last_ns
         )
         self._source: TimedSource = open_source(archive, self._wanted, timeout)
 
@@ -108,6 +111,15 @@ class TimedReplay(_TimedReplayBase):
 
     def __iter__(self) -> Iterator[TimedMessage]:
         return pace(self._pacer, self._source.parts(), self._source.turn)
+
+    def batches(self, on_wait: Callable[[], object] | None = None) -> Iterator[list[TimedMessage]]:
+        """Messages in lists: each has what is due at the time.
+
+        Args:
+            on_wait: called while a message is waited for; may raise.
+        """
+        turn = both(self._source.turn, on_wait)
+        return pace_lists(self._pacer, self._source.parts(), turn)
 
     def close(self) -> None:
         """End the replay; idempotent."""

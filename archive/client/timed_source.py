@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from array import array
 from pathlib import Path
@@ -100,10 +101,12 @@ class FolderSource(TimedSource):
         """
         recording = self._folder.recording(self._wanted.recording_id)
         with TimeIndex.of(recording) as index:
-            bounds = bounds_of(index, self._wanted)
+            end_ns = time.time_ns() if recording.is_live else index.time_at(recording.end_position)
+            wanted = self._wanted.before(end_ns)
+            bounds = bounds_of(index, wanted)
             self.notes = notes_of(index, recording.descriptor)
             self.range = part = TimedRange.of(
-                recording.descriptor, self._wanted, recording.end_position, bounds
+                recording.descriptor, wanted, recording.end_position, bounds
             )
             yield 1
             yield from self._read(recording, index, part)

@@ -148,3 +148,15 @@ def find_bounds(
         index = descriptor_index(descriptor, NO_END)
         start, end = bounds_of(index, wanted)
     return start, end
+
+
+def find_time(
+    archive: ArchiveClientBase, descriptor: RecordingDescriptor, position: int
+) -> Steps[int]:
+    """When a recording had come to a position, epoch ns."""
+    recording_id = descriptor.recording_id
+    try:
+        found: int = yield from steps_of(archive, "find_time", recording_id, position)
+    except TimeIndexUnavailableError:
+        return descriptor_index(descriptor, position).time_at(position)
+    return found

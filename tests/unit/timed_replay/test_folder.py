@@ -145,3 +145,21 @@ async def test_asyncio_gives_the_same(made: Made) -> None:
     start, end = START_NS + 7 * MS, START_NS + 60 * MS
     async with AsyncTimedReplay(made.folder, made.recording_id, start, end, speed=50.0) as replay:
         assert [message.payload async for message in replay] == made.payloads[7:60]
+
+
+def test_the_last_part_is_counted_from_the_end(made: Made) -> None:
+    end = START_NS + 100 * MS
+
+    assert replayed(made, None, end, last_ns=10 * MS) == made.payloads[90:100]
+    # It stopped 1,001 ms after its start.
+    assert replayed(made, last_ns=(1001 - 290) * MS) == made.payloads[290:]
+    with pytest.raises(ConfigurationError):
+        TimedReplay(made.folder, made.recording_id, START_NS, last_ns=5)
+
+
+def test_what_is_due_together_comes_in_one_list(made: Made) -> None:
+    with TimedReplay(made.folder, made.recording_id, speed=None) as replay:
+        lists = list(replay.batches())
+
+    assert [message.payload for part in lists for message in part] == made.payloads
+    assert len(lists) < len(made.payloads)
