@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from aerolog.catalog.extras import require
 from aerolog.transport.errors import AerologError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
-from aerolog.transport.memory.filesystem import FileSystem
+from aerolog.transport.memory.filesystem import FileStamp, FileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
 
 if TYPE_CHECKING:
@@ -129,6 +129,13 @@ class ObjectFiles(FileSystem):
         """Objects have one name."""
         return None
 
+    def stamp(self, path: str) -> FileStamp:
+        """Size and time of the last change of an object; it has no number."""
+        info = self._info(path)
+        if info.type != self._fs.FileType.File:
+            raise FileNotFoundError(f"no such object: {path}")
+        return FileStamp(int(info.size), int(info.mtime_ns or 0), 0)
+
     def read_bytes(self, path: str) -> bytes:
         """The content of a small file."""
         self._check_inside(path)
@@ -152,7 +159,7 @@ class ObjectFiles(FileSystem):
         raise PermissionError(f"{self.store_name('')} is only read")
 
     create_mapped = remove = remove_tree = make_dirs = rename = link = _refuse
-    sync_dir = write_bytes = _refuse
+    sync_dir = write_bytes = try_lock = _refuse
 
     def _refuse_writing(self, writing: bool) -> None:
         if writing:

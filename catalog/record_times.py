@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from array import array
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.extras import require
@@ -12,9 +13,10 @@ from aerolog.catalog.row_times import carried_times, first_positions, settle, to
 from aerolog.catalog.times import FROM_INDEX, TimeRange, TimeSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+    from typing_extensions import Buffer
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.archive.files.recording import Recording
@@ -79,6 +81,18 @@ class SettledTimes:
             TypeError: something else.
         """
         return cls(*values) if values else UNINDEXED
+
+    def time_at(self, index: TimeIndex, position: int) -> int | None:
+        """When the frame at a position was recorded, epoch nanoseconds; None when nobody knows.
+
+        Args:
+            index: of the recording.
+            position: of a message's first frame.
+        """
+        places, times = array("q", [position]), array("q", [0])
+        index.fill_times(places, times)
+        settle(places, times, *astuple(self))
+        return times[0] or None
 
     def to_json(self) -> list[int]:
         """As numbers, none without an index."""
@@ -168,27 +182,39 @@ class RowTimes:
         """
         rows = columns.rows
         if self.index is not None:
-            return self.of_places(*(columns.column(name) for name in _PLACES))
+            return self._of_places(*(columns.column(name) for name in _PLACES))
         if not self.known:
             return self._pa.nulls(rows, self._kind)
-        times, view = self._room(rows)
         if self.source.kind == "reserved":
-            view[:] = columns.column("reserved_value")
-        else:
-            payload, offsets = columns.column("payload"), columns.column("payload_offset")
-            carried_times(payload, offsets, self.source.offset, view)
+            return self._reserved(columns.column("reserved_value"))
+        return self._carried(columns.column("payload"), columns.column("payload_offset"))
+
+    def of_arrays(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """The same of columns that are Arrow arrays already, whole and without nulls."""
+        if self.index is not None:
+            return self._of_places(*(_numbers(columns[name], "i") for name in _PLACES))
+        if not self.known:
+            return self._pa.nulls(len(columns["position"]), self._kind)
+        if self.source.kind == "reserved":
+            return self._reserved(_numbers(columns["reserved_value"], "q"))
+        _, offsets, payload = columns["payload"].buffers()
+        content = b"" if payload is None else memoryview(payload).cast("B")
+        ends = memoryview(offsets).cast("B").cast("i")
+        return self._carried(content, ends[: len(columns["payload"]) + 1])
+
+    def _reserved(self, values: memoryview) -> pa.Array:
+        times, view = self._room(len(values))
+        view[:] = values
         return self._array(times, view)
 
-    def of_places(self, term_ids: Any, term_offsets: Any) -> pa.Array:
-        """Times of rows by the places of their first frames; null without an index.
+    def _carried(self, payload: Buffer, offsets: memoryview) -> pa.Array:
+        times, view = self._room(len(offsets) - 1)
+        carried_times(payload, offsets, self.source.offset, view)
+        return self._array(times, view)
 
-        Args:
-            term_ids: int32.
-            term_offsets: int32, as many.
-        """
+    def _of_places(self, term_ids: memoryview, term_offsets: memoryview) -> pa.Array:
         rows = len(term_ids)
-        if self.index is None:
-            return self._pa.nulls(rows, self._kind)
+        assert self.index is not None
         times, view = self._room(rows)
         places = memoryview(bytearray(8 * rows)).cast("q")
         first_positions(term_ids, term_offsets, places, self._initial_term_id, self._term_length)
@@ -237,6 +263,12 @@ class RowTimes:
         nulls = to_microseconds(view, memoryview(validity).cast("B"))
         buffers = [validity if nulls else None, times]
         return self._pa.Array.from_buffers(self._kind, rows, buffers, nulls)
+
+
+def _numbers(column: pa.Array, form: Literal["i", "q"]) -> memoryview:
+    """The values of an array, which is not a part of another."""
+    values: memoryview = memoryview(column.buffers()[1]).cast("B").cast(form)
+    return values[: len(column)]
 
 
 def _bounded(value: int) -> int:

@@ -153,6 +153,9 @@ class TimeRange:
         return self.until_us is None or descriptor.start_timestamp * _US_PER_MS < self.until_us
 
 
+ANY_TIME: Final = TimeRange()
+
+
 def epoch_us(time: Time) -> int:
     """UTC epoch microseconds.
 

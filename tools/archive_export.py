@@ -7,10 +7,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.extras import require
+from aerolog.catalog.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.catalog.schema import arrow_schema
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.tools.following import Idle
 from aerolog.tools.replayer import Range, check_complete, range_in_archive
 from aerolog.tools.watching import Watch
+from aerolog.transport.errors import TimeIndexUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.files.recording import ScanTotals
+    from aerolog.archive.times import TimeIndex
     from aerolog.transport.client import Subscription
 
 _ROWS_MAX: Final = 10_000
@@ -100,22 +104,28 @@ class ReplaySource:
         """Of all recordings."""
         return [descriptor.recording_id for descriptor in self._archive.recordings()]
 
-    def recording(self, recording_id: int) -> ReplayedRecording:
-        """One of them, up to where it is recorded now.
+    def recording(
+        self, recording_id: int, time_source: TimeSource = FROM_INDEX
+    ) -> ReplayedRecording:
+        """One of them, up to where it is recorded now, with times from a source.
 
         Raises:
             ArchiveError: there is no such recording.
         """
         part = range_in_archive(self._archive, recording_id, None, None, follow_live=False)
-        return ReplayedRecording(self._archive, part)
+        return ReplayedRecording(self._archive, part, time_source)
 
 
 class ReplayedRecording:
     """A recording of a running archive."""
 
-    def __init__(self, archive: AeronArchive, part: Range) -> None:
+    def __init__(
+        self, archive: AeronArchive, part: Range, time_source: TimeSource = FROM_INDEX
+    ) -> None:
         self._archive = archive
         self._part = part
+        self._time_source = time_source
+        self._fetched: TimeIndex | None = None
         self.descriptor = part.descriptor
 
     @property
@@ -129,6 +139,26 @@ class ReplayedRecording:
         assert self._part.end is not None
         return self._part.end
 
+    def settled_times(self) -> SettledTimes:
+        """What of the archive's time index counts for rows that are replayed now."""
+        if self._time_source.kind != "index":
+            return UNINDEXED
+        self._fetched = self._fetch()
+        return SettledTimes.of(self._fetched, self.descriptor, self.end_position)
+
+    def _index(self, settled: SettledTimes) -> TimeIndex | None:
+        """The index, if it counts; fetched once."""
+        if settled != UNINDEXED and self._fetched is None:
+            self._fetched = self._fetch()
+        return self._fetched
+
+    def _fetch(self) -> TimeIndex | None:
+        try:
+            index = self._archive.time_index(self.descriptor.recording_id)
+        except TimeIndexUnavailableError:
+            return None
+        return index if index.entries else None
+
     def batches(
         self,
         columns: tuple[str, ...],
@@ -138,6 +168,7 @@ class ReplayedRecording:
         assemble: bool,
         totals: ScanTotals,
         short: bool = True,
+        settled: SettledTimes = UNINDEXED,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a range, always in short batches.
 
@@ -150,11 +181,12 @@ class ReplayedRecording:
         whole = until_position == self.end_position
         part = Range(self.descriptor, from_position, until_position, ends_with_recording=whole)
         recording_id = self.descriptor.recording_id
+        times = RowTimes(self.descriptor, self._time_source, self._index(settled), settled)
         with self._archive.replay(recording_id, from_position, part.length) as subscription:
             watch = Watch(self._archive.aeron, self._archive)
             fragments = _fragments(subscription, totals, part, watch)
             for rows in _rows(fragments, totals, not assemble):
-                yield _record_batch(recording_id, rows).select(columns)
+                yield _record_batch(recording_id, rows, times).select(columns)
 
 
 def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:
@@ -217,17 +249,15 @@ def _fragments(
     check_complete(part, totals.position)
 
 
-def _record_batch(recording_id: int, rows: list[Row]) -> Any:
+def _record_batch(recording_id: int, rows: list[Row], times: RowTimes) -> Any:
     pyarrow = require("pyarrow", "exporting recordings to Parquet")
     schema = arrow_schema()
-    columns: dict[str, list[Any]] = {
-        "recording_id": [recording_id] * len(rows),
-        "record_time": [None] * len(rows),
+    columns: dict[str, Any] = {
+        field.name: pyarrow.array(list(map(attrgetter(field.name), rows)), field.type)
+        for field in schema
+        if field.name not in {"recording_id", "record_time"}
     }
-    arrays = [
-        pyarrow.array(
-            columns.get(name) or list(map(attrgetter(name), rows)), schema.field(name).type
-        )
-        for name in schema.names
-    ]
+    columns["recording_id"] = pyarrow.array([recording_id] * len(rows), pyarrow.int64())
+    columns["record_time"] = times.of_arrays(columns)
+    arrays = [columns[name] for name in schema.names]
     return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.parquet.sources import Source
     from aerolog.catalog.sql import RecordingCatalog
     from aerolog.catalog.sql.search import Search
+    from aerolog.catalog.times import TimeSource
 
 _PURPOSE = "exporting recordings to Parquet"
 
@@ -53,6 +54,7 @@ def export_parquet(
     compression_level: int | None = COMPRESSION_LEVEL,
     row_group_length: int = ROW_GROUP_LENGTH,
     file_length: int = FILE_LENGTH,
+    time_source: TimeSource | str = "index",
 ) -> ExportReport:
     """Export recordings to Parquet files, exactly once however often it is interrupted and run.
 
@@ -80,6 +82,8 @@ def export_parquet(
         compression_level: of it; None for its default.
         row_group_length: bytes of the recording in a row group.
         file_length: bytes of the recording in a file of a partitioned layout.
+        time_source: of ``record_time``: ``index``, ``channel``, ``reserved``, ``none``, or the
+            offset of a timestamp in the message.
 
     Returns:
         What was written. Damage to a recording does not end the export: what is before it is
@@ -100,6 +104,7 @@ def export_parquet(
         compression_level=compression_level,
         row_group_length=row_group_length,
         file_length=file_length,
+        time_source=time_source,
     )
     return export_chosen(
         place,

@@ -22,6 +22,8 @@ from aerolog.catalog.parquet.planning import Job, Planner, Request
 from aerolog.catalog.parquet.report import ExportProgress, ExportReport, ExportResult, Purged
 from aerolog.catalog.parquet.targets import TEMPORARY
 from aerolog.catalog.parquet.writing import Part, PartWriter, WrittenPart
+from aerolog.catalog.record_times import SettledTimes
+from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def export(
     """
     begun = time.monotonic()
     # All must be there before anything is written.
-    opened = [(source, source.recording(recording_id)) for source, recording_id in wanted]
+    times = TimeSource.parse(options.time_source)
+    opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
     with target.lock():
         abandoned = target.sweep()
         manifest, settled = _open_manifest(target, options, decoder, opened)
@@ -121,6 +124,7 @@ class _Exporter:
             return
         job.state.descriptor = asdict(job.recording.descriptor)
         job.state.until_position = until
+        job.state.times = job.recording.settled_times().to_json()
         job.resumed = False
         self._manifest.touch()
         self._manifest.save(self._target)
@@ -171,6 +175,7 @@ class _Exporter:
             until_position=until,
             sparse=sparse,
             threaded=job.source.threaded,
+            settled=SettledTimes.from_json(job.state.times),
         )
         found = None
         if job.resumed and (self._options.partitioned or self._request.incremental):
@@ -194,7 +199,8 @@ class _Exporter:
     def _was_purged(self, job: Job) -> bool:
         """Whether the range that could not be read was purged meanwhile."""
         try:
-            now = job.source.recording(job.recording_id)
+            times = TimeSource.parse(self._options.time_source)
+            now = job.source.recording(job.recording_id, times)
         except ArchiveError:
             return False
         if now.start_position <= job.state.position:

@@ -37,6 +37,8 @@ class RecordingState:
         descriptor: of the recording when the last export of it began.
         position: up to which it is exported.
         until_position: where the export ends that is under way, None when none is.
+        times: what of the recording's time index counts for it, so that an export that is gone on
+            with makes the same files; empty without an index. See `SettledTimes`.
     """
 
     recording_id: int
@@ -45,6 +47,7 @@ class RecordingState:
     descriptor: dict[str, Any]
     position: int
     until_position: int | None = None
+    times: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)

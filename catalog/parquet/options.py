@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.schema import COLUMN_NAMES
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class ExportOptions:
         compression_level: of it; None for its default.
         row_group_length: a row group ends where the position reaches a multiple of this, bytes.
         file_length: likewise a file, in a partitioned layout; at least a term, bytes.
+        time_source: of ``record_time``, see `aerolog.catalog.times.TimeSource`.
     """
 
     partition_by: tuple[str, ...] = ("recording_id",)
@@ -43,8 +45,10 @@ class ExportOptions:
     compression_level: int | None = COMPRESSION_LEVEL
     row_group_length: int = ROW_GROUP_LENGTH
     file_length: int = FILE_LENGTH
+    time_source: TimeSource | str = FROM_INDEX
 
     def __post_init__(self) -> None:
+        TimeSource.parse(self.time_source)
         for key in self.partition_by:
             if key not in PARTITION_KEYS:
                 raise ConfigurationError(
@@ -76,6 +80,7 @@ class ExportOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """For the manifest."""
+        times = TimeSource.parse(self.time_source)
         return {
             "partition_by": list(self.partition_by),
             "rows_are": "messages" if self.assemble else "fragments",
@@ -83,6 +88,8 @@ class ExportOptions:
             "compression_level": self.compression_level,
             "row_group_length": self.row_group_length,
             "file_length": self.file_length if self.partitioned else None,
+            # Targets from before there was a choice have none noted.
+            **({} if times == FROM_INDEX else {"time_source": str(times)}),
         }
 
     def partition_values(

@@ -122,6 +122,7 @@ class Planner:
                 descriptor=asdict(descriptor),
                 position=recording.start_position,
                 until_position=self.end_of(recording, recording.start_position),
+                times=recording.settled_times().to_json(),
             )
             self._manifest.recordings[key] = state
             self._manifest.touch()
@@ -130,6 +131,7 @@ class Planner:
         elif not self._is_whole(state, recording, options):
             state.options, state.descriptor = options, asdict(descriptor)
             state.until_position = self.end_of(recording, recording.start_position)
+            state.times = recording.settled_times().to_json()
             self._manifest.touch()
         # The folder of what was exported before, whatever the catalog's entry says by now.
         described = RecordingDescriptor(**state.descriptor)
@@ -163,7 +165,8 @@ class Planner:
                     f" {self._target.shown}: its {name} is {now} and was {before}; use another"
                     " target, or partition by archive_id as well"
                 )
-        for name, wanted in options.items():
+        for name in options | state.options:
+            wanted = options.get(name)
             if state.options.get(name) != wanted:
                 raise TargetMismatchError(
                     f"recording {descriptor.recording_id} was exported to {self._target.shown} with"

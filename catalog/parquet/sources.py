@@ -15,6 +15,8 @@ from aerolog.archive.files.recording import (
 )
 from aerolog.catalog.arrow import record_batches
 from aerolog.catalog.places import open_place
+from aerolog.catalog.record_times import UNINDEXED, SettledTimes, settled_times
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -54,11 +56,16 @@ class SourceRecording(Protocol):
         assemble: bool,
         totals: ScanTotals,
         short: bool = False,
+        settled: SettledTimes = UNINDEXED,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of a range; errors as for ``record_batches``, rows before them given out.
 
-        ``short`` batches are for a decoder, which may make many times as much of them.
+        ``short`` batches are for a decoder, which may make many times as much of them. What of the
+        time index counts is ``settled``; without it rows have no times from there.
         """
+
+    def settled_times(self) -> SettledTimes:
+        """What of the time index counts for rows that are read now."""
 
 
 class Source(Protocol):
@@ -81,8 +88,8 @@ class Source(Protocol):
     def ids(self) -> list[int]:
         """Of all its recordings."""
 
-    def recording(self, recording_id: int) -> SourceRecording:
-        """One of them, as it is now.
+    def recording(self, recording_id: int, time_source: TimeSource = FROM_INDEX) -> SourceRecording:
+        """One of them, as it is now, with times from a source.
 
         Raises:
             ArchiveError: UNKNOWN_RECORDING.
@@ -92,8 +99,9 @@ class Source(Protocol):
 class FolderRecording:
     """A recording of a folder."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, time_source: TimeSource = FROM_INDEX) -> None:
         self._recording = recording
+        self._time_source = time_source
 
     @property
     def descriptor(self) -> RecordingDescriptor:
@@ -119,6 +127,7 @@ class FolderRecording:
         assemble: bool,
         totals: ScanTotals,
         short: bool = False,
+        settled: SettledTimes = UNINDEXED,
     ) -> Iterator[pa.RecordBatch]:
         """See the protocol."""
         return record_batches(
@@ -131,7 +140,13 @@ class FolderRecording:
             payload_capacity=PAYLOAD_CAPACITY if short else _PAYLOAD_CAPACITY,
             compact=True,
             totals=totals,
+            time_source=self._time_source,
+            settled=settled,
         )
+
+    def settled_times(self) -> SettledTimes:
+        """See the protocol."""
+        return settled_times(self._recording, self._time_source)
 
 
 def last_message_end(recording: SourceRecording, from_position: int, until_position: int) -> int:
@@ -178,9 +193,9 @@ class FolderSource:
         """Of the VALID recordings."""
         return list(self._folder.catalog.ids())
 
-    def recording(self, recording_id: int) -> FolderRecording:
+    def recording(self, recording_id: int, time_source: TimeSource = FROM_INDEX) -> FolderRecording:
         """One of them, read anew from the folder's catalog."""
-        return FolderRecording(self._folder.recording(recording_id))
+        return FolderRecording(self._folder.recording(recording_id), time_source)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from aerolog.catalog.parquet.grouping import row_groups
 from aerolog.catalog.parquet.layout import REJECTS, ROWS
 from aerolog.catalog.parquet.prefetch import prefetched
 from aerolog.catalog.parquet.report import FileEntry
+from aerolog.catalog.record_times import UNINDEXED, SettledTimes
 from aerolog.catalog.schema import (
     METADATA_TOTALS,
     METADATA_UNTIL_POSITION,
@@ -60,6 +61,7 @@ class Part:
         until_position: of the range.
         sparse: whether a range without rows has no file.
         threaded: whether another thread may read.
+        settled: what of the recording's time index counts.
     """
 
     recording: SourceRecording
@@ -70,6 +72,7 @@ class Part:
     until_position: int
     sparse: bool
     threaded: bool
+    settled: SettledTimes = UNINDEXED
 
 
 @dataclass(slots=True)
@@ -168,6 +171,7 @@ class PartWriter:
             assemble=self._options.assemble,
             totals=totals,
             short=self._decoder is not None,
+            settled=part.settled,
         )
         if self._decoder is None:
             for batch in scanned:

@@ -1,15 +1,18 @@
 """Filters that Spark hands over: which of them choose recordings and positions here.
 
 Only with the session's ``spark.sql.python.filterPushdown.enabled``, and only what is joined by
-"and". What is taken is exact, so that Spark need not look at it again; the rest goes back.
+"and". What is taken is exact, so that Spark need not look at it again; the rest goes back. Bounds
+of ``record_time`` go back as well, and choose positions before that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.layout import MAX_I64
+from aerolog.catalog.times import ANY_TIME, TimeRange, epoch_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +32,7 @@ class Bounds:
         recordings_until: highest id.
         session_ids: one of these.
         stream_ids: one of these.
+        within: of rows' times; which rows those are Spark looks at itself.
     """
 
     after_position: int = -1
@@ -38,6 +42,7 @@ class Bounds:
     recordings_until: int = MAX_I64
     session_ids: frozenset[int] | None = None
     stream_ids: frozenset[int] | None = None
+    within: TimeRange = ANY_TIME
 
     def has_recording(self, recording_id: int) -> bool:
         """Whether a recording may have rows."""
@@ -55,6 +60,9 @@ class Bounds:
     def _take(self, wanted: Any) -> bool:
         path: tuple[str, ...] = getattr(wanted, "attribute", ())
         value: Any = getattr(wanted, "value", None)
+        if path == ("record_time",) and isinstance(value, datetime) and value.tzinfo is not None:
+            self._narrow_times(type(wanted).__name__, epoch_us(value))
+            return False
         if len(path) != 1 or path[0] not in _COLUMNS:
             return False
         column, kind = path[0], type(wanted).__name__
@@ -100,6 +108,16 @@ class Bounds:
         else:
             return False
         return True
+
+    def _narrow_times(self, kind: str, time_us: int) -> None:
+        ranges = {
+            "GreaterThan": TimeRange(time_us + 1, None),
+            "GreaterThanOrEqual": TimeRange(time_us, None),
+            "LessThan": TimeRange(None, time_us),
+            "LessThanOrEqual": TimeRange(None, time_us + 1),
+            "EqualTo": TimeRange(time_us, time_us + 1),
+        }
+        self.within &= ranges.get(kind, ANY_TIME)
 
     def _narrow_positions(self, after: int, until: int) -> None:
         self.after_position = max(self.after_position, after)

@@ -12,6 +12,7 @@ from aerolog.archive.files.layout import MAX_I64
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.catalog.arrow import record_batches
 from aerolog.catalog.places import open_place, without_secrets
+from aerolog.catalog.record_times import SettledTimes, settled_times
 from aerolog.catalog.spark.errors import DataLostError
 from aerolog.catalog.spark.offsets import Key, Offset, Progress
 from aerolog.catalog.spark.planning import Range, chosen
@@ -92,9 +93,9 @@ class Follower:
                 position, used = each.end, 0  # what is behind the damage cannot be counted here
             rows -= used
             size -= position - each.progress.position
-            found[each.key] = Progress(
-                each.progress.start, position, _has_ended(each.recording, position)
-            )
+            times = self._times(each.recording)
+            ended = _has_ended(each.recording, position)
+            found[each.key] = Progress(each.progress.start, position, ended, times)
         return found
 
     def ranges(self, start: Offset, end: Offset) -> list[Range]:
@@ -116,11 +117,18 @@ class Follower:
                     opened[place] = self._open(place)
                 first = self._kept(opened[place], recording_id, first, progress.position)
                 if first < progress.position:
-                    found.append(Range(place, recording_id, first, progress.position))
+                    settled = SettledTimes.from_json(progress.times)
+                    part = Range(place, recording_id, first, progress.position, settled=settled)
+                    found.append(part)
         finally:
             for folder in opened.values():
                 folder.close()
         return found
+
+    def _times(self, recording: Recording) -> tuple[int, ...]:
+        if not self.options.wants_times:
+            return ()
+        return tuple(settled_times(recording, self.options.time_source).to_json())
 
     def _kept(self, folder: ArchiveFolder, recording_id: int, first: int, until: int) -> int:
         """From where a range is still there."""

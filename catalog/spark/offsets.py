@@ -2,7 +2,8 @@
 
 ``{place: {recording id: {"start": S, "position": P, "ended": B}}}`` with a place as it may be
 shown. ``start`` is where reading of the recording began, so that a batch that is repeated covers
-the same range; ``ended`` says that the recording had stopped there.
+the same range; ``ended`` says that the recording had stopped there. ``times``, where the recording
+has a time index, says what of it counts, so that rows of a repeated batch have the same times.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aerolog.catalog.record_times import SettledTimes
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -26,11 +28,13 @@ class Progress:
         start: position where its first batch began.
         position: up to which it is covered, the end of a message.
         ended: the recording was stopped, and ended there.
+        times: what of its time index counts up to there, see ``SettledTimes``; empty without one.
     """
 
     start: int
     position: int
     ended: bool = False
+    times: tuple[int, ...] = ()
 
 
 Offset = dict[Key, Progress]
@@ -44,7 +48,7 @@ def to_spark(offset: Mapping[Key, Progress]) -> dict[str, Any]:
             "start": progress.start,
             "position": progress.position,
             "ended": progress.ended,
-        }
+        } | ({"times": list(progress.times)} if progress.times else {})
     return found
 
 
@@ -57,7 +61,10 @@ def from_spark(offset: Mapping[str, Any]) -> Offset:
     try:
         return {
             (place, int(recording_id)): Progress(
-                int(progress["start"]), int(progress["position"]), bool(progress["ended"])
+                int(progress["start"]),
+                int(progress["position"]),
+                bool(progress["ended"]),
+                tuple(SettledTimes.from_json(progress.get("times")).to_json()),
             )
             for place, recordings in offset.items()
             for recording_id, progress in recordings.items()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 from aerolog.catalog.object_files import CACHE_BYTES
 from aerolog.catalog.places import Choice
 from aerolog.catalog.schema import COLUMN_NAMES
+from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ConfigurationError
@@ -21,6 +22,7 @@ Table = Literal["rows", "rejects", "recordings"]
 
 PARTITION_BYTES = 256 * 1024 * 1024
 IDS_MAX = 100_000
+_NS_PER_MS = 1_000_000
 _DECODER_PREFIX = "decoder."
 _ANY = TypeVar("_ANY")
 
@@ -36,6 +38,8 @@ class ReadOptions:
         payload: what rows have of their messages.
         columns: names of the wanted ones, None for all.
         assemble: rows are messages; False: fragments.
+        within: of rows' times; where rows have none, of their recordings'.
+        time_source: of ``record_time``.
         from_position: rows behind this position only.
         until_position: rows up to this position only.
         partition_bytes: of stream in a partition, about.
@@ -59,6 +63,8 @@ class ReadOptions:
     payload: Payload = "binary"
     columns: tuple[str, ...] | None = None
     assemble: bool = True
+    within: TimeRange = ANY_TIME
+    time_source: TimeSource = FROM_INDEX
     from_position: int | None = None
     until_position: int | None = None
     partition_bytes: int = PARTITION_BYTES
@@ -73,6 +79,13 @@ class ReadOptions:
     max_bytes: int | None = None
     from_latest: bool = False
     fail_on_data_loss: bool = True
+
+    @property
+    def wants_times(self) -> bool:
+        """Whether somebody asks for rows' times."""
+        if self.within or self.decoder is not None:
+            return True
+        return self.table == "rows" and "record_time" in self.scanned
 
     @property
     def scanned(self) -> tuple[str, ...]:
@@ -122,13 +135,19 @@ def parse_options(
         raise ConfigurationError(
             "option payload=decoded goes with option decoder, which names one of json, text, …"
         )
+    since, until = (found.take(name, _moment(name)) for name in ("since", "until"))
+    time_source = found.take("timeSource", TimeSource.parse) or FROM_INDEX
+    # Timestamps in messages are of another clock than the archive's.
+    span = (since, until) if time_source.kind == "index" else (None, None)
     options = ReadOptions(
         archive=archive,
-        choice=_choice(found),
+        choice=_choice(found, *span),
         table=table,
         payload=shown,
         columns=named or columns,
         assemble=(found.take("rows", _one_of("messages", "fragments")) or "messages") == "messages",
+        within=TimeRange.of_ns(since, until),
+        time_source=time_source,
         from_position=found.take("fromPosition", _number),
         until_position=found.take("untilPosition", _number),
         partition_bytes=found.take("partitionBytes", _size) or PARTITION_BYTES,
@@ -149,7 +168,11 @@ def parse_options(
     return options
 
 
-def _choice(found: _Texts) -> Choice:
+def _moment(name: str) -> Callable[[str], int]:
+    return lambda text: parse_time_ns(name, text)
+
+
+def _choice(found: _Texts, since_ns: int | None, until_ns: int | None) -> Choice:
     return Choice(
         recording_ids=found.take("recordings", _ids),
         session_ids=found.take("sessions", _ids),
@@ -158,8 +181,9 @@ def _choice(found: _Texts) -> Choice:
         tags=found.take("tags", _tags) or {},
         name=found.take("name", str),
         state=found.take("state", _one_of("active", "stopped", "invalid", "deleted", "purged")),
-        since_ms=found.take("since", lambda text: -(-parse_time_ns("since", text) // 1_000_000)),
-        until_ms=found.take("until", lambda text: -(-parse_time_ns("until", text) // 1_000_000)),
+        # A recording that stopped in the very millisecond may have rows of its end.
+        since_ms=None if since_ns is None else since_ns // _NS_PER_MS,
+        until_ms=None if until_ns is None else -(-until_ns // _NS_PER_MS),
     )
 
 

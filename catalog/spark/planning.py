@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from aerolog.archive.files.layout import FRAME_FLAG_BEGIN, FRAME_HEADER, FRAME_TYPE_PAD, offsets
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.catalog.places import open_place, recordings_of
+from aerolog.catalog.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.transport.errors import ArchiveError, FileFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.files.recording import ArchiveFolder, Recording
     from aerolog.catalog.places import PlacedRecording
     from aerolog.catalog.spark.filters import Bounds
     from aerolog.catalog.spark.options import ReadOptions
@@ -44,6 +45,7 @@ class Range:
         until_position: where a frame ends.
         after_position: rows whose position is not behind it are left out.
         problem: why it cannot be read at all, known already; then a row of the rejects.
+        settled: what of the recording's time index counts, the same for all of its ranges.
     """
 
     place: str
@@ -52,6 +54,7 @@ class Range:
     until_position: int
     after_position: int = -1
     problem: str = ""
+    settled: SettledTimes = UNINDEXED
 
     @property
     def length(self) -> int:
@@ -165,11 +168,35 @@ def _ranges(options: ReadOptions, bounds: Bounds) -> Iterator[Range]:
                     continue
                 if not bounds.has_stream(recording.descriptor.stream_id):
                     continue
-                last = min(recording.end_position, until)
-                term_base = after - after % recording.descriptor.term_buffer_length
-                first = max(recording.start_position, term_base)
-                if first < last:
-                    yield Range(place, recording_id, first, last, after)
+                found = _range(options, bounds, recording, after, until)
+                if found is not None:
+                    yield replace(found, place=place)
+
+
+def _range(
+    options: ReadOptions, bounds: Bounds, recording: Recording, after: int, until: int
+) -> Range | None:
+    """The part of a recording that is within bounds of positions and times; None for nothing."""
+    last = min(recording.end_position, until)
+    term = recording.descriptor.term_buffer_length
+    settled = UNINDEXED
+    if options.wants_times or bounds.within:
+        times = RowTimes.of(recording, options.time_source)
+        settled = times.settled
+        within = options.within & bounds.within
+        if bounds.within and not times.known:
+            return None  # no comparison with a time that is null is true
+        if within and times.known:
+            begin, end = times.narrowed(within, recording.start_position, recording.end_position)
+            if begin >= end:
+                return None
+            # A message that begins before the end may reach to the end of its term.
+            last = min(last, -(-end // term) * term)
+            after = max(after, begin) if begin > recording.start_position else after
+    first = max(recording.start_position, after - after % term)
+    if first >= last:
+        return None
+    return Range("", recording.recording_id, first, last, after, settled=settled)
 
 
 def _split(folder: ArchiveFolder, whole: Range, size: int) -> list[Range]:

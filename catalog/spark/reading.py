@@ -204,6 +204,9 @@ class _RangeRead:
             until_position=self.range.until_position,
             after_position=self.range.after_position,
             session_ids=self.source.session_ids,
+            within=options.within,
+            time_source=options.time_source,
+            settled=self.range.settled,
             compact=True,
             totals=totals,
         )
