@@ -22,6 +22,8 @@ from aerolog.archive.service.reporting import Reporter
 from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
 from aerolog.archive.service.segment_files import SegmentFiles
 from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.service.times import Times
+from aerolog.archive.service.verifying import verifier_of
 from aerolog.archive.service.watch import cycle_tracker
 from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.client.options import default_aeron_dir
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from aerolog.transport.config.sources import Properties
 
 # How long the maker of segments sleeps when nothing is missing; it has several ready meanwhile.
+# The verifier is content with it.
 SEGMENTS_SLEEP = "2ms"
 
 
@@ -196,6 +199,10 @@ class Archive:
     ) -> None:
         config = self.config
         reporter = Reporter(self._mark_file.error_log(), self._event_log)
+        # Before there is a client, which nobody turns meanwhile: recovery may take longer than a
+        # driver and the client itself put up with.
+        catalog = self._open_catalog(reporter)
+        catalog.on_resized = self._event_log.catalog_resized
         self._aeron = aeron = Aeron(
             self._aeron_dir,
             driver_timeout=config[p.DRIVER_TIMEOUT] / 1000,
@@ -214,8 +221,6 @@ class Archive:
             reporter.count_with(lambda: None if errors.closed else errors.add(1))
         elif count_error is not None:
             reporter.count_with(count_error)
-        catalog = self._open_catalog(reporter)
-        catalog.on_resized = self._event_log.catalog_resized
         doorbell = Doorbell()
         context = ArchiveContext(
             archive_id=self.archive_id,
@@ -228,10 +233,15 @@ class Archive:
             reporter=reporter,
             doorbell=doorbell,
             random=self._random,
+            times=Times(config, self._files, reporter),
         )
         self._context = context
+        context.times.sweep(catalog.__contains__)
         self._make_agents(context, authenticator, authorisation)
         counters.add_own()
+        entries, lost = counters.add_times()
+        context.times.show_in(aeron.conductor.counters, entries.counter_id, lost.counter_id)
+        self._verifier = verifier_of(context)
         self._runners = self._make_runners(context)
         self._mark_file.ready()
         if config[p.PRINT_CONFIGURATION]:
@@ -339,35 +349,41 @@ class Archive:
         """Runners not yet started. On one thread: conductor, replayer, recorder, as spec 18."""
         config = self.config
         mode = config[p.THREADING_MODE]
-        agents: list[Agent] = [self._conductor, self._replayer, self._recorder]
+        agents: list[Agent] = [self._conductor, self._replayer, self._recorder, context.times]
         if mode == "INVOKER":
+            agents += [] if self._verifier is None else [self._verifier]
+            tracker = self._tracker(context, "archive-conductor")
             return [
                 AgentInvoker(
                     agents,
                     clock=self._clock,
                     error_handler=context.reporter.error,
-                    trackers=[self._tracker(context, "archive-conductor"), None, None],
+                    trackers=[tracker] + [None] * (len(agents) - 1),
                 )
             ]
         idle = config[p.IDLE_STRATEGY]
+        beside = [] if self._verifier is None else [self._beside(context, self._verifier)]
         if mode == "SHARED":
-            return [self._runner(context, agents, idle)]
+            return [self._runner(context, agents, idle), *beside]
         runners: list[AgentInvoker] = [
             self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle),
             self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle),
             self._runner(context, [self._conductor], idle),
         ]
-        if self._segments is not None:
-            runners.append(
-                AgentRunner(
-                    [self._segments],
-                    idle_strategy("sleep-ns", SEGMENTS_SLEEP),
-                    name=self._segments.role_name,
-                    clock=self._clock,
-                    error_handler=context.reporter.error,
-                )
-            )
-        return runners
+        # Segments and times share a thread: neither is waited for.
+        made = [] if self._segments is None else [self._segments]
+        runners.append(self._beside(context, *made, context.times))
+        return [*runners, *beside]
+
+    def _beside(self, context: ArchiveContext, *agents: Agent) -> AgentRunner:
+        """A thread for what nobody waits for."""
+        return AgentRunner(
+            list(agents),
+            idle_strategy("sleep-ns", SEGMENTS_SLEEP),
+            name=agents[0].role_name,
+            clock=self._clock,
+            error_handler=context.reporter.error,
+        )
 
     def _runner(self, context: ArchiveContext, agents: list[Agent], idle: str) -> AgentRunner:
         name = agents[0].role_name

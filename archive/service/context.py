@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.properties import ArchiveConfig
     from aerolog.archive.service.reporting import Reporter
     from aerolog.archive.service.session_table import Doorbell
+    from aerolog.archive.service.times import Times
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
@@ -27,6 +28,7 @@ class ArchiveContext:
         aeron: the archive's client, turned by the conductor.
         doorbell: rung by recorder and replayer for the conductor.
         random: for ids of sessions and replay tokens.
+        times: the time indexes of recordings.
     """
 
     archive_id: int
@@ -39,6 +41,7 @@ class ArchiveContext:
     reporter: Reporter
     doorbell: Doorbell
     random: Random
+    times: Times
 
     def now_ms(self) -> int:
         """Wall-clock time, epoch milliseconds."""

@@ -38,6 +38,12 @@ AUTHENTICATIONS_REJECTED: Final = 1101
 REQUESTS_UNAUTHORISED: Final = 1102
 SESSIONS_REFUSED: Final = 1103
 SESSIONS_DROPPED: Final = 1104
+TIME_INDEX_ENTRIES: Final = 10_011
+TIME_NOTES_LOST: Final = 10_012
+VERIFIED_BYTES: Final = 10_021
+VERIFIED_SEGMENTS: Final = 10_022
+BAD_SEGMENTS: Final = 10_023
+WAITING_SEGMENTS: Final = 10_024
 DROPS: Final = (
     SessionEnd.CLIENT_GONE,
     SessionEnd.NOT_ESTABLISHED,
@@ -137,6 +143,23 @@ class ArchiveCounters:
             end: self._add(SESSIONS_DROPPED, f"Archive Control Sessions Dropped: {end.value}")
             for end in DROPS
         }
+
+    def add_times(self) -> tuple[Counter, Counter]:
+        """Counters of the time index: entries written, and notes for which there was no room."""
+        self.times = (
+            self._add(TIME_INDEX_ENTRIES, "Archive Time Index Entries"),
+            self._add(TIME_NOTES_LOST, "Archive Time Notes Lost"),
+        )
+        return self.times
+
+    def add_verification(self) -> tuple[Counter, Counter, Counter, Counter]:
+        """Counters of a verification: bytes, segments, those that are bad, those that are due."""
+        return (
+            self._add(VERIFIED_BYTES, "Archive Verified Bytes"),
+            self._add(VERIFIED_SEGMENTS, "Archive Verified Segments"),
+            self._add(BAD_SEGMENTS, "Archive Bad Segments"),
+            self._add(WAITING_SEGMENTS, "Archive Segments To Verify"),
+        )
 
     def _add(self, type_id: int, label: str, behind_suffix: str = "") -> Counter:
         return self._aeron.add_counter(type_id, label + self._suffix + behind_suffix, self._key)

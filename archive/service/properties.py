@@ -246,6 +246,39 @@ RECORD_CHECKSUM = _declare.text(
 REPLAY_CHECKSUM = _declare.text(
     "aeron.archive.replay.checksum", None, "checksum that replayed frames must have"
 )
+VERIFY_RATE = _declare.size(
+    "aerolog.archive.verify.rate",
+    0,
+    "bytes a second at which closed segments are read and verified, 0 for never",
+    keyword="verify_rate",
+)
+VERIFY_INTERVAL = _declare.duration(
+    "aerolog.archive.verify.interval",
+    24 * 3600 * _S,
+    "age of its last verification at which a segment is read again",
+    low=_MS,
+    keyword="verify_interval",
+)
+VERIFY_LOOK_INTERVAL = _declare.duration(
+    "aerolog.archive.verify.look.interval",
+    10 * _S,
+    "between looks at which segments are new, gone or not the file that was verified",
+    low=_MS,
+    keyword="verify_look_interval",
+)
+TIME_INDEX = _declare.boolean(
+    "aerolog.archive.time.index",
+    True,
+    "keep an index of times beside each recording",
+    keyword="time_index",
+)
+TIME_SOURCE = _declare.choice(
+    "aerolog.archive.time.source",
+    "clock",
+    {"clock": "clock", "channel": "channel"},
+    "times of the index: the archive's clock, or what the channel puts into messages",
+    keyword="time_source",
+)
 PRINT_CONFIGURATION = _declare.boolean(
     "aeron.print.configuration", False, "print the configuration at start"
 )

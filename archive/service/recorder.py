@@ -117,6 +117,7 @@ class Recorder(RecorderAgent):
     def _finish(self, index: int, writer: RecordingWriter) -> None:
         """Let go of a writer, whatever happens on the way."""
         self._reporter.run(writer.give_back_room)
+        self._reporter.run(writer.finish_notes)
         if writer.failed_errno:
             self._reporter.run(partial(self._drop_part, writer))
         self._reporter.run(partial(self._close_file, writer))

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerolog.archive.files.checksum cimport Checksum
 from aerolog.archive.service.segment_files cimport SegmentFiles
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.archive.times.notes cimport TimeNotes
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.agent cimport Agent
@@ -38,6 +39,9 @@ cdef class RecordingWriter:
     cdef readonly int64_t failed_length
     cdef public object failure
     cdef readonly Image image
+    cdef public TimeNotes notes    # for the time index, None without one
+    cdef int64_t _write_begin_ns   # of the last write
+    cdef int64_t _write_end_ns
     cdef LogReader _reader
     cdef DataFile _file
     cdef SegmentFiles _segments

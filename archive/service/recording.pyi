@@ -3,6 +3,7 @@ from typing import Final
 from aerolog.archive.files.checksum import Checksum
 from aerolog.archive.service.segment_files import SegmentFiles
 from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.archive.times.notes import TimeNotes
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.publication import ExclusivePublication
 from aerolog.transport.concurrent.agent import Agent
@@ -29,6 +30,7 @@ class RecordingWriter:
     failed_length: int
     failure: BaseException | None
     image: Image
+    notes: TimeNotes | None
     def __init__(
         self,
         recording_id: int,
@@ -59,6 +61,7 @@ class RecordingWriter:
     def end(self) -> None: ...
     def take_file(self) -> DataFile | None: ...
     def give_back_room(self) -> None: ...
+    def finish_notes(self) -> None: ...
     def mark_released(self) -> None: ...
 
 class RecorderAgent(Agent):

@@ -20,6 +20,7 @@ from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.files.checksum cimport Checksum
 from aerolog.archive.service.segment_files cimport SegmentFiles, release_room
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.archive.times.notes cimport TimeNotes
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
@@ -141,6 +142,15 @@ cdef class RecordingWriter:
             self._checksum.stamp_block(scratch, length)
             source = scratch
         result = self._write(source, to_write, clock, totals)
+        if result == 0 and self.notes is not None:
+            self.notes.written(
+                clock,
+                self._write_begin_ns,
+                self._write_end_ns,
+                self.segment_base + self.segment_offset,
+                block.address,
+                length,
+            )
         self._reader.advance(behind)
         if result < 0:
             return self._fail(<int32_t> -result, to_write)
@@ -174,7 +184,9 @@ cdef class RecordingWriter:
             result = self._file.sync(self._sync_level)
             if result < 0:
                 return result
-        took = clock.nano_time() - begin
+        self._write_begin_ns = begin
+        self._write_end_ns = clock.nano_time()
+        took = self._write_end_ns - begin
         totals.bytes += length
         totals.time_ns += took
         if took > totals.max_time_ns:
@@ -274,6 +286,11 @@ cdef class RecordingWriter:
                     os.strerror(-result),
                     segment_file_name(self.recording_id, self.segment_base),
                 )
+
+    def finish_notes(self) -> None:
+        """Write what was noted for the time index."""
+        if self.notes is not None:
+            self.notes.finish(self.segment_base + self.segment_offset)
 
     def mark_released(self) -> None:
         """The recorder's last word: the conductor may let go of this object."""

@@ -369,6 +369,7 @@ class Recordings:
         self, source: RecordingSubscription, image: Image, recording_id: int, *, extended: bool
     ) -> None:
         context = self._context
+        before = context.catalog.descriptor(recording_id)
         try:
             counter, writer = self._make_writer(source, image, recording_id)
         except BaseException:
@@ -382,6 +383,12 @@ class Recordings:
             context.catalog.extend_recording(
                 recording_id, source.control.session_id, source.correlation_id, image.session_id
             )
+        after = context.catalog.descriptor(recording_id)
+        channel = source.original_channel
+        if extended:
+            writer.notes = context.times.resume(before, after, image.join_position, channel)
+        else:
+            writer.notes = context.times.begin(after, channel)
         session = RecordingSession(recording_id, source, counter, writer)
         source.control.send_signal(
             source.correlation_id,

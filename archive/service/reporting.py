@@ -65,6 +65,12 @@ class Reporter:
         """A warning event, kept as the reference keeps it: as an error of its own kind."""
         self.error(ArchiveEvent(text))
 
+    def mention(self, text: str) -> None:
+        """Something of which nothing is lost: logged, not counted."""
+        with self._lock:
+            self._error_log.record_exception(ArchiveEvent(text))
+        _LOG.debug(text)
+
     def run(self, action: Callable[[], object]) -> None:
         """Do something whose failure stops nothing else."""
         try:

@@ -145,6 +145,7 @@ class Storage:
         self._deletions.check_none(recording_id)
         scan = self._scan(recording_id)
         self._context.catalog.change_state(recording_id, RecordingState.DELETED)
+        self._context.times.removed(recording_id)
         self._deletions.start_found(control, request.correlation_id, scan, recording_id)
 
     def _check_no_replay(self, verb: str, recording_id: int) -> None:
@@ -201,6 +202,7 @@ class Storage:
         self._check_detachable(descriptor, start)
         self._deletions.check_none(recording_id)
         self._context.catalog.update_start_position(recording_id, start)
+        self._context.times.moved(self._descriptor(recording_id))
         length = descriptor.segment_file_length
         first = descriptor.segment_base(descriptor.start_position)
         self._delete(control, request, SegmentNames(recording_id, first, start - length, length))

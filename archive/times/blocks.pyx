@@ -203,6 +203,22 @@ cdef class TimeBlocks:
         cdef block_t block
         return [number for number in range(self.first, self.limit) if not self.read(number, &block)]
 
+    def block_of(self, int64_t position) -> int:
+        """Number of the last block that begins at or before a position; the first without one."""
+        cdef block_t block
+        cdef int64_t low = self.first, high = self.limit, middle, number, found = self.first
+        while low < high:
+            middle = low + (high - low) // 2
+            number = middle
+            while number < high and not self.read(number, &block):
+                number += 1
+            if number == high or block.words[1] > position:
+                high = middle
+            else:
+                found = number
+                low = number + 1
+        return found
+
     def entries_of(self, int64_t number) -> bytes:
         """The entries of a block as they stand there; none of a damaged block."""
         cdef block_t block

@@ -57,7 +57,7 @@ def test_a_new_segment_file_only_grows(rig, lengths) -> None:
     rig.start(1)
     publication = rig.publish(1)
     fill(rig, publication, 2 * SEGMENT // FRAME + 10)
-    assert dict(lengths) == {
+    assert {name: lengths[name] for name in lengths if name.endswith(".rec")} == {
         "0-0.rec": [SEGMENT],
         f"0-{SEGMENT}.rec": [SEGMENT],
         f"0-{2 * SEGMENT}.rec": [SEGMENT],
