@@ -13,8 +13,11 @@ import pytest
 
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.health import verify_recording
+from aerolog.archive.retention.holds import Holds
+from aerolog.archive.times import index_path
 from aerolog.testing import ManualClock
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.doctor import looking, machine
 from aerolog.tools.doctor.checks import examine
 from aerolog.tools.doctor.contents import look_inside
@@ -215,6 +218,33 @@ def test_files_of_no_use_are_told_apart(folder):
     assert found["segments-orphaned"].figures["files"] == "9-0.rec"
     assert found["deletions-left"].figures["files"] == "0-0.rec.del"
     assert found["segment-misnamed"].figures["files"] == "0-x.rec, foo-1.rec"
+
+
+def test_what_lies_beside_recordings_is_looked_at(folder):
+    for _ in range(3):
+        write_recording(folder)
+    for recording_id in (0, 1):
+        write_time_index(folder, recording_id, [(NOW_MS * 1_000_000, 0)])
+        assert verify_recording(folder, recording_id, note=True) == []
+    Path(index_path(folder, 1)).write_bytes(b"nothing")
+    patch(folder / f"1-{TERM}.rec", 4, b"\xff")
+    assert verify_recording(folder, 1, note=True)
+    Holds.open(folder).add(0, "audit", NOW_MS - 1, now_ms=NOW_MS - 9)
+    found = found_in(archive_dir=str(folder))
+
+    assert found["index-missing"].figures["ids"] == "2"
+    assert found["index-stale"].subject == "recording 1"
+    assert found["health-damaged"].figures["files"] == f"1-{TERM}.rec"
+    assert found["never-verified"].figures["ids"] == "2"
+    assert found["hold-expired"].figures["ids"] == "0"
+
+
+def test_a_damaged_index_is_found_by_the_deep_look(folder):
+    write_recording(folder)
+    path = Path(write_time_index(folder, 0, [(NOW_MS * 1_000_000 + n, n * 32) for n in range(600)]))
+    patch(path, 4096 + 40, b"\x77")
+    assert "index-damaged" not in found_in(archive_dir=str(folder))
+    assert found_in(archive_dir=str(folder), deep=True)["index-damaged"].subject == "recording 0"
 
 
 def test_of_a_damaged_catalog_what_can_be_read_is_judged(folder):
