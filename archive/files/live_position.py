@@ -16,9 +16,11 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import CncFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.counters import CounterSnapshot
     from aerolog.transport.memory.filesystem import FileSystem
 
 RECORDING_POSITION_TYPE_ID = 100
@@ -55,9 +57,20 @@ def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int
     except (FileNotFoundError, FileFormatError):
         # No mark file or no driver that could be recording: the folder alone tells.
         return {}
-    archive_id = mark.header.archive_id
+    return positions_of(cnc.counters, mark.header.archive_id)
+
+
+def positions_of(
+    counters: Iterable[CounterSnapshot], archive_id: int
+) -> dict[tuple[int, int], int]:
+    """Positions of all that an archive is recording, by recording id and session id.
+
+    Args:
+        counters: of its driver.
+        archive_id: of the archive.
+    """
     found: dict[tuple[int, int], int] = {}
-    for counter in cnc.counters:
+    for counter in counters:
         if counter.type_id == RECORDING_POSITION_TYPE_ID:
             key = _recording_of(counter.key, archive_id)
             if key is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.health.findings import Finding, Kind, finding_of, finding_of_check
 from aerolog.archive.health.hashing import fingerprint_text, new_hash
 from aerolog.archive.health.layout import SegmentRecord, SegmentState, run_of
@@ -80,13 +79,14 @@ class RecordingChecker:
             initial_term_id=descriptor.initial_term_id,
             stream_id=descriptor.stream_id,
             session_id=descriptor.session_id,
+            mtu_length=descriptor.mtu_length,
             checksum=checksum,
             piece_length=piece_length,
         )
 
     def path_of(self, span: Span) -> str:
         """Path of a segment."""
-        return f"{self._folder}/{segment_file_name(span.recording_id, span.base)}"
+        return f"{self._folder}/{span.name}"
 
     def verify(
         self, span: Span, before: SegmentRecord | None, now_ms: int
@@ -180,7 +180,7 @@ class RecordingChecker:
             assert same is not None
             assert known is not None
             assert fingerprint is not None
-            was_written = same.run != run and same.mtime_ns != stamp[1]
+            was_written = same.run != run and (same.mtime_ns, same.inode) != stamp[1:]
             if was_written:
                 # Truncated and extended since: this is what was recorded in its place.
                 return SpanResult(replace(record, fingerprint=fingerprint), None)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.health import segment_check as native
 
 if TYPE_CHECKING:
@@ -110,12 +109,12 @@ def finding_of(span: Span, kind: Kind, text: str, position: int | None = None) -
         position: of the frame in question; the segment's first one when not given.
     """
     at = span.base + span.start if position is None else position
-    name = segment_file_name(span.recording_id, span.base)
     return Finding(
         span.recording_id,
         at,
         kind,
-        f"recording {span.recording_id} at position {at}: {text} ({name}, offset {at - span.base})",
+        f"recording {span.recording_id} at position {at}: {text}"
+        f" ({span.name}, offset {at - span.base})",
         remedy_of(kind, span.recording_id),
         span.base,
     )

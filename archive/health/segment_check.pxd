@@ -13,6 +13,7 @@ cdef class SegmentCheck:
     cdef int32_t _initial_term_id
     cdef int32_t _stream_id
     cdef int32_t _session_id
+    cdef int32_t _frame_length_max
     cdef int32_t _other_session_id
     cdef int32_t _doubtful_value
     cdef int64_t _doubtful_offset

@@ -31,6 +31,7 @@ class SegmentCheck:
         initial_term_id: of the recording.
         stream_id: of the recording.
         session_id: of the recording's last session.
+        mtu_length: bytes of a DATA frame at most, of the recording.
         checksum: that all DATA frames have; None finds out whether they have one.
         piece_length: bytes of a piece at most, 128 KiB or more.
 
@@ -57,6 +58,7 @@ class SegmentCheck:
         initial_term_id: int,
         stream_id: int,
         session_id: int,
+        mtu_length: int = ...,
         checksum: Checksum | None = None,
         piece_length: int = ...,
     ) -> None: ...

@@ -84,6 +84,7 @@ cdef class SegmentCheck:
         int32_t initial_term_id,
         int32_t stream_id,
         int32_t session_id,
+        int32_t mtu_length=FRAME_LENGTH_MAX,
         Checksum checksum=None,
         int64_t piece_length=PIECE_LENGTH,
     ):
@@ -97,6 +98,9 @@ cdef class SegmentCheck:
         self._initial_term_id = initial_term_id
         self._stream_id = stream_id
         self._session_id = session_id
+        # A length that no mtu can be says nothing.
+        is_mtu = HEADER_LENGTH < mtu_length <= FRAME_LENGTH_MAX
+        self._frame_length_max = mtu_length if is_mtu else FRAME_LENGTH_MAX
         self._other_session_id = session_id
         self._doubtful_offset = -1
         self._kind = CHECKSUM_NONE if checksum is None else checksum.kind
@@ -209,8 +213,8 @@ cdef class SegmentCheck:
             self._padding_offset = at
             self._padding_left = aligned - HEADER_LENGTH
             return END
-        if length > FRAME_LENGTH_MAX:
-            return self._fail(LENGTH, at, length, FRAME_LENGTH_MAX)
+        if length > self._frame_length_max:
+            return self._fail(LENGTH, at, length, self._frame_length_max)
         if aligned > left:
             return CUT_OFF
         return self._session(frame, at, aligned)

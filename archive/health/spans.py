@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aerolog.archive.files.segment import segment_file_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,6 +30,11 @@ class Span:
     start: int
     length: int
     is_last: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return segment_file_name(self.recording_id, self.base)
 
     @property
     def end(self) -> int:
