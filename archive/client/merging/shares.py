@@ -53,6 +53,14 @@ def _choose(source: MergeSource, part: TimedRange, index: TimeIndex) -> None:
     )
 
 
+def _floor(index: TimeIndex, position: int) -> int:
+    """A time before which nothing was recorded from a position on."""
+    floor_ns = index.time_at(position)
+    if index.clock_steps_back or index.time_at(index.start_position) > index.first_time_ns:
+        return LEAST
+    return floor_ns
+
+
 class Share(ABC):
     """One recording of a merge.
 
@@ -119,7 +127,7 @@ class FolderShare(Share):
             session_id=descriptor.session_id,
             stream_id=descriptor.stream_id,
             times=index.cursor(),
-            floor_ns=index.time_at(part.start_position),
+            floor_ns=_floor(index, part.start_position),
             start=part.start_position,
             end=recording.end_position if part.read_until is None else part.read_until,
             segment_length=descriptor.segment_file_length,
