@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "catalog": ("catalog", "Find, tag and describe recordings in a SQL catalog."),
     "pipeline": ("pipeline", "Load recordings into tables with Spark, exactly once."),
     "export": ("export", "Write recordings as Parquet."),
+    "retention": ("retention", "Let old data go by policy, but what somebody still needs."),
     "archive-tool": ("archive_tool", "Look into an archive folder, verify and repair it."),
     "doctor": ("doctor", "Say what is wrong with driver and archive, and what to do."),
     "top": ("top", "Watch a driver and its archive on a dashboard."),
@@ -48,7 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Services": ("driver", "archiving-driver", "archive", "passwords"),
     "Streams": ("publish", "subscribe", "tail", "record", "replay"),
-    "Recordings": ("recordings", "catalog", "pipeline", "export", "archive-tool"),
+    "Recordings": ("recordings", "catalog", "pipeline", "export", "retention", "archive-tool"),
     "Watching": (
         "stat",
         "errors",

@@ -64,9 +64,14 @@ def ask(plan: Plan, *, yes: bool) -> None:
         return
     for line in plan.lines():
         remark(line)
+    if not is_confirmed():
+        remark("nothing is changed")
+        raise typer.Exit(EXIT_FAILED)
+
+
+def is_confirmed() -> bool:
+    """Asks whether to go on with what was shown."""
     # Not typer.confirm(): it writes a blank to standard output, where JSON may be expected.
     sys.stderr.write("Go on? [y/N]: ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in _YES:
-        remark("nothing is changed")
-        raise typer.Exit(EXIT_FAILED)
+    return sys.stdin.readline().strip().lower() in _YES

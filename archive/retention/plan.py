@@ -89,6 +89,7 @@ class Plan:
         kept: what is kept back.
         warnings: what to look at before going on.
         takes_everything: whether no recording would keep a byte, and no policy says that it may.
+        held_back: why nothing goes at all, None when something may.
     """
 
     now_ms: int
@@ -96,6 +97,7 @@ class Plan:
     kept: tuple[Kept, ...] = ()
     warnings: tuple[str, ...] = ()
     takes_everything: bool = False
+    held_back: str | None = None
 
     @property
     def files(self) -> int:
@@ -117,6 +119,7 @@ class Plan:
             "kept": _rows(self.kept),
             "warnings": list(self.warnings),
             "takes_everything": self.takes_everything,
+            "held_back": self.held_back,
         }
 
 

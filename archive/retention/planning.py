@@ -39,7 +39,7 @@ def plan(
     chosen = list(policies)
     warnings = list(facts.problems)
     if held_back is not None:
-        return Plan(now_ms=now_ms, warnings=(*warnings, f"nothing goes: {held_back}"))
+        return Plan(now_ms=now_ms, warnings=tuple(warnings), held_back=held_back)
     needs: dict[int, list[Need]] = {}
     for need in facts.needs:
         needs.setdefault(need.recording_id, []).append(need)

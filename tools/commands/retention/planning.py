@@ -1,0 +1,39 @@
+"""``aerolog retention plan``: what would go, and why, and what is kept back."""
+
+from aerolog.tools.commands.retention.group import app
+from aerolog.tools.commands.retention.options import (
+    DEFAULT_FOLDER,
+    FolderOption,
+    NeedOptions,
+    PolicyOptions,
+    policies_of,
+)
+from aerolog.tools.help import command
+from aerolog.tools.options import JsonOption, grouped
+
+
+@command(
+    app,
+    examples=(
+        "retention plan --archive-dir aeron-archive --policies retention.toml",
+        "retention plan --channel 'aeron:ipc*' --max-age 7d",
+        "retention plan --policies retention.toml --json | jq .steps[].recording_id",
+    ),
+)
+@grouped
+def plan(
+    *,
+    archive_dir: FolderOption = DEFAULT_FOLDER,
+    policy: PolicyOptions,
+    need: NeedOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what would go, and why, and what is kept back; change nothing."""
+    from aerolog.tools import console
+    from aerolog.tools import retention as shared
+
+    planned = shared.retention_of(archive_dir, policies_of(policy), need).plan()
+    if as_json:
+        console.print_json(planned.row())
+    else:
+        shared.show_plan(planned)
