@@ -13,6 +13,7 @@ from peer.lifetimes import Start, make_shm_dir, server_starter, stop_all
 from peer.servers import Server
 
 _streams = itertools.count(1001)
+PATIENCE_S = 30.0  # of clients: on a loaded machine a process may stand still for a while
 
 
 @pytest.fixture(scope="session")
@@ -140,6 +141,8 @@ def our_client() -> Iterator[Callable[..., Any]]:
     clients: list[Any] = []
 
     def connect(directory: str | Path, **options: Any) -> Aeron:
+        if "AERON_DRIVER_TIMEOUT" not in os.environ:
+            options.setdefault("driver_timeout", PATIENCE_S)
         clients.append(Aeron(str(directory), **options))
         return clients[-1]
 
@@ -156,6 +159,7 @@ def our_archive_client(our_client: Callable[..., Any]) -> Iterator[Callable[...,
     archives: list[Any] = []
 
     def connect(directory: str | Path, **options: Any) -> AeronArchive:
+        options.setdefault("message_timeout", PATIENCE_S)
         archives.append(AeronArchive(our_client(directory), **options))
         return archives[-1]
 

@@ -62,8 +62,7 @@ def test_our_publisher_reaches_our_subscriber(any_driver, our_client, stream_id,
     for index in range(COUNT):
         while publication.offer(numbered_message(index, LENGTH)) <= 0:
             got += subscription.poll_messages(64)
-    while len(got) < COUNT and (batch := subscription.poll_messages(64)):
-        got += batch
+    got += next_messages(subscription, COUNT - len(got))
     assert [m.data for m in got] == [numbered_message(i, LENGTH) for i in range(COUNT)]
     assert got[-1].position == publication.position
 

@@ -80,6 +80,7 @@ def settle_or_each(result: Any) -> Any:
 
 async def connect(form: str, aeron: Aeron, **options: Any) -> Archive:
     """A client of either form."""
+    options.setdefault("message_timeout", WAIT_S)
     if form == "waiting":
         return Archive(AeronArchive(aeron, **options))
     return Archive(await AsyncAeronArchive.connect(aeron, **options))

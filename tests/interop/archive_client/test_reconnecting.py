@@ -119,7 +119,7 @@ async def test_reconnecting_to_nobody_fails_leaves_nothing_and_can_be_tried_agai
 
 
 async def test_a_driver_that_is_lost_too_gets_a_new_own_client(form, start_server, monkeypatch):
-    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "2000")
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "4000")
     server = start_server("ours", "archiving-driver")
     archive = await connect(form, None, aeron_dir=server.aeron_dir)
     lost = archive.client.aeron
@@ -137,7 +137,7 @@ async def test_a_driver_that_is_lost_too_gets_a_new_own_client(form, start_serve
 
 
 async def test_a_client_that_was_given_is_not_replaced(form, start_server, monkeypatch, our_client):
-    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "2000")
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "4000")
     server = start_server("ours", "archiving-driver")
     aeron = our_client(server.aeron_dir)
     archive = await connect(form, aeron)

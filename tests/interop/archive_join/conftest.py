@@ -32,7 +32,7 @@ PROPERTIES = {
     "aeron.archive.control.channel.enabled": "true",
     "aeron.publication.linger.timeout": "200ms",
     "aeron.archive.replay.linger.timeout": "200ms",
-    "aeron.image.liveness.timeout": "1500ms",
+    "aeron.image.liveness.timeout": "3s",
     "aeron.spies.simulate.connection": "true",
     "aeron.archive.segment.file.length": "256k",
 }

@@ -22,6 +22,7 @@ def connect() -> Iterator[Connect]:
     def make(where: Any, **options: Any) -> Aeron:
         errors: list[BaseException] = []
         options.setdefault("on_error", errors.append)
+        options.setdefault("driver_timeout", 30)
         client = Aeron(getattr(where, "aeron_dir", where), **options)
         client.errors = errors
         clients.append(client)
@@ -53,8 +54,8 @@ class Stream:
         self.subscription = aeron.add_subscription("aeron:ipc", stream_id)
         add = aeron.add_exclusive_publication if exclusive else aeron.add_publication
         self.publication = add(self.channel, stream_id)
-        self.publication.wait_connected(10, writable=True)
-        self.subscription.wait_connected(10)
+        self.publication.wait_connected(30, writable=True)
+        self.subscription.wait_connected(30)
         self.image = self.subscription.images[0]
 
     def take(self, count: int) -> list[bytes]:

@@ -39,12 +39,12 @@ async def client(any_driver):
 async def test_messages_are_sent_and_iterated_over(client, stream_id):
     subscription = await client.add_subscription("aeron:ipc", stream_id)
     publication = await client.add_publication(CHANNEL, stream_id)
-    await publication.wait_connected(10)
-    await subscription.wait_connected(10)
+    await publication.wait_connected(30)
+    await subscription.wait_connected(30)
 
     async def publish():
         for number in range(500):
-            await publication.send(b"%d" % number * 200, timeout=10)
+            await publication.send(b"%d" % number * 200, timeout=30)
         publication.close()
 
     sender = asyncio.create_task(publish())
@@ -56,7 +56,7 @@ async def test_messages_are_sent_and_iterated_over(client, stream_id):
 async def test_a_busy_subscription_leaves_turns_to_other_tasks(client, stream_id):
     subscription = await client.add_subscription("aeron:ipc", stream_id)
     publication = await client.add_exclusive_publication(CHANNEL, stream_id)
-    await publication.wait_connected(10)
+    await publication.wait_connected(30)
     turns = 0
     ended = asyncio.Event()
 
@@ -68,7 +68,7 @@ async def test_a_busy_subscription_leaves_turns_to_other_tasks(client, stream_id
 
     async def publish():
         for number in range(3000):
-            await publication.send(b"%d" % number, timeout=10)
+            await publication.send(b"%d" % number, timeout=30)
 
     tasks = [asyncio.create_task(count_turns()), asyncio.create_task(publish())]
     count = 0
@@ -94,8 +94,8 @@ async def test_refusals_are_the_same_errors_as_of_the_blocking_client(client, st
         await publication.wait_connected(0.02)
     subscription = await client.add_subscription("aeron:ipc", stream_id)
 
-    await publication.send(bytes(1000), timeout=10)
-    await subscription.wait_connected(10)
+    await publication.send(bytes(1000), timeout=30)
+    await subscription.wait_connected(30)
 
     async def fill():
         for _ in range(100):
@@ -118,7 +118,7 @@ async def test_an_add_that_is_cancelled_is_taken_back(client, stream_id):
         (await task).close()
     subscription = await client.add_subscription("aeron:ipc", stream_id)
     publication = await client.add_publication(CHANNEL, stream_id)
-    await publication.wait_connected(10)
+    await publication.wait_connected(30)
     deadline = time.monotonic() + 30
     while len(subscription.subscription.images) != 1 or client.aeron.has_active_commands():
         assert time.monotonic() < deadline
@@ -135,12 +135,12 @@ async def test_events_are_iterated_over(client, stream_id):
     await asyncio.sleep(0)
     subscription = await client.add_subscription("aeron:ipc", stream_id)
     await client.add_publication(CHANNEL, stream_id)
-    await subscription.wait_connected(10)
+    await subscription.wait_connected(30)
     counter = await client.add_counter(1001, "async")
     counter.value = 3
     assert client.aeron.counters[counter.counter_id].value == 3
     await client.close()
-    await asyncio.wait_for(watcher, 10)
+    await asyncio.wait_for(watcher, 60)
     assert ImageAvailable in seen
     assert seen[-1] is ClientClosed
 
@@ -156,7 +156,7 @@ async def test_destinations_counters_and_session_ids_are_awaited(java_driver, st
         publication = await client.add_publication("aeron:udp?control-mode=manual", stream_id)
         endpoint = subscription.subscription.local_addresses[0]
         await publication.add_destination(f"aeron:udp?endpoint={endpoint}")
-        await publication.send(b"there", timeout=10)
+        await publication.send(b"there", timeout=30)
         assert (await anext(subscription.messages(timeout=30))).data == b"there"
         with pytest.raises(RegistrationError):
             await subscription.add_destination("aeron:nonsense?x=1")
@@ -186,11 +186,11 @@ async def test_requests_are_awaited_side_by_side(client, stream_id):
         asker = AsyncResponseClient(
             ResponseClient(client.aeron, request=request, response=response, correlated=True)
         )
-        await asker.wait_connected(10)
+        await asker.wait_connected(30)
         answers = await asyncio.gather(*(asker.request(b"r%d" % i) for i in range(20)))
         assert answers == [b"R%d" % i for i in range(20)]
         asker.close()
     finally:
         server.stop()
-        thread.join(10)
+        thread.join(60)
         server.close()

@@ -47,8 +47,8 @@ pytestmark = pytest.mark.interop
 
 IMPLEMENTATIONS = pytest.mark.parametrize("implementation", ["ours", "reference"])
 QUICK = {
-    "aeron.client.liveness.timeout": "1s",
-    "aeron.publication.unblock.timeout": "2s",
+    "aeron.client.liveness.timeout": "3s",
+    "aeron.publication.unblock.timeout": "4s",
     "aeron.timer.interval": "100ms",
 }
 
@@ -98,9 +98,9 @@ def test_heartbeats_go_on_while_the_interpreter_is_held(
     client = connect(server, keepalive_interval=0.1)
     publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
     subscription = client.add_subscription("aeron:ipc", stream_id)
-    publication.wait_connected(10, writable=True)
-    subscription.wait_connected(10)
-    ctypes.PyDLL(None).usleep(2_500_000)
+    publication.wait_connected(30, writable=True)
+    subscription.wait_connected(30)
+    ctypes.PyDLL(None).usleep(4_500_000)
     assert publication.offer(b"alive") > 0
     assert [m.data for m in subscription.poll_messages()] == [b"alive"]
     assert client.close_reason is None
@@ -113,10 +113,10 @@ def test_a_driver_that_stops_ends_its_clients(start_server, connect, implementat
     closed = []
     client = connect(server, keepalive_interval=0.05, on_close=lambda: closed.append("handler"))
     client.add_close_handler(lambda: closed.append("late"))
-    events = client.events(timeout=5)
+    events = client.events(timeout=30)
     publication = client.add_publication("aeron:ipc?term-length=64k", 1)
     subscription = client.add_subscription("aeron:ipc", 1, on_image_gone=closed.append)
-    subscription.wait_connected(10)
+    subscription.wait_connected(30)
     image = subscription.images[0]
     assert server.process.stop() == 0
     wait_until(lambda: client.closed, "the client to notice")
@@ -140,7 +140,7 @@ def test_a_driver_that_dies_is_noticed_within_its_timeout(
     start_server, connect, implementation, wait_until
 ):
     server = start_server(implementation, "driver")
-    client = connect(server, keepalive_interval=0.1, driver_timeout=2.0)
+    client = connect(server, keepalive_interval=0.1, driver_timeout=4.0)
     server.process.kill()
     wait_until(lambda: client.closed, "the client to notice")
     assert "keepalive: age=" in str(client.close_reason)
@@ -191,7 +191,7 @@ def test_closing_a_client_tells_the_driver_and_ends_everything(
     publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
     subscription = client.add_subscription("aeron:ipc", stream_id, on_image_gone=order.append)
     counter = client.add_counter(1001, "mine")
-    subscription.wait_connected(10)
+    subscription.wait_connected(30)
     image = subscription.images[0]
     others = set(threading.enumerate()) - {client._thread}
     client.close()
@@ -227,16 +227,16 @@ def test_refused_commands_raise_the_drivers_reason(aeron, stream_id):
 
 def test_commands_without_waiting_give_futures(aeron, stream_id, wait_until):
     future = aeron.add_publication_async("aeron:ipc?term-length=64k", stream_id)
-    publication = future.result(10)
+    publication = future.result(30)
     assert publication.registration_id == future.registration_id
     assert future.result() is publication
     assert not aeron.is_command_active(future.registration_id)
     bad = aeron.add_subscription_async("aeron:ipc?term-length=7", stream_id)
     good = aeron.add_exclusive_publication_async("aeron:ipc?term-length=64k", stream_id)
-    counter = aeron.add_counter_async(1001, "later").result(10)
+    counter = aeron.add_counter_async(1001, "later").result(30)
     assert counter.label == "later"
-    assert good.exception(10) is None
-    assert bad.exception(10) is None or isinstance(bad.exception(10), RegistrationError)
+    assert good.exception(30) is None
+    assert bad.exception(30) is None or isinstance(bad.exception(30), RegistrationError)
     wait_until(lambda: not aeron.has_active_commands(), "all answers")
 
 
@@ -280,15 +280,15 @@ def test_handlers_may_not_call_back_but_their_errors_are_reported(
     wait_until(lambda: client.errors, "the handler's error")
     assert "may not call" in str(raised[0])
     assert isinstance(client.errors[0], KeyError)
-    assert publication.wait_connected(10) is publication
+    assert publication.wait_connected(30) is publication
     assert len(subscription.images) == 1
 
 
 def test_events_tell_what_happened_in_order(aeron, stream_id, wait_until):
-    with aeron.events(timeout=10) as events:
+    with aeron.events(timeout=30) as events:
         subscription = aeron.add_subscription("aeron:ipc", stream_id)
         publication = aeron.add_publication("aeron:ipc?term-length=64k", stream_id)
-        subscription.wait_connected(10)
+        subscription.wait_connected(30)
         image = subscription.images[0]
         counter = aeron.add_counter(1001, "seen")
         counter.close()
@@ -297,7 +297,7 @@ def test_events_tell_what_happened_in_order(aeron, stream_id, wait_until):
         wanted = {ImageAvailable, ImageUnavailable, CounterUnavailable}
         found = []
         while wanted - {type(event) for event in found}:
-            found.append(events.get(10))
+            found.append(events.get(30))
     mine = [e for e in found if isinstance(e, ImageAvailable | ImageUnavailable)]
     assert [type(event) for event in mine] == [ImageAvailable, ImageUnavailable]
     assert all((e.subscription, e.image) == (subscription, image) for e in mine)
@@ -485,7 +485,7 @@ def test_a_blocking_send_ends_at_ctrl_c(any_driver):
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()
@@ -496,7 +496,7 @@ def test_closing_from_another_thread_never_hurts_those_inside(connect, any_drive
         client = connect(any_driver)
         subscription = client.add_subscription("aeron:ipc", stream_id + attempt * 1000)
         publication = client.add_publication("aeron:ipc?term-length=64k", subscription.stream_id)
-        publication.wait_connected(10, writable=True)
+        publication.wait_connected(30, writable=True)
         ended = []
 
         def poll(subscription=subscription, ended=ended):
@@ -513,7 +513,7 @@ def test_closing_from_another_thread_never_hurts_those_inside(connect, any_drive
         threads = [threading.Thread(target=poll), threading.Thread(target=offer)]
         for thread in threads:
             thread.start()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while publication.position < 50_000 and time.monotonic() < deadline:
             time.sleep(0.001)
         if attempt % 2:
@@ -521,7 +521,7 @@ def test_closing_from_another_thread_never_hurts_those_inside(connect, any_drive
             publication.close()
         client.close()
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
         assert sorted(ended) == [OfferStatus.CLOSED, 0]
 
 
@@ -562,7 +562,7 @@ def test_an_invoked_client_works_on_the_callers_thread(connect, any_driver, stre
     assert set(threading.enumerate()) <= threads
     subscription = client.add_subscription("aeron:ipc", stream_id)
     publication = client.add_publication("aeron:ipc?term-length=64k", stream_id)
-    publication.wait_connected(10, writable=True)
+    publication.wait_connected(30, writable=True)
     publication.send(b"x", timeout=30)
     got = next(subscription.messages(timeout=30))
     assert got.data == b"x"
@@ -592,7 +592,7 @@ def test_a_reconnecting_client_adds_its_streams_again(start_server, implementati
         after = publication.get()
         assert after is not before
         assert renewed == [client.aeron]
-        after.wait_connected(10, writable=True)
+        after.wait_connected(30, writable=True)
         after.offer(b"again")
         assert next(subscription.get().messages(timeout=30)).data == b"again"
     with pytest.raises(ResourceClosedError):
@@ -613,7 +613,7 @@ def test_a_driver_ends_on_request_when_it_is_allowed_to(
         main = reference.command("io.aeron.driver.MediaDriver", properties=properties)
         process = peer.ServerProcess("java-driver-main", main)
     try:
-        Aeron(aeron_dir).close()
+        Aeron(aeron_dir, driver_timeout=60).close()
         assert driver_is_active(aeron_dir)
         request_termination(aeron_dir, b"token")
         wait_until(lambda: not process.running, "the driver to stop")

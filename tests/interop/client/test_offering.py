@@ -125,12 +125,12 @@ def test_send_without_subscriber_waits_drops_or_raises(aeron, stream_id):
 def test_a_send_that_waits_goes_on_when_a_subscriber_comes(aeron, stream_id):
     publication = aeron.add_publication("aeron:ipc?term-length=64k", stream_id)
     positions = []
-    sender = threading.Thread(target=lambda: positions.append(publication.send(b"x", timeout=10)))
+    sender = threading.Thread(target=lambda: positions.append(publication.send(b"x", timeout=30)))
     sender.start()
     subscription = aeron.add_subscription("aeron:ipc", stream_id)
-    sender.join(10)
+    sender.join(60)
     assert positions == [64]
-    assert next(subscription.messages(timeout=10)).data == b"x"
+    assert next(subscription.messages(timeout=30)).data == b"x"
 
 
 def test_a_claim_is_filled_in_place_and_committed_at_the_end_of_its_block(stream):
@@ -271,8 +271,8 @@ def test_an_exclusive_publication_pads_and_takes_blocks(aeron, exclusive_stream,
         f"|term-id={publication.initial_term_id}|term-offset=224"
     )
     writer = aeron.add_exclusive_publication(channel, other_id)
-    writer.wait_connected(10, writable=True)
-    source.wait_connected(10)
+    writer.wait_connected(30, writable=True)
+    source.wait_connected(30)
     writer.offer(b"first")
     writer.offer(b"second" * 500)
     source.poll_block(lambda block, *ids: blocks.append((bytes(block), ids)), 65536)
@@ -317,7 +317,7 @@ def test_two_adds_of_one_stream_share_log_and_session_and_close_apart(aeron: Aer
 def test_threads_share_a_publication_without_losing_or_mixing_messages(stream):
     def publish(number):
         for i in range(300):
-            stream.publication.send(b"%d:%d:" % (number, i) + b"x" * (i * 7 % 3000), timeout=10)
+            stream.publication.send(b"%d:%d:" % (number, i) + b"x" * (i * 7 % 3000), timeout=30)
 
     threads = [threading.Thread(target=publish, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -334,10 +334,10 @@ def test_threads_share_a_publication_without_losing_or_mixing_messages(stream):
 def test_large_messages_are_copied_without_the_interpreter(aeron, stream_id):
     subscription = aeron.add_subscription("aeron:ipc", stream_id)
     publication = aeron.add_publication("aeron:ipc?term-length=4m", stream_id)
-    publication.wait_connected(10, writable=True)
+    publication.wait_connected(30, writable=True)
     for data in (os.urandom(100_000), bytearray(os.urandom(524_288))):
-        publication.send(data, timeout=10)
-        message = next(subscription.messages(timeout=10))
+        publication.send(data, timeout=30)
+        message = next(subscription.messages(timeout=30))
         assert message.data == data
 
 

@@ -192,7 +192,7 @@ def test_a_raw_poll_names_the_place_in_the_log_file(stream):
 
 def test_iteration_gives_copies_and_ends_with_the_stream(stream, wait_until):
     for number in range(100):
-        stream.publication.send(b"%d" % number * 500, timeout=5)
+        stream.publication.send(b"%d" % number * 500, timeout=30)
         if number == 20:
             break
     stream.publication.close()
@@ -287,7 +287,7 @@ def test_an_arrow_batch_grows_with_its_messages(stream):
     pytest.importorskip("pyarrow")
     got = []
     for _ in range(12):
-        stream.publication.send(bytes(8000), timeout=5)
+        stream.publication.send(bytes(8000), timeout=30)
         if stream.publication.available_window < 9000:
             got += stream.subscription.poll_arrow().to_pyarrow().column("data").to_pylist()
     got += stream.subscription.poll_arrow().to_pyarrow().column("data").to_pylist()
@@ -300,7 +300,7 @@ def test_all_images_are_polled_in_turns(aeron, stream_id, wait_until):
         aeron.add_exclusive_publication("aeron:ipc?term-length=64k", stream_id) for _ in range(3)
     ]
     for publication in publications:
-        publication.wait_connected(10, writable=True)
+        publication.wait_connected(30, writable=True)
         publication.offer_many([b"%d" % publication.session_id] * 4)
     wait_until(lambda: len(subscription.images) == 3, "all images")
     order = []
@@ -320,7 +320,7 @@ def test_a_poller_turns_several_subscriptions(aeron, stream_id):
         subscription = aeron.add_subscription("aeron:ipc", stream)
         poller.add(subscription, lambda data, header: got[header.stream_id].append(bytes(data)))
         publication = aeron.add_publication("aeron:ipc?term-length=64k", stream)
-        publication.wait_connected(10, writable=True)
+        publication.wait_connected(30, writable=True)
         publication.offer_many([b"%d" % i for i in range(30)])
         got[-stream] = publication
     poller.run(until=lambda: all(len(got[stream]) == 30 for stream in streams))
@@ -335,11 +335,11 @@ def test_a_second_thread_in_a_subscription_is_refused_not_served(stream):
 
     def handler(*_):
         inside.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
 
     poller = threading.Thread(target=stream.subscription.poll, args=(handler,))
     poller.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     try:
         with pytest.raises(ConcurrentUseError, match="another thread"):
             stream.subscription.poll(handler)
@@ -358,7 +358,7 @@ def test_a_second_thread_in_an_exclusive_publication_is_refused(exclusive_stream
 
     def reserve(_):
         inside.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
         return 1
 
     publication = exclusive_stream.publication
@@ -366,7 +366,7 @@ def test_a_second_thread_in_an_exclusive_publication_is_refused(exclusive_stream
         target=lambda: publication.offer(b"slow", reserved_value=reserve), daemon=True
     )
     writer.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     try:
         for attempt in (
             lambda: publication.offer(b"x"),

@@ -33,7 +33,7 @@ def serve(aeron, channels):
     yield start
     for server, thread in running:
         server.stop()
-        thread.join(10)
+        thread.join(60)
         server.close()
 
 
@@ -41,9 +41,9 @@ def test_each_client_gets_its_own_responses(aeron, channels, serve):
     serve(lambda _, data: b"answer to " + data)
     clients = [ResponseClient(aeron, **channels) for _ in range(3)]
     for client in clients:
-        client.wait_connected(10)
+        client.wait_connected(30)
     for number, client in enumerate(clients):
-        assert client.request(b"%d" % number, timeout=10) == b"answer to %d" % number
+        assert client.request(b"%d" % number, timeout=30) == b"answer to %d" % number
     for client in clients:
         assert client.poll_response() is None
         client.close()
@@ -51,8 +51,8 @@ def test_each_client_gets_its_own_responses(aeron, channels, serve):
 
 def test_long_requests_and_responses_come_whole(aeron, channels, serve):
     serve(lambda _, data: data * 2)
-    with ResponseClient(aeron, **channels).wait_connected(10) as client:
-        assert client.request(b"abcd" * 900, timeout=10) == b"abcd" * 1800
+    with ResponseClient(aeron, **channels).wait_connected(30) as client:
+        assert client.request(b"abcd" * 900, timeout=30) == b"abcd" * 1800
 
 
 def test_correlated_responses_may_come_in_any_order(aeron, channels, serve):
@@ -65,11 +65,11 @@ def test_correlated_responses_may_come_in_any_order(aeron, channels, serve):
         return b"went"
 
     serve(handler, correlated=True)
-    with ResponseClient(aeron, **channels, correlated=True).wait_connected(10) as client:
-        client.publication.wait_connected(10, writable=True)
+    with ResponseClient(aeron, **channels, correlated=True).wait_connected(30) as client:
+        client.publication.wait_connected(30, writable=True)
         with pytest.raises(AeronTimeoutError, match="no response"):
             client.request(b"wait", timeout=0.1)
-        assert client.request(b"go", timeout=10) == b"went"
+        assert client.request(b"go", timeout=30) == b"went"
     assert held == [b"wait", b"go"]
 
 
@@ -81,8 +81,8 @@ def test_a_client_that_left_is_forgotten(aeron, channels, serve, wait_until):
         return data
 
     server = serve(handler)
-    with ResponseClient(aeron, **channels).wait_connected(10) as client:
-        client.request(b"x", timeout=10)
+    with ResponseClient(aeron, **channels).wait_connected(30) as client:
+        client.request(b"x", timeout=30)
         assert len(server.sessions) == 1
     wait_until(lambda: not server.sessions, "the session to go")
     wait_until(lambda: not sessions[0].is_ready, "the response channel to close")

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.interop
 
 PROPERTIES = {
     "aeron.timer.interval": "100ms",
-    "aeron.client.liveness.timeout": "2s",
-    "aeron.publication.unblock.timeout": "2500ms",
+    "aeron.client.liveness.timeout": "4s",
+    "aeron.publication.unblock.timeout": "4500ms",
 }
 UNBLOCKED_PUBLICATIONS, UNBLOCKED_COMMANDS = 19, 20
 
@@ -61,14 +61,15 @@ def test_messages_behind_an_abandoned_claim_are_delivered(driver, raw_client, ja
     publication = client.add_publication("aeron:ipc", 7)
     sending = publication.start_offer_numbered(50, 1000)
     assert subscription.poll_numbered(50, 1000)["first_wrong"] is None
-    sending.result(10)
+    sending.result(60)
     doomed = raw_client(driver.aeron_dir)
     ready = doomed.do(lambda i, n: c.AddPublication(i, n, 7, "aeron:ipc"))[-1]
     assert isinstance(ready, r.PublicationReady)
     die(Abandoned(ready.log_file))
     publication.offer(b"after")
     assert [m["data"] for m in subscription.poll(1)] == [b"after"]
-    assert doomed.cnc.counters.counter_value(UNBLOCKED_PUBLICATIONS) == 1
+    # A driver counts when it has unblocked.
+    doomed.wait_for(lambda: doomed.cnc.counters.counter_value(UNBLOCKED_PUBLICATIONS) == 1)
 
 
 def test_a_command_that_is_never_committed_is_skipped(driver, raw_client):
@@ -78,4 +79,4 @@ def test_a_command_that_is_never_committed_is_skipped(driver, raw_client):
     sent = client.send(lambda i, n: c.GetNextAvailableSessionId(i, n, 7))
     answer = client.until(lambda m: getattr(m, "correlation_id", None) == sent)[-1]
     assert isinstance(answer, r.NextAvailableSessionId)
-    assert client.cnc.counters.counter_value(UNBLOCKED_COMMANDS) == 1
+    client.wait_for(lambda: client.cnc.counters.counter_value(UNBLOCKED_COMMANDS) == 1)

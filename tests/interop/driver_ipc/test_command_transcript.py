@@ -252,7 +252,7 @@ def reject_and_revoke(client, note):
 @pytest.mark.parametrize("script", [everyday, refusals, malformed, reject_and_revoke])
 def test_both_drivers_answer_alike(both_drivers, raw_client, transcript, script):
     transcripts = []
-    for server in both_drivers(PROPERTIES | {"aeron.image.liveness.timeout": "1s"}):
+    for server in both_drivers(PROPERTIES | {"aeron.image.liveness.timeout": "3s"}):
         noted = transcript(server.aeron_dir)
         client = raw_client(server.aeron_dir)
         counters = script(client, noted.note)

@@ -93,7 +93,7 @@ def test_neither_driver_starts_on_the_others_live_directory(start_server):
         [sys.executable, "-m", "aerolog.transport.driver", f"-Daeron.dir={reference.aeron_dir}"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert refused.returncode == 1

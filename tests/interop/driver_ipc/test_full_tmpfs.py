@@ -117,7 +117,7 @@ def test_a_driver_whose_files_do_not_fit_says_so_and_leaves_with_1(small_tmpfs):
         [sys.executable, "-m", "aerolog.transport.driver", f"-Daeron.dir={small_tmpfs}/aeron"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")

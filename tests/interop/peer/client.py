@@ -13,7 +13,8 @@ from typing import Any, Self
 from peer.artifact import toolchain
 from peer.process import ServerProcess
 
-ANSWER_MARGIN = 10.0  # seconds beyond a request's own deadline before the JVM counts as stuck
+PATIENCE = 30.0  # seconds for what ought to come at once: a loaded machine may stand still
+ANSWER_MARGIN = 20.0  # seconds beyond a request's own deadline before the JVM counts as stuck
 
 
 class JavaError(Exception):
@@ -57,7 +58,7 @@ class JavaPeer:
             self.process.write_line(json.dumps({"id": number, "op": op, **fields}))
         return future
 
-    def request(self, op: str, *, timeout: float = 10.0, **fields: Any) -> Any:
+    def request(self, op: str, *, timeout: float = PATIENCE, **fields: Any) -> Any:
         """Sends a request and waits for its result.
 
         Raises:
@@ -192,7 +193,11 @@ class JavaPublication(JavaObject):
     """A shared or exclusive publication."""
 
     def offer(
-        self, *messages: bytes, retry: bool = True, reserved_value: int = 0, timeout: float = 10.0
+        self,
+        *messages: bytes,
+        retry: bool = True,
+        reserved_value: int = 0,
+        timeout: float = PATIENCE,
     ) -> list[int]:
         """Offers in order, each until taken (or once, with ``retry=False``); the positions."""
         return self.peer.request(
@@ -237,7 +242,7 @@ class JavaSubscription(JavaObject):
         *,
         assemble: bool = True,
         until_eos: bool = False,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> list[dict[str, Any]]:
         """Messages until ``count`` came or the time is up; payloads under "data" as bytes."""
         messages = self.peer.request(
@@ -295,7 +300,7 @@ class JavaArchive(JavaObject):
         return self.peer.request("archive_signals", archive=self.handle)
 
     def recording_events(
-        self, subscription: JavaSubscription, count: int, *, timeout: float = 10.0
+        self, subscription: JavaSubscription, count: int, *, timeout: float = PATIENCE
     ) -> list[dict[str, Any]]:
         """Events read from a subscription to the recording events stream."""
         return self.peer.request(

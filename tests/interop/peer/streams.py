@@ -82,6 +82,7 @@ class Receipt:
         first_number: of the first one that came.
         count: how many came.
         position: after the last one.
+        ends: positions after each of them.
     """
 
     def __init__(self, source: Any, next_number: int | None = 0) -> None:
@@ -90,6 +91,7 @@ class Receipt:
         self.first_number: int | None = None
         self.count = 0
         self.position = 0
+        self.ends: list[int] = []
         self.bytes = 0
 
     def poll(self, limit: int = 64) -> int:
@@ -105,6 +107,7 @@ class Receipt:
             self.next_number += 1
             self.count += 1
             self.position = message.position
+            self.ends.append(message.position)
             self.bytes += len(message.data)
         return len(messages)
 

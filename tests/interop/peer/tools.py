@@ -12,7 +12,7 @@ def java_tool(
     *args: str,
     properties: dict[str, str] | None = None,
     stdin: str = "",
-    timeout: float = 30.0,
+    timeout: float = 90.0,
     check: bool = True,
 ) -> str:
     """Runs a main class of the jar and returns its standard output and error together.

@@ -64,7 +64,8 @@ def test_a_subscription_follows_its_stream_to_another_path(link, stream_id):
     addresses = lambda: sorted(  # noqa: E731
         c.label.split()[-1] for c in of_subscription(receiving, subscription)
     )
-    assert addresses() == sorted(f"127.0.0.1:{port}" for port in ports)
+    both = sorted(f"127.0.0.1:{port}" for port in ports)
+    wait_until(lambda: addresses() == both, "the addresses of both destinations")
     (image,) = subscription.images
     wait_until(lambda: image.active_transport_count == 2, "the image to have two paths")
     transfer(publication, [receipt], batch(1))
@@ -102,12 +103,12 @@ def test_two_sources_of_one_session_end_when_both_have_ended(link, stream_id):
     for start in range(0, 100, 5):  # neither runs ahead of the other by much
         part = messages[start : start + 5]
         for message in part:
-            sources[0].send(message, timeout=5.0)
+            sources[0].send(message, timeout=30.0)
         transfer(sources[1], [receipt], part)
     end = sources[0].position
     assert [source.position for source in sources] == [end, end]
     (image,) = subscription.images
-    assert image.active_transport_count == 2
+    wait_until(lambda: image.active_transport_count == 2, "the image to have two sources")
     sources[0].close()
     sending, _ = link.counters()
     wait_until(

@@ -105,13 +105,15 @@ def test_streams_that_end_in_loss_are_complete(lossy_link, stream_id):
     link = lossy_link("data", "control")
     streams = []
     for number in range(6):
-        publication, (subscription,) = join(link, unicast(), stream_id * 100 + number)
+        # A receiver that stands still for a while must find its publisher yet.
+        row = unicast("|linger=10s")
+        publication, (subscription,) = join(link, row, stream_id * 100 + number)
         streams.append((publication, subscription, Receipt(subscription)))
     messages = checked_messages(12, longest=2500, seed=stream_id)
     ends = []
     for publication, _, _ in streams:
         for message in messages:
-            publication.send(message, timeout=10.0)
+            publication.send(message, timeout=30.0)
         ends.append(publication.position)
         publication.close()
     for (_, _, receipt), end in zip(streams, ends, strict=True):

@@ -110,7 +110,11 @@ def test_ports_come_from_the_given_ranges(own_link, stream_id):
         link.subscriber.add_subscription("aeron:udp?endpoint=127.0.0.1:0", stream_id + number)
         for number in range(room)
     ]
-    taken = [int(s.resolved_endpoint.rsplit(":", 1)[1]) for s in subscriptions]
+    endpoints = [
+        wait_until(lambda s=each: s.resolved_endpoint, "a resolved endpoint")
+        for each in subscriptions
+    ]
+    taken = [int(endpoint.rsplit(":", 1)[1]) for endpoint in endpoints]
     assert taken == list(range(ports[2], ports[3] + 1))
     with pytest.raises(RegistrationError, match="no available ports in range"):
         link.subscriber.add_subscription("aeron:udp?endpoint=127.0.0.1:0", stream_id)
@@ -119,7 +123,7 @@ def test_ports_come_from_the_given_ranges(own_link, stream_id):
     publication = link.publisher.add_publication(
         "aeron:udp?control=127.0.0.1:0|control-mode=dynamic|term-length=64k", stream_id
     )
-    (address,) = publication.local_addresses
+    (address,) = wait_until(lambda: publication.local_addresses, "a local address")
     assert ports[0] <= int(address.split(":")[1]) <= ports[1]
     subscription = link.subscriber.add_subscription(
         f"aeron:udp?endpoint=127.0.0.1:{free_port()}|control={address}", stream_id

@@ -9,6 +9,7 @@ from peer.streams import wait_until
 
 pytestmark = pytest.mark.interop
 NEAR_NS = 60 * 1_000_000_000
+CLOCKS_DIFFER_NS = 20_000_000
 
 
 def exchange(link, row, stream_id, messages):
@@ -16,7 +17,7 @@ def exchange(link, row, stream_id, messages):
     got = []
     # One by one: a driver stamps the first message of a datagram only.
     for number, message in enumerate(messages, 1):
-        publication.send(message, timeout=5.0)
+        publication.send(message, timeout=30.0)
 
         def arrived(number=number):
             got.extend(subscription.poll_messages(10))
@@ -53,7 +54,8 @@ def test_both_write_beside_each_other(link, stream_id):
     got = exchange(link, row, stream_id, [bytes(64)] * 5)
     pairs = [struct.unpack_from("<qq", m.data) for m in got]
     assert all(is_near(sent) and is_near(received) for sent, received in pairs)
-    assert all(sent <= received for sent, received in pairs)
+    # Two processes, two clocks: the reference reads the wall clock once and counts on from there.
+    assert all(sent <= received + CLOCKS_DIFFER_NS for sent, received in pairs)
 
 
 @pytest.mark.parametrize("side", ["sender", "receiver"])

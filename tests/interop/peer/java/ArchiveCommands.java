@@ -36,7 +36,7 @@ final class ArchiveCommands
             .controlRequestStreamId(request.integer("request_stream", 10))
             .controlResponseStreamId(request.integer("response_stream", 20))
             .credentialsSupplier(new Credentials(request))
-            .messageTimeoutNs(TimeUnit.MILLISECONDS.toNanos(request.number("message_timeout_ms", 5_000)))
+            .messageTimeoutNs(TimeUnit.MILLISECONDS.toNanos(request.number("message_timeout_ms", 30_000)))
             .recordingSignalConsumer((session, correlation, recording, subscription, position, signal) ->
                 seen.add(TransportCommands.event("signal", "controlSessionId", session,
                     "correlationId", correlation, "recordingId", recording,

@@ -58,7 +58,7 @@ final class JoinCommands
             .aeronArchiveContext(new AeronArchive.Context()
                 .controlRequestChannel(request.text("request_channel", "aeron:ipc"))
                 .controlResponseChannel(request.text("response_channel", "aeron:ipc"))
-                .messageTimeoutNs(TimeUnit.MILLISECONDS.toNanos(request.number("message_timeout_ms", 10_000))));
+                .messageTimeoutNs(TimeUnit.MILLISECONDS.toNanos(request.number("message_timeout_ms", 30_000))));
         following.context = context;
         return start(following);
     }

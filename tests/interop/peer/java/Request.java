@@ -75,10 +75,10 @@ final class Request
         return has(name) ? (List<Object>)get(name) : List.of();
     }
 
-    /** The instant (System.nanoTime) at which this request has used up its "timeout" (seconds, 10 by default). */
+    /** The instant (System.nanoTime) at which this request has used up its "timeout" (seconds, 30 by default). */
     long deadlineNs()
     {
-        final double seconds = has("timeout") ? ((Number)get("timeout")).doubleValue() : 10.0;
+        final double seconds = has("timeout") ? ((Number)get("timeout")).doubleValue() : 30.0;
         return System.nanoTime() + (long)(seconds * TimeUnit.SECONDS.toNanos(1));
     }
 }

@@ -17,6 +17,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -26,6 +28,7 @@ final class TransportCommands
 {
     private final Handles handles;
     private final Map<Integer, Queue<Object>> events = new LinkedHashMap<>();
+    private final Set<Subscription> left = ConcurrentHashMap.newKeySet();
 
     TransportCommands(final Handles handles)
     {
@@ -38,12 +41,16 @@ final class TransportCommands
         final Aeron.Context context = new Aeron.Context()
             .aeronDirectoryName(request.text("dir"))
             .clientName(request.text("name", ""))
-            .driverTimeoutMs(request.number("driver_timeout_ms", 10_000))
+            .driverTimeoutMs(request.number("driver_timeout_ms", 30_000))
             .keepAliveIntervalNs(TimeUnit.MILLISECONDS.toNanos(request.number("keepalive_ms", 500)))
             .errorHandler((ex) -> seen.add(event("error", "class", ex.getClass().getSimpleName(),
                 "message", String.valueOf(ex.getMessage()))))
             .availableImageHandler((image) -> seen.add(imageEvent("available_image", image)))
-            .unavailableImageHandler((image) -> seen.add(imageEvent("unavailable_image", image)))
+            .unavailableImageHandler((image) ->
+            {
+                left.add(image.subscription());
+                seen.add(imageEvent("unavailable_image", image));
+            })
             .availableCounterHandler((counters, registrationId, id) ->
                 seen.add(event("available_counter", "registrationId", registrationId, "id", id)))
             .unavailableCounterHandler((counters, registrationId, id) ->
@@ -233,14 +240,17 @@ final class TransportCommands
         }
     }
 
-    private static boolean drained(final Object source)
+    /** An image that has gone, and left nobody, was drained: its end may have been seen by an earlier poll. */
+    private boolean drained(final Object source)
     {
         if (source instanceof Image image)
         {
             return image.isEndOfStream() || image.isClosed();
         }
         final Subscription subscription = (Subscription)source;
-        return !subscription.hasNoImages() && subscription.images().stream().allMatch(Image::isEndOfStream);
+        final List<Image> images = subscription.images();
+        return images.isEmpty() ? left.contains(subscription) :
+            images.stream().allMatch(Image::isEndOfStream);
     }
 
     private static long untilTaken(final LongSupplier attempt, final long deadlineNs)
