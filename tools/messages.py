@@ -86,6 +86,7 @@ class MessageWriter:
         written: what has been printed so far.
         recording: that the messages are from, None for a live stream. JSON then has its id, and
             its session and stream instead of those of the replay.
+        has_times: messages have times, which JSON has then as well.
     """
 
     def __init__(self, form: MessageFormat, *, out: BinaryIO | None = None) -> None:
@@ -97,6 +98,7 @@ class MessageWriter:
         """
         self.written = Written()
         self.recording: RecordingDescriptor | None = None
+        self.has_times = False
         self._out = sys.stdout.buffer if out is None else out
         self._encode = self._encoder(form)
 
@@ -140,8 +142,15 @@ class MessageWriter:
             encoded = base64.b64encode(data).decode("ascii")
             fields |= {"payload": encoded, "payload_encoding": "base64"}
         if recording is not None:
-            fields["record_time"] = None
+            fields["record_time"] = _shown_time(row) if self.has_times else None
         return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _shown_time(row: Any) -> str:
+    """As the column of exports has it, to the microsecond."""
+    from aerolog.transport.config.times import format_time
+
+    return format_time(row.time_ns // 1000 * 1000)
 
 
 def _text(_: _Row, data: bytes) -> bytes:

@@ -14,6 +14,7 @@ from aerolog.archive.client.timed_message import first_positions, timed
 from aerolog.archive.client.timed_range import TimedRange, notes_of
 from aerolog.archive.client.timed_source import PART, TimedSource
 from aerolog.archive.client.timeline import Timeline, find_bounds, find_time
+from aerolog.archive.times import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,
@@ -113,6 +114,7 @@ class ArchiveSource(TimedSource):
         timeline = Timeline(archive, part.descriptor, part.start_position)
         yield from timeline.open()
         self.notes = notes_of(timeline.index, part.descriptor)
+        self.has_index = timeline.index.source != SOURCE_DESCRIPTOR
         yield 1
         if part.length == 0:
             return

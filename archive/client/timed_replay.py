@@ -89,6 +89,11 @@ class _TimedReplayBase(PaceControl):
         """What one should know of the times: no time index, one with gaps, a clock's steps back."""
         return self._source.notes
 
+    @property
+    def has_index(self) -> bool:
+        """Whether times are from a time index, not spread between the recording's ends."""
+        return self._source.has_index
+
     def turn(self) -> None:
         """Keep up the connection to the archive, without waiting."""
         self._source.turn()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.timed_message import column_positions, timed_columns
 from aerolog.archive.client.timed_range import TimedRange, notes_of
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +33,13 @@ class TimedSource(ABC):
     Attributes:
         range: what is replayed, None before the first part was asked for.
         notes: what one should know of the times.
+        has_index: whether times are from an index, not spread between start and stop.
     """
 
     def __init__(self) -> None:
         self.range: TimedRange | None = None
         self.notes: tuple[str, ...] = ()
+        self.has_index = False
 
     @abstractmethod
     def parts(self) -> Parts[TimedMessage]:
@@ -105,6 +107,7 @@ class FolderSource(TimedSource):
             wanted = self._wanted.before(end_ns)
             bounds = bounds_of(index, wanted)
             self.notes = notes_of(index, recording.descriptor)
+            self.has_index = index.source != SOURCE_DESCRIPTOR
             self.range = part = TimedRange.of(
                 recording.descriptor, wanted, recording.end_position, bounds
             )

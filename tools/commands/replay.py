@@ -22,9 +22,12 @@ from aerolog.tools.options import (
     StreamOption,
     grouped,
 )
+from aerolog.tools.timed_options import TimedOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
+    from aerolog.archive.client.timed_range import TimedRange
+    from aerolog.archive.client.timed_replay import TimedReplay
     from aerolog.tools.replayer import Range
 
 app = typer.Typer(add_completion=False)
@@ -39,6 +42,8 @@ _UNSEEN_BYTES_PER_S: Final = 10_000_000
         "replay 7",
         "replay 7 --format json --position 65536",
         "replay 7 --channel aeron:ipc --stream 2001",
+        "replay 7 --from 2026-11-20T10:00 --until 2026-11-20T10:05 --speed 2x",
+        "replay 7 --last 5m --format json",
     ),
 )
 @grouped
@@ -63,11 +68,13 @@ def replay(
     ] = False,
     as_json: JsonOption = False,
     archive_dir: ArchiveDirOption = None,
+    timed: TimedOptions,
     archive: ArchiveOptions,
 ) -> None:
     """Replay a recording: onto --channel and --stream for others, or print its messages.
 
     Without --length, or beyond its end, a replay ends at what is recorded when it begins.
+    Times without a zone are of the machine's zone.
     """
     to_channel = channel is not None or stream is not None
     if to_channel and (channel is None or stream is None):
@@ -76,15 +83,47 @@ def replay(
         raise typer.BadParameter("--channel replays through an archive: no --format, --archive-dir")
     if archive_dir is not None and follow:
         raise typer.BadParameter("--follow needs a running archive: no --archive-dir")
-    wanted = _Wanted(recording_id, position, length, follow)
+    _check_bounds(position, length, timed)
+    wanted = _Wanted(recording_id, position, length, follow, timed)
     if channel is not None and stream is not None:
         _onto_channel(archive, wanted, (channel, stream), as_json)
         return
-    writer = MessageWriter(MessageFormat.JSON if as_json else form or MessageFormat.TEXT)
-    if archive_dir is not None:
+    kind = MessageFormat.JSON if as_json else form or MessageFormat.TEXT
+    writer = MessageWriter(kind)
+    if timed.is_given or (kind is MessageFormat.JSON and archive_dir is not None):
+        _print_timed(archive_dir, archive, wanted, writer)
+    elif archive_dir is not None:
         _from_folder(archive_dir, wanted, writer)
     else:
         _from_archive(archive, wanted, writer)
+
+
+def _check_bounds(position: int | None, length: int | None, timed: TimedOptions) -> None:
+    if position is not None and (timed.from_time is not None or timed.last is not None):
+        raise typer.BadParameter(
+            "--position, --from and --last each say where to begin: one of them"
+        )
+    if length is not None and timed.until_time is not None:
+        raise typer.BadParameter("--length and --until are two ways to say where to end")
+
+
+def _print_timed(
+    archive_dir: str | None, options: ArchiveOptions, wanted: "_Wanted", writer: MessageWriter
+) -> None:
+    from aerolog.tools.timed_replayer import print_timed
+
+    bar = None if wanted.timed.pace is not None else _timed_bar
+    if archive_dir is not None:
+        with wanted.replay(archive_dir) as replay:
+            print_timed(replay, writer, notes=wanted.timed.is_given, bar=bar)
+        return
+    from aerolog.tools.connecting import connect_archive, connect_driver
+    from aerolog.tools.watching import Watch
+
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+        watch = Watch(aeron, client)
+        with wanted.replay(client) as replay:
+            print_timed(replay, writer, notes=wanted.timed.is_given, watch=watch, bar=bar)
 
 
 def _from_folder(archive_dir: str, wanted: "_Wanted", writer: MessageWriter) -> None:
@@ -97,7 +136,7 @@ def _from_folder(archive_dir: str, wanted: "_Wanted", writer: MessageWriter) -> 
             recording.descriptor, recording.end_position, wanted.position, wanted.length
         )
         writer.recording = recording.descriptor
-        with _bar(part) as on_position:
+        with _bar(part.start, part.length) as on_position:
             print_folder(recording, part, writer, on_position)
 
 
@@ -108,7 +147,7 @@ def _from_archive(options: ArchiveOptions, wanted: "_Wanted", writer: MessageWri
     with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
         part = wanted.part(client)
         writer.recording = part.descriptor
-        with _bar(part) as on_position:
+        with _bar(part.start, part.length) as on_position:
             print_replay(client, part, writer, on_position)
 
 
@@ -185,6 +224,24 @@ class _Wanted:
     position: int | None
     length: int | None
     follow: bool
+    timed: TimedOptions
+
+    def replay(self, source: "AeronArchive | str") -> "TimedReplay":
+        """The messages of an archive or of a folder, with their times."""
+        from aerolog.archive.client.timed_replay import TimedReplay
+
+        times = self.timed.times()
+        return TimedReplay(
+            source,
+            self.recording_id,
+            times.start_ns,
+            times.end_ns,
+            self.timed.pace,
+            position=self.position,
+            length=self.length,
+            follow=self.follow,
+            last_ns=times.last_ns,
+        )
 
     def part(self, archive: "AeronArchive") -> "Range":
         """The range in a running archive."""
@@ -195,8 +252,12 @@ class _Wanted:
         )
 
 
-def _bar(part: "Range") -> AbstractContextManager[Callable[[int], None]]:
+def _bar(start: int, length: int | None) -> AbstractContextManager[Callable[[int], None]]:
     from aerolog.tools.console import position_progress
 
     # Messages that go to the same terminal are progress enough.
-    return position_progress("replaying", part.start, part.length, quiet=sys.stdout.isatty())
+    return position_progress("replaying", start, length, quiet=sys.stdout.isatty())
+
+
+def _timed_bar(part: "TimedRange") -> AbstractContextManager[Callable[[int], None]]:
+    return _bar(part.start_position, part.length)

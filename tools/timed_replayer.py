@@ -1,0 +1,105 @@
+"""What `aerolog replay` does by time: messages when they are due."""
+
+from __future__ import annotations
+
+import select
+import sys
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from aerolog.tools.console import remark
+from aerolog.tools.pace_keys import pace_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+
+    from aerolog.archive.client.timed_message import TimedMessage
+    from aerolog.archive.client.timed_range import TimedRange
+    from aerolog.archive.client.timed_replay import TimedReplay
+    from aerolog.tools.messages import MessageWriter
+
+
+def print_timed(
+    replay: TimedReplay,
+    writer: MessageWriter,
+    *,
+    notes: bool = True,
+    watch: Callable[[], object] | None = None,
+    bar: Callable[[TimedRange], AbstractContextManager[Callable[[int], object]]] | None = None,
+) -> None:
+    """Print messages when they are due; keys of the terminal change the pace.
+
+    Args:
+        replay: the messages.
+        writer: prints them.
+        notes: remark what one should know of the times.
+        watch: raises when there is nothing to wait for any more.
+        bar: shows how much of a range is done; called with the position reached.
+
+    Raises:
+        AerologError: the replay could not go on.
+        BrokenPipeError: who read the output has gone.
+    """
+    told = Notes() if notes else None
+    reader = OutputReader()
+    on_position: Callable[[int], object] | None = None
+
+    def on_wait() -> None:
+        reader.check()
+        if watch is not None:
+            watch()
+
+    with ExitStack() as stack:
+        stack.enter_context(pace_keys(replay))
+        for batch in replay.batches(on_wait):
+            if writer.recording is None and replay.range is not None:
+                writer.recording = replay.range.descriptor
+                writer.has_times = replay.has_index
+                if told is not None:
+                    told(replay.notes)
+                if bar is not None:
+                    on_position = stack.enter_context(bar(replay.range))
+            writer.write(batch, _payload)
+            if on_position is not None:
+                on_position(batch[-1].position)
+    if told is not None:
+        told(replay.notes)
+
+
+def _payload(message: TimedMessage) -> bytes:
+    return message.payload
+
+
+class Notes:
+    """Remarks, each of which is made once."""
+
+    def __init__(self) -> None:
+        self._made: set[str] = set()
+
+    def __call__(self, notes: Iterable[str]) -> None:
+        """Make those that have not been made."""
+        for note in notes:
+            if note not in self._made:
+                self._made.add(note)
+                remark(note)
+
+
+class OutputReader:
+    """Notices that nobody reads standard output any more, before there is something to write."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._fd = -1
+        with suppress(OSError, ValueError):  # no file behind it
+            self._fd = sys.stdout.fileno()
+            self._poll.register(self._fd, 0)
+
+    def check(self) -> None:
+        """Raise when the other end of the pipe is closed.
+
+        Raises:
+            BrokenPipeError: it is.
+        """
+        if self._fd >= 0 and any(events & select.POLLERR for _, events in self._poll.poll(0)):
+            raise BrokenPipeError
