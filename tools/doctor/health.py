@@ -63,8 +63,7 @@ UNVERIFIED = Kind(
     "{count} recordings have closed segments that were never verified: {ids}",
     "verification has not come to them yet, or is switched off again; damage in them is found when"
     " somebody replays them",
-    "let the archive verify (aerolog.archive.verify.continuous=true, and its rate), or run aerolog"
-    " verify",
+    "let the archive verify (aerolog.archive.verify.rate), or run aerolog verify",
 )
 
 

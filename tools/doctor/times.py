@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _NS_PER_MS: Final = 1_000_000
 #: An index is written at the latest a few times a second while its recording grows.
 _BEHIND_MS: Final = 5_000
+#: Type of the archive's counter.
+_LOST_TYPE: Final = 10_012
 
 MISSING = Kind(
     "index-missing",
@@ -56,6 +58,15 @@ BEHIND = Kind(
     "the thread that writes it does not get its turn, or its disk is slow or full; what comes now"
     " is found by time less exactly, the recording itself goes on",
     "see the archive's error log (aerolog errors), the disk and the load of the machine",
+)
+NOTES_LOST = Kind(
+    "index-notes-lost",
+    Area.TIMES,
+    Severity.NOTICE,
+    "{count!n} times found no room on their way to the indexes ({new!n} of them while we looked)",
+    "the thread that writes the indexes did not take them in time; what was recorded then is found"
+    " by time less exactly, the recordings themselves are whole",
+    "see the disk and the load of the machine, if it goes on",
 )
 
 
@@ -108,6 +119,19 @@ def indexes_keep_up(case: Case) -> Iterator[Finding]:
             yield BEHIND.found(one.subject, end=end, position=was_at, age=age_ms)
 
 
+def no_times_are_lost(case: Case) -> Iterator[Finding]:
+    """Do all times come to the index?"""
+    driver, before = case.driver, case.driver_before
+    if driver is None:
+        return
+    was = {} if before is None else {one.id: one.value for one in before.of_type(_LOST_TYPE)}
+    for counter in driver.of_type(_LOST_TYPE):
+        if counter.value > 0:
+            new = max(counter.value - was.get(counter.id, counter.value), 0)
+            severity = Severity.WARNING if new else None
+            yield NOTES_LOST.found(counter.label, severity, count=counter.value, new=new)
+
+
 def _positions(archive: ArchiveSight) -> dict[int, int]:
     return {
         one.descriptor.recording_id: one.counter_position
@@ -120,5 +144,10 @@ def _has_data(one: RecordingSight) -> bool:
     return one.end > one.descriptor.start_position
 
 
-CHECKS: Final = (recordings_have_indexes, indexes_can_be_used, indexes_keep_up)
-KINDS: Final = (MISSING, DAMAGED, STALE, BEHIND)
+CHECKS: Final = (
+    recordings_have_indexes,
+    indexes_can_be_used,
+    indexes_keep_up,
+    no_times_are_lost,
+)
+KINDS: Final = (MISSING, DAMAGED, STALE, BEHIND, NOTES_LOST)

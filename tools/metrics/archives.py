@@ -34,7 +34,7 @@ _NS: Final = 1e-9
 _ERROR_CLASSES: Final = 20
 _UNKNOWN: Final = "unknown"
 
-#: Counter type (spec counters 7) -> metric and its unit in that of the counter.
+#: Counter type (spec counters 7, and ours) -> metric and its unit in that of the counter.
 _COUNTERS: Final[dict[int, tuple[str, float]]] = {
     101: ("archive_errors_total", 1),
     102: ("archive_control_sessions", 1),
@@ -46,6 +46,12 @@ _COUNTERS: Final[dict[int, tuple[str, float]]] = {
     110: ("archive_read_seconds_total", _NS),
     111: ("archive_recording_sessions", 1),
     112: ("archive_replay_sessions", 1),
+    10_011: ("archive_index_written_entries_total", 1),
+    10_012: ("archive_index_lost_notes_total", 1),
+    10_021: ("archive_verified_bytes_total", 1),
+    10_022: ("archive_verified_segments_total", 1),
+    10_023: ("archive_bad_segments", 1),
+    10_024: ("archive_waiting_segments", 1),
 }
 #: The same for those whose label begins with the agent.
 _OF_AGENTS: Final[dict[int, tuple[str, float]]] = {

@@ -311,6 +311,14 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             _ARCHIVE,
             merge=Merge.MAX,
         ),
+        _counter(
+            "archive_index_written_entries", "Entries written since the archive started.", _ARCHIVE
+        ),
+        _counter(
+            "archive_index_lost_notes",
+            "Times that found no room on their way to an index: it is less exact there.",
+            _ARCHIVE,
+        ),
         _gauge(
             "archive_health_recordings",
             "Recordings by what verification knows of them, the worst of their segments.",
@@ -329,6 +337,16 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             _ARCHIVE,
             merge=Merge.MIN,
         ),
+        _counter("archive_verified_bytes", "Bytes that the running archive verified.", _ARCHIVE),
+        _counter(
+            "archive_verified_segments", "Segments that the running archive verified.", _ARCHIVE
+        ),
+        _gauge(
+            "archive_bad_segments",
+            "Segments that the running archive knows to be damaged, changed or gone.",
+            _ARCHIVE,
+        ),
+        _gauge("archive_waiting_segments", "Segments that are to be verified now.", _ARCHIVE),
         _gauge("archive_retention_running", "1 while a run of retention goes on.", _ARCHIVE),
         _gauge(
             "archive_retention_failed",

@@ -319,6 +319,27 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             ((f"time() - aerolog_archive_health_oldest_time_seconds{_A}", "{{archive_dir}}"),),
         ),
         Panel(
+            "Verified",
+            _BYTES_PER_SECOND,
+            ((_rate("archive_verified_bytes", _A, "archive_dir"), "{{archive_dir}}"),),
+        ),
+        Panel(
+            "Segments of a verifying archive",
+            _COUNT,
+            (
+                (f"aerolog_archive_bad_segments{_A}", "bad {{archive_dir}}"),
+                (f"aerolog_archive_waiting_segments{_A}", "to verify {{archive_dir}}"),
+            ),
+        ),
+        Panel(
+            "Index entries",
+            _PER_SECOND,
+            (
+                (_rate("archive_index_written_entries", _A, "archive_dir"), "{{archive_dir}}"),
+                (_rate("archive_index_lost_notes", _A, "archive_dir"), "lost {{archive_dir}}"),
+            ),
+        ),
+        Panel(
             "Let go by retention",
             _BYTES_PER_SECOND,
             ((_rate("archive_retention_bytes", _A, "archive_dir"), "{{archive_dir}}"),),

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from aerolog.tools.observe.counters import CountersSnapshot
     from aerolog.transport.memory.error_log import ErrorObservation
 
+#: Of the reference's archive, and of ours for time indexes and verification.
+_COUNTER_TYPES: Final = frozenset(
+    (*range(101, 114), *range(10_011, 10_013), *range(10_021, 10_025))
+)
 _NO_ARCHIVE: Final = "start an archive there, or name another folder with --archive-dir"
 
 
@@ -131,7 +135,7 @@ class ArchiveCounters:
 
     Attributes:
         recordings: positions of what it records now, by recording id.
-        counters: its other counters (types 101 to 113).
+        counters: its other counters (types 101 to 113), and those that only ours have.
     """
 
     recordings: dict[int, RecordingPosition] = field(default_factory=dict)
@@ -307,7 +311,7 @@ class ArchiveView:
         for position in recording_positions(snapshot):
             if position.archive_id in {self.archive_id, None}:
                 found.recordings[position.recording_id] = position
-        for row in snapshot.rows_of(range(101, 114)):
+        for row in snapshot.rows_of(_COUNTER_TYPES):
             if keys.client_id(snapshot.key(row)) == self.archive_id:
                 found.counters.append(
                     ArchiveCounter(

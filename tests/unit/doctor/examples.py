@@ -108,6 +108,14 @@ def growing(end: int, age_ms: int) -> Case:
     )
 
 
+def lost_notes(now: int, before: int) -> Case:
+    """An archive that loses times on their way to its indexes."""
+    return case(
+        driver([*system(), counter(70, 10_012, "Archive Time Notes Lost - archiveId=9", now)]),
+        driver([*system(), counter(70, 10_012, "Archive Time Notes Lost - archiveId=9", before)]),
+    )
+
+
 def verified(state: str, text: str = "") -> Case:
     """A recording of two segments whose second one is in some state."""
     faults = () if state == "unchecked" else (SegmentHealth(TERM, state, text),)
@@ -410,6 +418,8 @@ EXAMPLES: list[tuple[str, Severity, Case]] = [
         case(archive(recording(index=IndexView("descriptor", problems=("it is of 7",))))),
     ),
     ("index-behind", WARNING, growing(49_000, 6_000)),
+    ("index-notes-lost", NOTICE, lost_notes(9, 9)),
+    ("index-notes-lost", WARNING, lost_notes(9, 7)),
     ("health-damaged", CRITICAL, verified("damaged", "impossible frame length -5 at 66,000")),
     ("health-changed", CRITICAL, verified("changed", "another fingerprint")),
     ("health-missing", CRITICAL, verified("missing")),
