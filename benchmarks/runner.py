@@ -24,6 +24,7 @@ from benchmarks import (
     top_cpu,
     udp,
     udp_streams,
+    verify_continuous,
     verify_folder,
 )
 from benchmarks.result import BenchmarkFailedError, Result
@@ -53,6 +54,7 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "stat": stat_once.once,
     "describe": describe_catalog.describe,
     "verify": verify_folder.verify,
+    "verify-continuous": verify_continuous.verify_continuous,
     "udp-32": partial(udp.throughput, 32),
     "udp-1024": partial(udp.throughput, 1024),
     "udp-1024-no-offload": partial(udp.throughput_without_offload, 1024),

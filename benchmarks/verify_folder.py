@@ -51,7 +51,7 @@ def verify() -> list[Result]:
             following = folder / segment_file_name(0, length)
             following.touch()
             os.truncate(following, SEGMENT_LENGTH)
-        _run_here(folder, "checksum", "CRC-32C", "-a")
+        run_here(folder, "checksum", "CRC-32C", "-a")
         return [
             _beside_reads(folder, length, "verify (disk)", _evict),
             _beside_reads(folder, length, "verify (cache)", _keep),
@@ -65,9 +65,9 @@ def _beside_reads(folder: Path, length: int, name: str, prepare: Callable[[Path]
     for number in range(ROUNDS + 1):
         for piece, times in reads.items():
             prepare(folder)
-            times.append(_seconds(lambda piece=piece: _read(folder, piece)))
+            times.append(_seconds(lambda piece=piece: read_files(folder, piece)))
         prepare(folder)
-        mine.append(_seconds(lambda: _run_here(folder, *_COMMAND)))
+        mine.append(_seconds(lambda: run_here(folder, *_COMMAND)))
         if not number:  # the first warms all up
             for times in (mine, *reads.values()):
                 times.clear()
@@ -112,7 +112,8 @@ def _seconds(run: Callable[[], None]) -> float:
     return time.perf_counter() - begun
 
 
-def _read(folder: Path, piece: int) -> None:
+def read_files(folder: Path, piece: int) -> None:
+    """Read all segments of a folder, in pieces of so many bytes."""
     buffer = bytearray(piece)
     for path in folder.glob("*.rec"):
         if path.stat().st_blocks == 0:
@@ -125,7 +126,12 @@ def _read(folder: Path, piece: int) -> None:
             os.close(descriptor)
 
 
-def _run_here(folder: Path, *command: str) -> None:
+def run_here(folder: Path, *command: str) -> None:
+    """Run a command of the archive tool in this process.
+
+    Raises:
+        BenchmarkFailedError: it fails, or finds something.
+    """
     out, err = io.StringIO(), io.StringIO()
     code = run_classic([str(folder), *command], Terminal(out=out, err=err))
     if code != 0 or "ERR" in out.getvalue():

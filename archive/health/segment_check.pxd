@@ -1,11 +1,13 @@
 """A check of a segment's frames, piece by piece, for native callers."""
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.files.segment_window cimport SegmentWindow
 from aerolog.transport.memory.data_file cimport DataFile
 
 
+@cython.final
 cdef class SegmentCheck:
     cdef SegmentWindow _window
     cdef DataFile _file

@@ -7,6 +7,7 @@ zeros of padding, and a checksum without being told which one: nothing in a file
 one, so a session id that is not the recording's is compared with both.
 """
 
+cimport cython
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
@@ -70,10 +71,11 @@ CHECK_IO_ERROR = IO_ERROR
 CHECK_GOES_ON = GOES_ON
 
 # Of a window: long enough for a read to cost nothing beside its copy, short enough for the cache.
-PIECE_LENGTH = 512 * 1024
+PIECE_LENGTH = 256 * 1024
 PIECE_LENGTH_MIN = 128 * 1024
 
 
+@cython.final
 cdef class SegmentCheck:
     """See the stub file."""
 

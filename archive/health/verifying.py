@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.health.checking import RecordingChecker
 from aerolog.archive.health.findings import Finding, Kind, remedy_of
+from aerolog.archive.health.hashing import new_hash
 from aerolog.archive.health.health_file import HealthWriter, read_health
 from aerolog.archive.health.spans import closed_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
+    from types import TracebackType
 
     from aerolog.archive.files.checksum import Checksum
-    from aerolog.transport.errors import ArchiveError, FileFormatError
+    from aerolog.archive.health.checking import SpanResult
+    from aerolog.archive.health.layout import SegmentRecord
+    from aerolog.archive.health.spans import Span
+
+_THREADS_MAX: Final = 4
+_AHEAD: Final = 2  # segments that wait, a thread
 
 
 def verify_recording(
@@ -27,8 +39,8 @@ def verify_recording(
     checksum: Checksum | None = None,
     note: bool = False,
     fingerprints: bool | None = None,
+    threads: int | None = None,
     progress: Callable[[int], object] | None = None,
-    is_stopped: Callable[[], bool] | None = None,
 ) -> list[Finding]:
     """Read all closed segments of a recording and say what is wrong with them.
 
@@ -39,8 +51,8 @@ def verify_recording(
         note: keep what is found, fingerprints included, in the recording's health file. Not beside
             an archive that verifies: it keeps them itself.
         fingerprints: compute them; by default where some are known, or ``note``.
-        progress: told the bytes of each piece that was read.
-        is_stopped: asked behind each piece whether to end early.
+        threads: that read, a segment each; as many as there are processors, 4 at most, by default.
+        progress: told behind each segment how many bytes have been read so far.
 
     Returns:
         The findings by position, those about the health file first; empty when all is sound.
@@ -54,67 +66,95 @@ def verify_recording(
     opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
     with opened as archive:
         assert isinstance(archive, ArchiveFolder)
-        return list(
-            _findings(archive, recording_id, checksum, note, fingerprints, progress, is_stopped)
-        )
-
-
-def _findings(
-    archive: ArchiveFolder,
-    recording_id: int,
-    checksum: Checksum | None,
-    note: bool,
-    fingerprints: bool | None,
-    progress: Callable[[int], object] | None,
-    is_stopped: Callable[[], bool] | None,
-) -> Iterator[Finding]:
-    recording = archive.recording(recording_id)
-    descriptor = recording.descriptor
-    records = read_health(archive.files, archive.path, descriptor)
-    for problem in records.problems:
-        yield Finding(
-            recording_id,
-            descriptor.start_position,
-            Kind.HEALTH,
-            f"recording {recording_id}: {problem}",
-            remedy_of(Kind.HEALTH, recording_id),
-        )
-    if fingerprints is None:
-        known = records.by_base.values()
-        fingerprints = note or any(record.fingerprint is not None for record in known)
-    writer = HealthWriter(archive.files, archive.path, descriptor) if note else None
-    checker = RecordingChecker(
-        archive.files, archive.path, descriptor, checksum=checksum, fingerprints=fingerprints
-    )
-    spans = list(closed_spans(descriptor, recording.end_position))
-    if writer is not None:
-        writer.keep(span.base for span in spans)
-    for span in spans:
-        now_ms = time.time_ns() // 1_000_000
-        pieces = checker.verify(span, records.by_base.get(span.base), now_ms)
-        try:
-            while True:
-                length = next(pieces)
-                if progress is not None:
-                    progress(length)
-                if is_stopped is not None and is_stopped():
-                    return
-        except StopIteration as done:
-            result = done.value
-        if result.is_explained:
-            continue
+        recording = archive.recording(recording_id)
+        descriptor = recording.descriptor
+        records = read_health(archive.files, archive.path, descriptor)
+        findings = [health_finding(recording_id, problem) for problem in records.problems]
+        if fingerprints is None:
+            known = records.by_base.values()
+            fingerprints = note or any(record.fingerprint is not None for record in known)
+        if fingerprints:
+            new_hash("the verification of a recording whose segments have fingerprints")
+        writer = HealthWriter(archive.files, archive.path, descriptor) if note else None
+        spans = list(closed_spans(descriptor, recording.end_position))
         if writer is not None:
-            writer.note(result.record)
-        if result.finding is not None:
-            yield result.finding
+            writer.keep(span.base for span in spans)
+
+        def checker() -> RecordingChecker:
+            return RecordingChecker(
+                archive.files,
+                archive.path,
+                descriptor,
+                checksum=checksum,
+                fingerprints=fingerprints,
+            )
+
+        done = 0
+        with _Readers(checker, threads or min(os.cpu_count() or 1, _THREADS_MAX)) as readers:
+            for span, result in readers.results(spans, records.by_base):
+                done += span.length
+                if progress is not None:
+                    progress(done)
+                if result.is_explained:
+                    continue
+                if writer is not None:
+                    writer.note(result.record)
+                if result.finding is not None:
+                    findings.append(result.finding)
+    return findings
 
 
-def damaged_entry(error: ArchiveError | FileFormatError, recording_id: int) -> Finding:
-    """A finding about a catalog entry that cannot be read."""
-    return Finding(
-        recording_id,
-        -1,
-        Kind.CATALOG,
-        f"recording {recording_id}: {error}",
-        remedy_of(Kind.CATALOG, recording_id),
-    )
+def health_finding(recording_id: int, problem: str) -> Finding:
+    """A finding about a health file."""
+    text = f"recording {recording_id}: {problem}"
+    return Finding(recording_id, -1, Kind.HEALTH, text, remedy_of(Kind.HEALTH, recording_id))
+
+
+class _Readers:
+    """Threads that verify a segment each; they end with the block, wherever they are."""
+
+    def __init__(self, checker: Callable[[], RecordingChecker], count: int) -> None:
+        self._checker = checker
+        self._count = count
+        self._local = threading.local()
+        self._ended = False
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="aerolog-verify")
+
+    def results(
+        self, spans: list[Span], known: dict[int, SegmentRecord]
+    ) -> Iterator[tuple[Span, SpanResult]]:
+        """Results in the order of the segments."""
+        waiting: deque[tuple[Span, Future[SpanResult]]] = deque()
+        for span in spans:
+            task = self._pool.submit(self._verify, span, known.get(span.base))
+            waiting.append((span, task))
+            if len(waiting) > _AHEAD * self._count:
+                first, done = waiting.popleft()
+                yield first, done.result()
+        for span, done in waiting:
+            yield span, done.result()
+
+    def _verify(self, span: Span, before: SegmentRecord | None) -> SpanResult:
+        checker: RecordingChecker | None = getattr(self._local, "checker", None)
+        if checker is None:
+            checker = self._local.checker = self._checker()
+        pieces = checker.verify(span, before, time.time_ns() // 1_000_000)
+        while not self._ended:
+            try:
+                next(pieces)
+            except StopIteration as done:
+                result: SpanResult = done.value
+                return result
+        raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended = True
+        self._pool.shutdown(cancel_futures=True)

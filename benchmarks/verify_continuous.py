@@ -1,0 +1,118 @@
+"""Verification with fingerprints as fast as it goes, beside plain reads of the same files.
+
+Every frame and checksum is checked and each segment gets its fingerprint: by the threads that
+``aerolog verify`` has, and by the one of the archive's agent, turned without a bound on its rate.
+Against them the same files are read by one thread, in pieces as they are fastest; all from the page
+cache.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from aerolog.archive.health import Health, verify_recording
+from aerolog.archive.service.reporting import Reporter
+from aerolog.archive.service.verifying import Verifier, VerifierOptions
+from aerolog.transport.concurrent.clock import SystemClock
+from aerolog.transport.memory.filesystem import RealFileSystem
+from benchmarks.result import BenchmarkFailedError, Result
+from benchmarks.scan import make_recording
+from benchmarks.verify_folder import read_files, run_here
+
+if TYPE_CHECKING:
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.memory.error_log import DistinctErrorLog
+
+DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_VERIFY_BYTES") or 2 * 1024**3)
+ROUNDS: Final = 5
+_PAYLOAD_LENGTH: Final = 992  # frames of 1 KiB
+_PIECES: Final = (256 * 1024, 1024 * 1024)
+_PATIENCE_S: Final = 300.0
+_HOUR_NS: Final = 3600 * 10**9
+
+
+class _Count:
+    """A counter that no driver has."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self.value = 0
+
+    def add(self, delta: int) -> None:
+        self.value += delta
+
+
+class _Errors:
+    """An error log that ends the benchmark."""
+
+    def record_exception(self, error: BaseException) -> bool:
+        raise BenchmarkFailedError(f"found in a sound recording: {error}")
+
+
+def verify_continuous() -> list[Result]:
+    """Rate of the verifier, bytes of the segments.
+
+    Raises:
+        BenchmarkFailedError: something was found, or was not where it is.
+    """
+    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
+        folder = Path(name)
+        length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
+        run_here(folder, "checksum", "CRC-32C", "-a")
+        mine: list[float] = []
+        agents: list[float] = []
+        reads: dict[int, list[float]] = {piece: [] for piece in _PIECES}
+        for number in range(ROUNDS + 1):
+            for piece, times in reads.items():
+                begun = time.perf_counter()
+                read_files(folder, piece)
+                times.append(time.perf_counter() - begun)
+            mine.append(_verify(folder))
+            agents.append(_turn(folder, length, number))
+            if not number:  # the first warms all up
+                for times in (mine, agents, *reads.values()):
+                    times.clear()
+        if Health.open(folder, 0).state != "sound":
+            raise BenchmarkFailedError("a sound recording was not found to be so")
+    ours, agent = (length / statistics.median(times) / 1e6 for times in (mine, agents))
+    theirs = max(length / statistics.median(times) / 1e6 for times in reads.values())
+    reader = "the same files read by one thread"
+    return [
+        Result("verify-continuous", "MB/s", ours, theirs, reader),
+        Result("verify (agent)", "MB/s", agent, theirs, reader),
+    ]
+
+
+def _verify(folder: Path) -> float:
+    """Seconds of a verification by all threads that it has."""
+    begun = time.perf_counter()
+    found = verify_recording(folder, 0, fingerprints=True)
+    if found:
+        raise BenchmarkFailedError(f"found in a sound recording: {found[0].text}")
+    return time.perf_counter() - begun
+
+
+def _turn(folder: Path, length: int, number: int) -> float:
+    """Seconds of one round of the agent over all segments."""
+    counts = tuple(_Count() for _ in range(4))
+    verifier = Verifier(
+        VerifierOptions(rate=1 << 62, interval_ms=0, look_interval_ns=_HOUR_NS),
+        folder=str(folder),
+        files=RealFileSystem(),
+        clock=SystemClock(),
+        positions=dict,
+        reporter=Reporter(cast("DistinctErrorLog", _Errors())),
+        counters=cast("tuple[Counter, Counter, Counter, Counter]", counts),
+    )
+    begun = time.perf_counter()
+    while counts[0].value < length:
+        verifier.control()
+        if time.perf_counter() - begun > _PATIENCE_S:
+            raise BenchmarkFailedError(f"round {number} reads no more than {counts[0].value} bytes")
+    return time.perf_counter() - begun
