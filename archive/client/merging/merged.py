@@ -16,6 +16,7 @@ from aerolog.archive.client.merging.batch import MergedBatch
 from aerolog.archive.client.merging.engine import BLOCKED, END, TOO_LONG, Merge
 from aerolog.archive.client.merging.forwarding import forward
 from aerolog.archive.client.merging.opening import Places, Wanted, open_shares
+from aerolog.archive.client.merging.shares import together
 from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.client.timed_range import instant_ns
 from aerolog.transport.client.sending import is_worth_waiting, raise_timeout
@@ -191,14 +192,16 @@ class _Merging:
 
     def _open_ahead(self) -> Steps[None]:
         """Ask for the replays that come next, so many that the archive has as many as it may."""
-        while self._ahead and not self._closed:
-            if sum(share.is_open for share in self._shares or () if share.is_replay) >= (
-                self._replays_max
-            ):
-                return
+        if not self._ahead:
+            return
+        shares = self._known()
+        room = self._replays_max - sum(share.is_open for share in shares if share.is_replay)
+        chosen: list[Share] = []
+        while self._ahead and len(chosen) < room:
             share = self._ahead.pop(0)
-            if not share.is_open and not self._merge.is_over(self._known().index(share)):
-                yield from share.open()
+            if not share.is_open and not self._merge.is_over(shares.index(share)):
+                chosen.append(share)
+        yield from together([share.open() for share in chosen])
 
     def _unblock(self, waits: _Waits) -> Steps[tuple[AerologError | None, bool]]:
         """Have the source go on that the merge waits for: an error, or whether to try again."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from aerolog.archive.client.merging.shares import FolderShare, ReplayShare
+from aerolog.archive.client.merging.shares import FolderShare, ReplayShare, together
 from aerolog.archive.client.merging.stretches import Stretches
 from aerolog.archive.client.operations.replaying import ReplayOperations
 from aerolog.archive.client.timed_archive import find_range
@@ -142,42 +142,46 @@ def open_shares(places: Places, wanted: Wanted) -> Steps[Opened]:
         FileFormatError: a descriptor is damaged.
         ConfigurationError: a folder cannot be followed.
     """
-    shares: list[Share] = []
-    notes: list[str] = []
+    made: list[tuple[Share, tuple[str, ...]] | None] = [None] * len(places.items)
+
+    def make(number: int) -> Steps[None]:
+        place, recording_id = places.items[number]
+        if isinstance(place, ArchiveFolder):
+            made[number] = _folder_share(place, wanted, recording_id)
+        else:
+            made[number] = yield from _replay_share(place, wanted, recording_id)
+
     try:
-        for place, recording_id in places.items:
-            if isinstance(place, ArchiveFolder):
-                shares.append(_folder_share(place, wanted, recording_id, notes))
-            else:
-                shares.append((yield from _replay_share(place, wanted, recording_id, notes)))
+        yield from together([make(number) for number in range(len(made))])
     except BaseException:
-        for share in shares:
-            share.close()
+        for one in made:
+            if one is not None:
+                one[0].close()
         raise
-    return Opened(shares, tuple(notes))
+    whole = [one for one in made if one is not None]
+    return Opened([share for share, _ in whole], tuple(note for _, own in whole for note in own))
 
 
 def _folder_share(
-    folder: ArchiveFolder, wanted: Wanted, recording_id: int, notes: list[str]
-) -> Share:
+    folder: ArchiveFolder, wanted: Wanted, recording_id: int
+) -> tuple[Share, tuple[str, ...]]:
     if wanted.follow:
         raise ConfigurationError("following needs a running archive, not a folder")
     recording = folder.recording(recording_id)
     index = TimeIndex.of(recording)
     descriptor, of_one = recording.descriptor, wanted.of(recording_id)
-    notes += notes_of(index, descriptor)
     bounds = bounds_of(index, of_one)
     part = TimedRange.of(descriptor, of_one, recording.end_position, bounds)
-    return FolderShare(recording, index, part)
+    return FolderShare(recording, index, part), notes_of(index, descriptor)
 
 
 def _replay_share(
-    archive: ReplayOperations, wanted: Wanted, recording_id: int, notes: list[str]
-) -> Steps[Share]:
+    archive: ReplayOperations, wanted: Wanted, recording_id: int
+) -> Steps[tuple[Share, tuple[str, ...]]]:
     part = yield from find_range(archive, wanted.of(recording_id))
     times = Stretches(archive, part.descriptor)
     yield from times.begin(part.start_position)
-    notes += notes_of(times.index, part.descriptor)
-    return ReplayShare(
+    share = ReplayShare(
         archive, part, times, timeout_ns=wanted.timeout_ns, lateness_ns=wanted.lateness_ns
     )
+    return share, notes_of(times.index, part.descriptor)

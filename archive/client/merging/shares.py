@@ -25,6 +25,8 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aerolog.archive.client.merging.engine import MergeSource
     from aerolog.archive.client.merging.stretches import Stretches
     from aerolog.archive.client.operations.replaying import ReplayOperations
@@ -59,6 +61,25 @@ def _floor(index: TimeIndex, position: int) -> int:
     if index.clock_steps_back or index.time_at(index.start_position) > index.first_time_ns:
         return LEAST
     return floor_ns
+
+
+def together(many: Sequence[Steps[None]]) -> Steps[None]:
+    """Carry several steps out side by side: they wait for each other's answers no longer."""
+    left = list(many)
+    try:
+        while left:
+            work = 0
+            for steps in tuple(left):
+                try:
+                    work += next(steps)
+                except StopIteration:
+                    left.remove(steps)
+                    work += 1
+            if left:
+                yield work
+    finally:
+        for steps in left:
+            steps.close()
 
 
 class Share(ABC):
@@ -222,6 +243,7 @@ class ReplayShare(Share):
         self._is_caught_up = False
         self._subscription: Subscription | None = None
         self._images: list[Image] = []
+        self._is_asked_for = False
         self._correlation_id = -1
         self._is_over = False
         self.source = self._replay = ReplaySource(
@@ -243,7 +265,7 @@ class ReplayShare(Share):
     @property
     def is_open(self) -> bool:
         """Whether the replay was asked for and has not been closed."""
-        return self._subscription is not None
+        return self._is_asked_for
 
     def open(self) -> Steps[None]:
         """Ask for the replay and subscribe to it."""
@@ -255,16 +277,35 @@ class ReplayShare(Share):
             stream_id=REPLAY_STREAM_ID,
             on_image=self._images.append,
         )
+        self._is_asked_for = True
+        steps = archive._replayed(  # noqa: SLF001 - of one package
+            ReplayParams(self.recording_id, part.start_position, length),
+            ReplayChannel(archive.options.default_replay_channel),
+            subscribe,
+            REPLAY_STREAM_ID,
+        )
         try:
-            self._subscription = yield from archive._replayed(  # noqa: SLF001 - of one package
-                ReplayParams(self.recording_id, part.start_position, length),
-                ReplayChannel(archive.options.default_replay_channel),
-                subscribe,
-                REPLAY_STREAM_ID,
-            )
+            self._subscription = yield from self._noting(steps)
         except ArchiveError as error:
             raise self._refused(error) from error
-        self._correlation_id = archive.last_correlation_id
+
+    def _noting(self, steps: Steps[Subscription]) -> Steps[Subscription]:
+        """Carry steps out and note the last request that they send: errors name it later on."""
+        archive = self._archive
+        try:
+            while True:
+                before = archive.last_correlation_id
+                try:
+                    work = next(steps)
+                except StopIteration as done:
+                    subscription: Subscription = done.value
+                    return subscription
+                finally:
+                    if archive.last_correlation_id != before:  # others send in steps of their own
+                        self._correlation_id = archive.last_correlation_id
+                yield work
+        finally:
+            steps.close()
 
     def _refused(self, error: ArchiveError) -> ArchiveError:
         text = f"recording {self.recording_id} of a merged replay: {error.message}"
@@ -274,7 +315,7 @@ class ReplayShare(Share):
 
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Attach the replay when it has come; find out why it does not deliver."""
-        if self._subscription is None:
+        if not self._is_asked_for:
             yield from self.open()
         if self._replay.image is None:
             if self._images:
@@ -364,3 +405,4 @@ class ReplayShare(Share):
         if self._subscription is not None:
             self._subscription.close()
             self._subscription = None
+        self._is_asked_for = False
