@@ -183,6 +183,33 @@ def print_folder(
         raise ConfigurationError(str(error)) from error
 
 
+class Sight:
+    """What this driver shows of a replay that goes onto a channel."""
+
+    def __init__(self, aeron: Aeron, session_id: int, stream_id: int) -> None:
+        """Look for one.
+
+        Args:
+            aeron: client of the driver.
+            session_id: of the replay's publication.
+            stream_id: that it goes to.
+        """
+        self._aeron = aeron
+        self._session_id = session_id
+        self._stream_id = stream_id
+        self.position: int | None = None
+        self.appeared = False
+
+    def look(self) -> bool:
+        """Look again; True when the replay has come and gone.
+
+        It sets ``position``, of the publication or of its image here, None while nothing is seen.
+        """
+        self.position = _position_here(self._aeron, self._session_id, self._stream_id)
+        self.appeared = self.appeared or self.position is not None
+        return self.appeared and self.position is None
+
+
 def wait_replayed(
     archive: AeronArchive,
     session_id: int,
@@ -211,17 +238,16 @@ def wait_replayed(
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    appeared = told = False
+    sight = Sight(archive.aeron, session_id, stream_id)
+    told = False
     deadline = time.monotonic() + _APPEAR_TIMEOUT_S
     while True:
         watch()
         late = time.monotonic() > deadline
-        position = _position_here(archive.aeron, session_id, stream_id)
-        if position is not None:
-            appeared = True
-            on_position(position)
-        elif appeared:
+        if sight.look():
             return True
+        if sight.position is not None:
+            on_position(sight.position)
         elif late and told:
             return False
         elif late:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from aerolog.tools.console import remark
 from aerolog.tools.pace_keys import pace_keys
+from aerolog.tools.replayer import Sight, wait_replayed
+from aerolog.tools.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
+    from aerolog.archive.client.timed_channel import ChannelReplay
     from aerolog.archive.client.timed_message import TimedMessage
     from aerolog.archive.client.timed_range import TimedRange
     from aerolog.archive.client.timed_replay import TimedReplay
@@ -65,6 +68,37 @@ def print_timed(
                 on_position(batch[-1].position)
     if told is not None:
         told(replay.notes)
+
+
+def run_onto_channel(
+    replay: ChannelReplay, stream_id: int, on_position: Callable[[int], object]
+) -> None:
+    """Let a replay that has begun onto its channel, at its pace; keys of the terminal change it.
+
+    Args:
+        replay: that has begun.
+        stream_id: that it goes to.
+        on_position: called with the position of its publication here.
+
+    Raises:
+        AerologError: the driver or the archive is gone, or the archive could not go on.
+    """
+    archive, session_id = replay.archive, replay.session_id
+    if session_id is None:
+        return
+    watch = Watch(archive.aeron, archive)
+    sight = Sight(archive.aeron, session_id, stream_id)
+
+    def look() -> bool:
+        watch()
+        gone = sight.look()
+        if sight.position is not None:
+            on_position(sight.position)
+        return gone
+
+    with pace_keys(replay):
+        if replay.run(look):
+            wait_replayed(archive, session_id, stream_id, on_position, on_unseen=lambda: 0.0)
 
 
 def _payload(message: TimedMessage) -> bytes:

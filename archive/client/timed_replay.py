@@ -6,7 +6,7 @@ time and each when it is due. `AsyncTimedReplay` does the same in an event loop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.paced import PaceControl, both, pace, pace_async, pace_lists
 from aerolog.archive.client.timed_range import Wanted, instant_ns
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
 
     Instant = int | datetime
+
+_NAP_NS: Final = 50_000
 
 __all__ = ["AsyncTimedReplay", "TimedReplay"]
 
@@ -125,6 +127,23 @@ class TimedReplay(_TimedReplayBase):
         """
         turn = both(self._source.turn, on_wait)
         return pace_lists(self._pacer, self._source.parts(), turn)
+
+    def find_range(self) -> TimedRange:
+        """What is to be replayed, by position; asks, and replays nothing.
+
+        Raises:
+            ArchiveError: there is no such recording.
+            ConfigurationError: a position outside the recording.
+        """
+        parts = self._source.parts()
+        try:
+            while self._source.range is None:
+                next(parts)
+                self._source.turn()
+                self._pacer.nap(_NAP_NS)
+        finally:
+            parts.close()
+        return self._source.range
 
     def close(self) -> None:
         """End the replay; idempotent."""

@@ -156,43 +156,91 @@ def _onto_channel(
 ) -> None:
     from aerolog.archive.client.replaying import image_session_id
     from aerolog.tools.connecting import connect_archive, connect_driver
-    from aerolog.tools.console import position_progress, print_json_line, remark, say
+    from aerolog.tools.console import remark
     from aerolog.tools.replayer import wait_replayed
 
     with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
-        part = wanted.part(client)
+        if wanted.timed.pace is not None:
+            _paced_onto_channel(client, wanted, target, as_json)
+            return
+        start, length = wanted.bounds(client)
         replay_id = client.start_replay(
-            wanted.recording_id,
-            *target,
-            position=part.start,
-            length=part.length,
-            follow=part.end is None,
+            wanted.recording_id, *target, position=start, length=length, follow=length is None
         )
         session_id = image_session_id(replay_id)
-        if as_json:
-            print_json_line(
-                {
-                    "recording_id": wanted.recording_id,
-                    "replay_session_id": replay_id,
-                    "session_id": session_id,
-                    "channel": target[0],
-                    "stream_id": target[1],
-                    "position": part.start,
-                    "length": part.length,
-                }
-            )
-        else:
-            say(f"replaying recording {wanted.recording_id}, session {session_id}")
-        with position_progress("replaying", part.start, part.length) as on_position:
+        _say_replaying(wanted, target, replay_id, (start, length), as_json)
+        with _channel_bar(start, length) as on_position:
             seen = wait_replayed(
                 client,
                 session_id,
                 target[1],
                 on_position,
-                on_unseen=lambda: 0.0 if _shares_driver(options) else _patience(part),
+                on_unseen=lambda: 0.0 if _shares_driver(options) else _patience(length),
             )
         if not seen:
             remark("the replay was not seen on this driver: it is over, or ended now")
+
+
+def _paced_onto_channel(
+    client: "AeronArchive", wanted: "_Wanted", target: tuple[str, int], as_json: bool
+) -> None:
+    from aerolog.archive.client.timed_channel import ChannelReplay
+    from aerolog.tools.console import remark
+    from aerolog.tools.timed_replayer import run_onto_channel
+
+    times = wanted.timed.times()
+    with ChannelReplay(
+        client,
+        wanted.recording_id,
+        *target,
+        times.start_ns,
+        times.end_ns,
+        wanted.timed.pace,
+        position=wanted.position,
+        length=wanted.length,
+        follow=wanted.follow,
+        last_ns=times.last_ns,
+    ) as replay:
+        part = replay.begin()
+        for note in replay.notes:
+            remark(note)
+        start, length = part.start_position, part.length
+        _say_replaying(wanted, target, replay.replay_session_id or 0, (start, length), as_json)
+        with _channel_bar(start, length) as on_position:
+            run_onto_channel(replay, target[1], on_position)
+
+
+def _say_replaying(
+    wanted: "_Wanted",
+    target: tuple[str, int],
+    replay_id: int,
+    part: tuple[int, int | None],
+    as_json: bool,
+) -> None:
+    from aerolog.archive.client.replaying import image_session_id
+    from aerolog.tools.console import print_json_line, say
+
+    session_id = image_session_id(replay_id)
+    if not as_json:
+        say(f"replaying recording {wanted.recording_id}, session {session_id}")
+        return
+    print_json_line(
+        {
+            "recording_id": wanted.recording_id,
+            "replay_session_id": replay_id,
+            "session_id": session_id,
+            "channel": target[0],
+            "stream_id": target[1],
+            "position": part[0],
+            "length": part[1],
+        }
+    )
+
+
+def _channel_bar(start: int, length: int | None) -> AbstractContextManager[Callable[[int], None]]:
+    from aerolog.tools.console import position_progress
+
+    return position_progress("replaying", start, length)
 
 
 def _shares_driver(options: ArchiveOptions) -> bool:
@@ -202,11 +250,10 @@ def _shares_driver(options: ArchiveOptions) -> bool:
     return ChannelUri.parse(options.control_channel).is_ipc
 
 
-def _patience(part: "Range") -> float:
+def _patience(length: int | None) -> float:
     """Seconds for a replay between others, whose end nobody here can see; says so."""
     from aerolog.tools.console import remark
 
-    length = part.length
     patience = math.inf if length is None else length / _UNSEEN_BYTES_PER_S
     until = "until this command is interrupted" if length is None else f"for {patience:.0f} s more"
     remark(
@@ -242,6 +289,15 @@ class _Wanted:
             follow=self.follow,
             last_ns=times.last_ns,
         )
+
+    def bounds(self, archive: "AeronArchive") -> tuple[int, int | None]:
+        """Position and length of what an archive is to replay; without one it follows."""
+        if not self.timed.has_times:
+            part = self.part(archive)
+            return part.start, part.length
+        with self.replay(archive) as replay:
+            found = replay.find_range()
+        return found.start_position, found.length
 
     def part(self, archive: "AeronArchive") -> "Range":
         """The range in a running archive."""
