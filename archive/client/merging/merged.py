@@ -10,7 +10,7 @@ import asyncio
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from aerolog.archive.client.merging.batch import MergedBatch
 from aerolog.archive.client.merging.engine import BLOCKED, END, TOO_LONG, Merge
@@ -43,11 +43,15 @@ if TYPE_CHECKING:
     Instant = int | datetime
     OnError = Callable[[int, AerologError], object]
 
+PartT = TypeVar("PartT")
+
 __all__ = ["AsyncMergedReplay", "MergedReplay", "Published"]
 
 #: Rows and bytes of payload in a batch, unless one message alone is longer.
 ROWS_MAX: Final = 4096
 PAYLOAD_CAPACITY: Final = 1024 * 1024
+#: Messages in a list at most: to make them must not take long, the next one may be due.
+PART_ROWS: Final = 256
 #: Archives allow 20 replays at once, unless they are told otherwise.
 REPLAYS_MAX: Final = 16
 TIMEOUT_S: Final = 10.0
@@ -79,6 +83,7 @@ class _Merging:
         start: Instant | None = None,
         end: Instant | None = None,
         *,
+        last_ns: int | None = None,
         follow: bool = False,
         timeout: float | None = TIMEOUT_S,
         lateness: float = LATENESS_S,
@@ -94,6 +99,8 @@ class _Merging:
             start: messages before it are left out: nanoseconds since the epoch, or a datetime
                 (UTC when it names no zone). None: from the starts of the recordings.
             end: messages at or after it are left out. None: to what is recorded now.
+            last_ns: in place of a start: so many nanoseconds before the end. Where no end is
+                given, that is now when one of the recordings is live, else when the last stopped.
             follow: go on with live recordings until all have stopped.
             timeout: seconds without a message of a replay that the merge waits for, after which
                 it counts as stalled; None waits on.
@@ -110,6 +117,7 @@ class _Merging:
         self._wanted = Wanted(
             instant_ns(start),
             instant_ns(end),
+            last_ns,
             follow,
             None if timeout is None else round(timeout * NS_PER_SECOND),
             round(lateness * NS_PER_SECOND),
@@ -121,6 +129,7 @@ class _Merging:
         self._merge = Merge([])
         self._over = 0
         self._notes: tuple[str, ...] = ()
+        self._indexed: list[bool] = []
         self._closed = False
 
     @property
@@ -129,16 +138,51 @@ class _Merging:
         return self._notes
 
     @property
+    def indexed(self) -> list[bool]:
+        """Of each recording, whether its times are from an index; empty before the first message.
+
+        The others' are spread evenly between the times at which they began and ended.
+        """
+        return self._indexed
+
+    @property
     def positions(self) -> list[int]:
         """Up to where each recording has been given out, in the order of the recordings."""
         return [share.source.position for share in self._shares or ()]
+
+    def parts(self, rows_max: int = PART_ROWS) -> Iterator[int | list[TimedMessage]]:
+        """Lists of messages, or how much was done where there are none now; never waits.
+
+        For what waits by itself, such as a pace.
+
+        Args:
+            rows_max: messages in a list at most.
+        """
+        parts = self._parts(rows_max)
+        try:
+            while (part := self._next(parts)) is not None:
+                if isinstance(part, int):
+                    yield part
+                else:
+                    for batch in part:
+                        yield batch.messages()
+        finally:
+            parts.close()
+
+    def _next(self, parts: Parts[PartT]) -> int | list[PartT] | None:
+        """What comes next, with the archives' clients to ourselves meanwhile."""
+        with ExitStack() as held:
+            for archive in self._places.archives:
+                held.enter_context(archive._lock)  # noqa: SLF001 - of one package
+            return next(parts, None)
 
     def turn(self) -> None:
         """Keep up the connections to archives, without waiting."""
         for archive in self._places.archives:
             with archive._lock:  # noqa: SLF001 - of one package
                 archive._turn()  # noqa: SLF001
-                archive._usable().pump()  # noqa: SLF001
+                if not archive.closed:
+                    archive._usable().pump()  # noqa: SLF001
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -184,6 +228,7 @@ class _Merging:
         if self._shares is None:
             opened = yield from open_shares(self._places, self._wanted)
             self._shares, self._notes = opened.shares, opened.notes
+            self._indexed = opened.indexed
             self._merge = Merge([share.source for share in opened.shares])
             self._ahead = sorted(
                 (share for share in opened.shares if share.is_replay),
@@ -373,16 +418,12 @@ class MergedReplay(_Merging):
 
     def _carried_out(self, parts: Parts[Any]) -> Iterator[Any]:
         try:
-            while True:
-                with ExitStack() as held:
-                    for archive in self._places.archives:
-                        held.enter_context(archive._lock)  # noqa: SLF001 - of one package
-                    part = next(parts, None)
-                if part is None:
-                    return
-                self._wait(part if isinstance(part, int) else len(part))
-                if not isinstance(part, int):
-                    yield from part
+            while (part := self._next(parts)) is not None:
+                if isinstance(part, int):
+                    self._wait(part)
+                    continue
+                self._wait(len(part))
+                yield from part
         finally:
             parts.close()
 
@@ -456,7 +497,7 @@ class AsyncMergedReplay(_Merging):
     async def _carried_out(self, parts: Parts[Any]) -> AsyncIterator[Any]:
         idle_turns = 0
         try:
-            while (part := next(parts, None)) is not None:
+            while (part := self._next(parts)) is not None:
                 if not isinstance(part, int):
                     for one in part:
                         yield one

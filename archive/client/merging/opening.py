@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from aerolog.archive.client import calls
 from aerolog.archive.client.merging.shares import FolderShare, ReplayShare, together
 from aerolog.archive.client.merging.stretches import Stretches
 from aerolog.archive.client.operations.replaying import ReplayOperations
@@ -13,15 +15,17 @@ from aerolog.archive.client.timed_archive import find_range
 from aerolog.archive.client.timed_range import TimedRange, notes_of
 from aerolog.archive.client.timed_range import Wanted as WantedOfOne
 from aerolog.archive.client.timed_source import bounds_of
+from aerolog.archive.client.timeline import find_time
 from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.times import TimeIndex
-from aerolog.transport.errors import ConfigurationError
+from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aerolog.archive.client.merging.shares import Share
     from aerolog.archive.client.steps import Steps
+    from aerolog.archive.files.descriptor import RecordingDescriptor
 
     Place = ReplayOperations | ArchiveFolder | str | Path
 
@@ -33,6 +37,7 @@ class Wanted:
     Attributes:
         start_ns: messages before that time are left out, None for no bound.
         end_ns: messages at or after that time are left out, None for no bound.
+        last_ns: so long before the end of all, instead of a start.
         follow: go on with live recordings.
         timeout_ns: after which a replay counts as stalled, None for never.
         lateness_ns: by which a live recording may lag behind the clock.
@@ -40,6 +45,7 @@ class Wanted:
 
     start_ns: int | None
     end_ns: int | None
+    last_ns: int | None
     follow: bool
     timeout_ns: int | None
     lateness_ns: int
@@ -57,7 +63,13 @@ class Wanted:
         Raises:
             ConfigurationError: nothing lies between the times.
         """
-        return WantedOfOne(recording_id, self.start_ns, self.end_ns, follow=self.follow)
+        return WantedOfOne(
+            recording_id, self.start_ns, self.end_ns, follow=self.follow, last_ns=self.last_ns
+        )
+
+    def before(self, end_ns: int) -> Wanted:
+        """With a start instead of what is wanted before the end of all recordings."""
+        return replace(self, start_ns=self.of(0).before(end_ns).start_ns, last_ns=None)
 
 
 class Places:
@@ -127,10 +139,12 @@ class Opened:
 
     Attributes:
         shares: in the order of the recordings.
+        indexed: of each of them, whether its times are from an index.
         notes: what one should know of their times.
     """
 
     shares: list[Share]
+    indexed: list[bool]
     notes: tuple[str, ...]
 
 
@@ -142,7 +156,9 @@ def open_shares(places: Places, wanted: Wanted) -> Steps[Opened]:
         FileFormatError: a descriptor is damaged.
         ConfigurationError: a folder cannot be followed.
     """
-    made: list[tuple[Share, tuple[str, ...]] | None] = [None] * len(places.items)
+    if wanted.last_ns is not None:
+        wanted = wanted.before((yield from _end_of_all(places)))
+    made: list[_Made | None] = [None] * len(places.items)
 
     def make(number: int) -> Steps[None]:
         place, recording_id = places.items[number]
@@ -156,15 +172,54 @@ def open_shares(places: Places, wanted: Wanted) -> Steps[Opened]:
     except BaseException:
         for one in made:
             if one is not None:
-                one[0].close()
+                one.share.close()
         raise
     whole = [one for one in made if one is not None]
-    return Opened([share for share, _ in whole], tuple(note for _, own in whole for note in own))
+    return Opened(
+        [one.share for one in whole],
+        [one.is_indexed for one in whole],
+        tuple(note for one in whole for note in one.notes),
+    )
 
 
-def _folder_share(
-    folder: ArchiveFolder, wanted: Wanted, recording_id: int
-) -> tuple[Share, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    share: Share
+    is_indexed: bool
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, share: Share, index: TimeIndex, descriptor: RecordingDescriptor) -> Self:
+        return cls(share, index.source != SOURCE_DESCRIPTOR, notes_of(index, descriptor))
+
+
+def _end_of_all(places: Places) -> Steps[int]:
+    """When the last recording stopped; now when one goes on."""
+    ends: list[int] = []
+    for place, recording_id in places.items:
+        if isinstance(place, ArchiveFolder):
+            recording = place.recording(recording_id)
+            with TimeIndex.of(recording) as index:
+                now = recording.is_live
+                ends.append(time.time_ns() if now else index.time_at(recording.end_position))
+            continue
+        ask = place._ask  # noqa: SLF001 - of one package
+        descriptor = yield from ask(calls.list_recording(recording_id))
+        if descriptor is None:
+            raise unknown(recording_id)
+        if (yield from ask(calls.ask_position("recording position", recording_id))) is not None:
+            ends.append(time.time_ns())
+        else:
+            ends.append((yield from find_time(place, descriptor, descriptor.stop_position)))
+    return max(ends)
+
+
+def unknown(recording_id: int) -> ArchiveError:
+    """The error for a recording that an archive does not have."""
+    return ArchiveError(ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}")
+
+
+def _folder_share(folder: ArchiveFolder, wanted: Wanted, recording_id: int) -> _Made:
     if wanted.follow:
         raise ConfigurationError("following needs a running archive, not a folder")
     recording = folder.recording(recording_id)
@@ -172,16 +227,14 @@ def _folder_share(
     descriptor, of_one = recording.descriptor, wanted.of(recording_id)
     bounds = bounds_of(index, of_one)
     part = TimedRange.of(descriptor, of_one, recording.end_position, bounds)
-    return FolderShare(recording, index, part), notes_of(index, descriptor)
+    return _Made.of(FolderShare(recording, index, part), index, descriptor)
 
 
-def _replay_share(
-    archive: ReplayOperations, wanted: Wanted, recording_id: int
-) -> Steps[tuple[Share, tuple[str, ...]]]:
+def _replay_share(archive: ReplayOperations, wanted: Wanted, recording_id: int) -> Steps[_Made]:
     part = yield from find_range(archive, wanted.of(recording_id))
     times = Stretches(archive, part.descriptor)
     yield from times.begin(part.start_position)
     share = ReplayShare(
         archive, part, times, timeout_ns=wanted.timeout_ns, lateness_ns=wanted.lateness_ns
     )
-    return share, notes_of(times.index, part.descriptor)
+    return _Made.of(share, times.index, part.descriptor)
