@@ -161,7 +161,6 @@ class Holds:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """The holds as they are now, nobody else changing them and no step being done."""
-        make_folder(self.archive_dir, self._files)
         with step_lock(self.archive_dir, self._files):
             self._holds = _read(self.archive_dir, self._files)
             yield
@@ -183,7 +182,9 @@ def step_lock(archive_dir: str | Path, files: FileSystem) -> Iterator[None]:
 
     Raises:
         RetentionError: somebody else does not come to an end.
+        OSError: the folder is not writable.
     """
+    make_folder(archive_dir, files)
     path = step_lock_path(archive_dir)
     deadline = time.monotonic() + _STEP_PATIENCE_S
     while (lock := files.try_lock(path)) is None:

@@ -127,14 +127,14 @@ def _bases(names: Iterable[str]) -> dict[int, list[int]]:
     """Where the segments of each recording begin, by the names in a folder."""
     found: dict[int, list[int]] = {}
     for name in names:
-        recording_id = recording_id_of(name)
-        if recording_id is None:
+        if recording_id_of(name) is None:
             continue
         try:
-            base = parse_segment_name(name).base_position
+            parsed = parse_segment_name(name)
         except FileFormatError:
             continue
-        found.setdefault(recording_id, []).append(base)
+        if str(parsed) == name:
+            found.setdefault(parsed.recording_id, []).append(parsed.base_position)
     return found
 
 

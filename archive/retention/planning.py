@@ -56,6 +56,8 @@ def plan(
         cut = Cut(recording, _ceiling(recording, its, found, now_ms, conflict))
         if conflict is None:
             _apply_own(cut, its, now_ms)
+        else:
+            cut.refuse(recording.first_base, "contradiction", conflict)
         cuts.append(cut)
         for policy in its:
             cuts_of[policy.name].append(cut)

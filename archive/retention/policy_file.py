@@ -68,6 +68,8 @@ def parse_policies(text: str, *, source: str = "policies") -> Policies:
     except (ValueError, RecursionError) as error:  # of tomllib also for numbers of any length
         found = re.search(r"at line ([0-9]+)", str(error))
         line = int(found[1]) if found else None
+        if "end of document" in str(error):
+            line = text.count("\n") + 1
         raise PolicyError(f"is no TOML: {error}", source=source, line=line) from error
     lines = _Lines(text)
     unknown = sorted(document.keys() - {"policy"})

@@ -121,12 +121,11 @@ def _next_end(cut: Cut) -> int:
 
 def _go_on(cut: Cut, policy: Policy, reason: str) -> bool:
     """Let the next segment of a recording go, or its rest; False when nothing more can."""
-    last = cut.recording.last_base
-    end = _next_end(cut)
-    if end <= last:
+    recording, end = cut.recording, _next_end(cut)
+    last = recording.last_base
+    # With its last byte a recording that has ended goes altogether.
+    rest = end > last or (end >= recording.end_position and not recording.is_active)
+    if not rest:
         return cut.move(end, policy.name, reason)
-    if policy.whole_recordings:
-        cut.move(last, policy.name, reason, whole=True)
-    else:
-        cut.move(last, policy.name, reason)
+    cut.move(last, policy.name, reason, whole=policy.whole_recordings)
     return False
