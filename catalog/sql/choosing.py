@@ -22,7 +22,14 @@ from sqlalchemy import (
 )
 
 from aerolog.catalog.sql.journal import place_of
-from aerolog.catalog.sql.models import Archive, Name, Recording, Stream, Tag
+from aerolog.catalog.sql.models import (
+    Archive,
+    Name,
+    Recording,
+    Stream,
+    Tag,
+    TimeIndexEntry,
+)
 from aerolog.catalog.sql.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 
@@ -43,6 +50,7 @@ _LISTED: Final = 200
 _ALWAYS: Final = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 _SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
+_NS_PER_MS: Final = 1_000_000
 _BY_TIME: Final = ("newest", "oldest")
 _BY_SIZE: Final = ("largest", "smallest")
 
@@ -69,6 +77,7 @@ def chosen_keys(session: Session, wanted: Search) -> list[int]:
     _trust_indexes(session)
     conditions = [*_of_streams(session, wanted), *_of_labels(wanted), *_of_columns(wanted)]
     if wanted.since_ms is not None:
+        conditions += _of_times(session, wanted)
         conditions.append(_of_keys(_Spans(wanted).keys(), _overlaps(wanted)))
     rare = _rarest(session, conditions)
     if rare is None:
@@ -226,6 +235,37 @@ def _overlaps(wanted: Search) -> ColumnElement[bool]:
     if wanted.until_ms is not None:
         clauses.append(Recording.start_time_ms + 0 < wanted.until_ms)
     return and_(*clauses)
+
+
+def _of_times(session: Session, wanted: Search) -> list[Condition]:
+    """That the time index, where there is one, knows something of the range of time.
+
+    A recording may have been silent for hours between its start and its stop. Rows are looked up
+    for one recording at a time, by the key of their table.
+    """
+    if session.scalar(select(TimeIndexEntry.time_ns).limit(1)) is None:
+        return []
+    assert wanted.since_ms is not None
+    of_recording = TimeIndexEntry.recording_fk == Recording.id
+    until_ns = TimeIndexEntry.until_ns
+    inside = [or_(until_ns.is_(None), until_ns > _nanoseconds(wanted.since_ms))]
+    if wanted.until_ms is not None:
+        inside.append(TimeIndexEntry.time_ns < _nanoseconds(wanted.until_ms))
+    at_hand = or_(
+        _found(select(1).where(of_recording, *inside)),
+        ~_found(select(1).where(of_recording)),
+    )
+    return [Condition(None, at_hand, at_hand)]
+
+
+def _found(rows: Select[Any]) -> ColumnElement[bool]:
+    """As `_one`, and false where there is no row, so that it can be denied."""
+    row = rows.limit(1).correlate(Recording).scalar_subquery()
+    return func.coalesce(row, 0) == 1
+
+
+def _nanoseconds(time_ms: int) -> int:
+    return min(max(time_ms * _NS_PER_MS, INT64_MIN), INT64_MAX)
 
 
 @dataclass(frozen=True, slots=True)

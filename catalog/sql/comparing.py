@@ -21,6 +21,7 @@ from aerolog.catalog.sql.models import (
     Stream,
     Tag,
     TimeIndexEntry,
+    TimeIndexFile,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _START_TIME: Final = COLUMNS.index("start_time_ms")
 _INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
 
 #: What hangs on a recording's row.
-OF_A_RECORDING: Final = (Segment, Tag, Name, Lineage, Mark, TimeIndexEntry, Hold)
+OF_A_RECORDING: Final = (Segment, Tag, Name, Lineage, Mark, TimeIndexEntry, TimeIndexFile, Hold)
 
 
 class Stored(NamedTuple):

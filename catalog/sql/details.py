@@ -19,6 +19,7 @@ from aerolog.catalog.sql.models import (
     Segment,
     Stream,
     Tag,
+    TimeIndexEntry,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def details(catalog: RecordingCatalog, wanted: LabelledRecording) -> dict[str, Any]:
-    """A recording with its labels, segments, lineage, exports, marks and holds.
+    """A recording with its labels, segments, lineage, exports, marks, holds and times.
 
     Raises:
         LabelError: there is no such recording.
@@ -72,7 +73,10 @@ def details(catalog: RecordingCatalog, wanted: LabelledRecording) -> dict[str, A
             "marks": _rows(
                 session, select(Mark).where(Mark.recording_fk == key).order_by(Mark.job)
             ),
-            "holds": [hold.reason for hold in session.scalars(_of(Hold, key))],
+            "holds": [
+                hold.reason for hold in session.scalars(_of(Hold, key).order_by(Hold.reason))
+            ],
+            "times": _rows(session, _of(TimeIndexEntry, key).order_by(TimeIndexEntry.time_ns)),
         }
 
 

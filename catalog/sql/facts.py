@@ -24,6 +24,8 @@ from aerolog.catalog.sql.models import (
     State,
     Stream,
     Tag,
+    TimeIndexEntry,
+    TimeIndexFile,
 )
 
 if TYPE_CHECKING:
@@ -278,7 +280,8 @@ def _apply_gone(target: Target, rest: dict[str, Any]) -> None:
     if found is not None:
         if target.in_folder is not None and recording_id not in target.in_folder:
             key = found[0]
-            target.session.execute(delete(Segment).where(Segment.recording_fk == key))
+            for table in (Segment, TimeIndexEntry, TimeIndexFile):
+                target.session.execute(delete(table).where(table.recording_fk == key))
             target.session.execute(
                 update(Recording).where(Recording.id == key).values(state=State.PURGED)
             )

@@ -8,6 +8,7 @@ counters of what is being recorded. What is found is where to look, never what t
 
 from __future__ import annotations
 
+import os
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -19,8 +20,11 @@ from aerolog.archive.files.layout import CATALOG_NAME, SEGMENT_SUFFIX
 from aerolog.archive.files.live_position import live_positions
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.segment import recording_id_of
+from aerolog.archive.retention.places import holds_path
+from aerolog.archive.times.layout import times_dir
 from aerolog.catalog.extras import require
 from aerolog.catalog.sql.journal_file import JOURNAL_NAME
+from aerolog.catalog.sql.scanning import index_id
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -73,6 +77,9 @@ class FolderWatch:
         self._live: dict[tuple[int, int], int] = {}
         self._mark: Any = None
         self._journal: tuple[int, int] | None = None
+        self._holds: tuple[int, int, int] | None = None
+        self._indexes: dict[int, int] = {}
+        self._indexes_time_ns = -1
 
     def look(self) -> Changes:
         """What has changed since the last look.
@@ -85,6 +92,7 @@ class FolderWatch:
         self._look_at_live(changes)
         self._look_at_names(changes)
         self._look_at_catalog(changes)
+        self._look_at_indexes(changes)
         # What is left of recordings that are deleted is known to a look at the whole alone.
         changes.is_whole = changes.is_whole or not changes.ids <= self._valid
         return changes
@@ -96,8 +104,9 @@ class FolderWatch:
         except (FileNotFoundError, FileFormatError):
             mark = None
         journal = _status(self._path / JOURNAL_NAME)
-        if (mark, journal) != (self._mark, self._journal):
-            self._mark, self._journal = mark, journal
+        holds = _stamp(Path(holds_path(self._path)))
+        if (mark, journal, holds) != (self._mark, self._journal, self._holds):
+            self._mark, self._journal, self._holds = mark, journal, holds
             changes.is_whole = True
 
     def _look_at_live(self, changes: Changes) -> None:
@@ -116,6 +125,23 @@ class FolderWatch:
         self._names = names
         is_settled = time.time_ns() - folder_time_ns > _TIME_GRAIN_NS
         self._folder_time_ns = folder_time_ns if is_settled else -1
+
+    def _look_at_indexes(self, changes: Changes) -> None:
+        """Time indexes that came, went or were made anew; others grow as recordings do."""
+        folder = Path(times_dir(self._path))
+        try:
+            folder_time_ns = folder.stat().st_mtime_ns
+            if folder_time_ns == self._indexes_time_ns:
+                return
+            with os.scandir(folder) as entries:
+                found = {index_id(entry.name): entry.inode() for entry in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            folder_time_ns, found = -1, {}
+        now = {one: inode for one, inode in found.items() if one is not None}
+        changes.ids |= {one for one, _ in now.items() ^ self._indexes.items()} & self._valid
+        self._indexes = now
+        is_settled = time.time_ns() - folder_time_ns > _TIME_GRAIN_NS
+        self._indexes_time_ns = folder_time_ns if is_settled else -1
 
     def _look_at_catalog(self, changes: Changes) -> None:
         blocks = self._digests()
@@ -146,6 +172,14 @@ class FolderWatch:
                     self._digest(view[at : at + BLOCK]) for at in range(0, len(view), BLOCK)
                 ]
         return digests
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _status(path: Path) -> tuple[int, int] | None:

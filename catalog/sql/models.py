@@ -285,20 +285,71 @@ class PipelineRun(Base):
     report: Mapped[str | None] = mapped_column(Text)
 
 
+class TimeIndexFile(Base):
+    """A recording's time index, as far as ``time_index`` has it.
+
+    Attributes:
+        source: where its times are from, ``clock`` or ``channel``.
+        is_rebuilt: 1 when it was made afterwards, not while recording.
+        shift: a row of ``time_index`` spans 2 to that power nanoseconds.
+        first_ns: where the first row's span begins, epoch nanoseconds.
+        last_ns: where the last one's does.
+        steps_back: how often the clock went back.
+        start_position: of the recording then.
+        end_position: of the recording; None while it goes on, like all of the rest.
+        size_bytes: of the file.
+        modified_ns: when it was written last.
+    """
+
+    __tablename__ = "time_index_files"
+
+    recording_fk: Mapped[int] = mapped_column(ForeignKey("recordings.id"), primary_key=True)
+    source: Mapped[str] = mapped_column(String(16))
+    is_rebuilt: Mapped[int] = mapped_column(Integer)
+    shift: Mapped[int] = mapped_column(Integer)
+    first_ns: Mapped[int] = mapped_column(BigInteger)
+    last_ns: Mapped[int] = mapped_column(BigInteger)
+    steps_back: Mapped[int] = mapped_column(BigInteger)
+    start_position: Mapped[int] = mapped_column(BigInteger)
+    end_position: Mapped[int | None] = mapped_column(BigInteger)
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    modified_ns: Mapped[int | None] = mapped_column(BigInteger)
+
+
 class TimeIndexEntry(Base):
-    """The position that a recording had reached at a time; empty without a time index."""
+    """A span of time in which something was recorded: what the time index says, in few rows.
+
+    Between the rows of a recording nothing was recorded. What was recorded in a span lies between
+    its positions; where the clock was set back, so may something else.
+
+    Attributes:
+        time_ns: where the span begins, epoch nanoseconds; at the first one perhaps the beginning
+            of time.
+        until_ns: where it ends; None: it goes on.
+        position: nothing of it lies before.
+        until_position: nor from here on; None: nobody knows yet.
+    """
 
     __tablename__ = "time_index"
 
     recording_fk: Mapped[int] = mapped_column(ForeignKey("recordings.id"), primary_key=True)
-    position: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    time_ns: Mapped[int] = mapped_column(BigInteger)
+    time_ns: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    until_ns: Mapped[int | None] = mapped_column(BigInteger)
+    position: Mapped[int] = mapped_column(BigInteger)
+    until_position: Mapped[int | None] = mapped_column(BigInteger)
 
 
 class Hold(Base):
-    """A reason to keep a recording, whatever retention says."""
+    """A reason to keep a recording, whatever retention says; as the archive's folder has it.
+
+    Attributes:
+        until_ms: when it ends by itself; None: never.
+        since_ms: when it began.
+    """
 
     __tablename__ = "holds"
 
     recording_fk: Mapped[int] = mapped_column(ForeignKey("recordings.id"), primary_key=True)
     reason: Mapped[str] = mapped_column(Text, primary_key=True)
+    until_ms: Mapped[int | None] = mapped_column(BigInteger)
+    since_ms: Mapped[int] = mapped_column(BigInteger)

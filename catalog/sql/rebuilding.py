@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from aerolog.catalog.sql.comparing import ChunkWriter, drop_recordings
+from aerolog.catalog.sql.comparing import drop_recordings
 from aerolog.catalog.sql.errors import JournalError
 from aerolog.catalog.sql.fingerprints import note_fingerprints
+from aerolog.catalog.sql.holds_mirror import mirror_holds
 from aerolog.catalog.sql.journal import place_of
 from aerolog.catalog.sql.journal_file import JOURNAL_NAME, JournalFile
 from aerolog.catalog.sql.models import Archive, Recording, Segment
@@ -16,12 +17,12 @@ from aerolog.catalog.sql.scanning import FolderScan
 from aerolog.catalog.sql.syncing import (
     CHUNK,
     SyncReport,
-    count,
     drop_streams,
     enter_archive,
     folder_lock,
     lock_archive,
     read_journal,
+    write_chunk,
 )
 
 if TYPE_CHECKING:
@@ -78,11 +79,11 @@ def rebuild(
             _drop(session, archive_fk)
             archive.journal_id, archive.journal_position = None, 0
             session.flush()
-            writer = ChunkWriter(session, archive_fk)
             for chunk in scan.chunks(CHUNK):
-                count(report, writer.write(chunk, scan), progress)
+                write_chunk(session, archive_fk, scan, chunk, report, progress)
             scan.strays()
             read_journal(session, archive_fk, scan, report, journal)
+            report.holds_changed += mirror_holds(session, archive_fk, scan)
             drop_streams(session, archive_fk)
         if fingerprints:
             report.fingerprints = note_fingerprints(catalog, archive_fk, scan)

@@ -7,6 +7,7 @@ for again before it is called missing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,12 +21,14 @@ from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.files.recovery import recover_stop_position
 from aerolog.archive.files.salvage import salvage_entries
 from aerolog.archive.files.segment import parse_segment_name, segment_base, segment_file_name
+from aerolog.archive.times import index_path
+from aerolog.archive.times.layout import INDEX_SUFFIX, times_dir
 from aerolog.catalog.sql.models import SegmentState, State
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
 
@@ -33,6 +36,15 @@ if TYPE_CHECKING:
 #: number of them.
 MISSING_MAX: Final = 1000
 _LOOKS: Final = 3
+_ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
+#: So many files are looked for one by one.
+_FEW: Final = 32
+
+
+def index_id(name: str) -> int | None:
+    """The id in the name of a time index file, None when it is not the name of one."""
+    stem = name.removesuffix(INDEX_SUFFIX)
+    return int(stem) if name == f"{stem}{INDEX_SUFFIX}" and _ID.fullmatch(stem) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,7 @@ class FolderScan:
     _bases: dict[int, list[int]] = field(default_factory=dict)
     _catalog: CatalogReader | None = None
     _live: dict[tuple[int, int], int] | None = None
+    _indexed: set[int] | None = None
 
     def archive_id(self) -> int | None:
         """The archive's id in its mark file, None without one."""
@@ -137,6 +150,20 @@ class FolderScan:
                 return found
             entry = again
         return found
+
+    def indexed(self, recording_ids: Sequence[int]) -> set[int]:
+        """Which of some recordings have a file of a time index."""
+        if len(recording_ids) <= _FEW:
+            paths = {one: index_path(self.path, one) for one in recording_ids}
+            return {one for one, path in paths.items() if self.files.exists(path)}
+        if self._indexed is None:
+            try:
+                names = self.files.list_dir(times_dir(self.path))
+            except (FileNotFoundError, NotADirectoryError):
+                names = []
+            found = {index_id(name) for name in names}
+            self._indexed = {one for one in found if one is not None}
+        return self._indexed
 
     def _name(self, problem: str) -> None:
         """Note a problem, once: some things are looked at again."""

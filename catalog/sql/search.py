@@ -35,7 +35,8 @@ class Search:
         tags: key -> value; a value of None is any.
         name: of the recording, all of it.
         state: of `State`: ``active``, ``stopped``, ``invalid``, ``deleted``, ``purged``.
-        since_ms: recorded at this time or later, UTC epoch milliseconds.
+        since_ms: recorded at this time or later, UTC epoch milliseconds; that is from its start to
+            its stop, but where its time index knows that it was silent.
         until_ms: recorded before this time. With ``since_ms``: at some time between the two.
         min_size: bytes.
         max_size: bytes.

@@ -18,21 +18,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, exists, insert, select
 
-from aerolog.catalog.sql.comparing import COLUMNS, ChunkWriter, Counts
+from aerolog.catalog.sql.comparing import COLUMNS, ChunkWriter
 from aerolog.catalog.sql.errors import JournalError
 from aerolog.catalog.sql.facts import Target, apply
 from aerolog.catalog.sql.fingerprints import note_fingerprints
+from aerolog.catalog.sql.holds_mirror import mirror_holds
 from aerolog.catalog.sql.journal import catch_up, move_archive, place_of
 from aerolog.catalog.sql.journal_file import JournalFile
 from aerolog.catalog.sql.models import Archive, Recording, State, Stream
 from aerolog.catalog.sql.opening import DATABASE_NAME
 from aerolog.catalog.sql.scanning import FolderScan
+from aerolog.catalog.sql.time_mirror import TimeMirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy.orm import Session
 
+    from aerolog.archive.files.descriptor import CatalogEntry
     from aerolog.catalog.sql.opening import RecordingCatalog
 
     #: Told how many recordings have been looked at.
@@ -56,6 +59,8 @@ class SyncReport:
         segments_changed: rows of segments that were added, changed or removed.
         facts: that were read from the journal.
         fingerprints: that were computed.
+        times_changed: recordings whose rows of the time index changed.
+        holds_changed: holds that came, went, or have another end.
         problems: what is damaged and was passed over, with file and position.
     """
 
@@ -67,6 +72,8 @@ class SyncReport:
     segments_changed: int = 0
     facts: int = 0
     fingerprints: int = 0
+    times_changed: int = 0
+    holds_changed: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -79,6 +86,8 @@ class SyncReport:
             or self.segments_changed
             or self.facts
             or self.fingerprints
+            or self.times_changed
+            or self.holds_changed
         )
 
 
@@ -112,8 +121,7 @@ def sync_folder(
         for chunk in scan.chunks(CHUNK):
             with catalog.session(writes=True) as session:
                 lock_archive(session, archive_fk)
-                writer = ChunkWriter(session, archive_fk)
-                count(report, writer.write(chunk, scan), progress)
+                write_chunk(session, archive_fk, scan, chunk, report, progress)
         scan.strays()
         finish(catalog, archive_fk, scan, report)
         if fingerprints:
@@ -136,8 +144,7 @@ def sync_recordings(
         archive_fk = enter_archive(catalog, scan)
         with catalog.session(writes=True) as session:
             lock_archive(session, archive_fk)
-            writer = ChunkWriter(session, archive_fk)
-            count(report, writer.write(scan.chosen(list(recording_ids)), scan), None)
+            write_chunk(session, archive_fk, scan, scan.chosen(list(recording_ids)), report)
     report.problems = list(scan.problems)
     return report
 
@@ -206,8 +213,17 @@ def lock_archive(session: Session, archive_fk: int) -> None:
     session.execute(select(Archive.id).where(Archive.id == archive_fk).with_for_update())
 
 
-def count(report: SyncReport, counts: Counts, progress: Progress | None) -> None:
-    """Add what a chunk brought to a report."""
+def write_chunk(
+    session: Session,
+    archive_fk: int,
+    scan: FolderScan,
+    chunk: list[CatalogEntry],
+    report: SyncReport,
+    progress: Progress | None = None,
+) -> None:
+    """Bring the rows of some entries up to date, with those of their time indexes."""
+    counts = ChunkWriter(session, archive_fk).write(chunk, scan)
+    report.times_changed += TimeMirror(session, archive_fk, scan).write(chunk)
     report.recordings += counts.recordings
     report.added += counts.added
     report.changed += counts.changed
@@ -222,6 +238,7 @@ def finish(
     """Read the journal, and note the recordings whose entries are gone."""
     with JournalFile.locked(scan.path) as journal, catalog.session(writes=True) as session:
         gone = read_journal(session, archive_fk, scan, report, journal)
+        report.holds_changed += mirror_holds(session, archive_fk, scan)
     if gone:
         note_gone(catalog, archive_fk, scan, report)
     with catalog.session(writes=True) as session:
