@@ -20,7 +20,7 @@ from aerolog.archive.files.mark_borrow import borrowed_folder
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.retention.errors import RetentionError
-from aerolog.archive.service.stored_segments import NameScan
+from aerolog.archive.retention.own_files import names_of
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, NotConnectedError
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _UPPER_BOUND: Final = re.compile(r"replay in progress .*?upperBound=([0-9]+)")
 _CHECKSUMS: Final = ("CRC-32C", "CRC-32")
 _SYNC_ALL: Final = 2
-_NAMES_MAX: Final = 4096
 
 
 class RefusedError(RetentionError):
@@ -172,10 +171,7 @@ class StoppedArchive:
         """The catalog first; see ``ArchiveDoor``."""
         with self._changing(recording_id) as (catalog, _):
             catalog.change_state(recording_id, RecordingState.DELETED)
-        scan = NameScan(self._files, self._folder, recording_id)
-        while not scan.is_done:
-            scan.go_on(_NAMES_MAX)
-        for name in scan.found:
+        for name in names_of(self._files, self._folder, recording_id):
             self._remove(name)
         self._files.sync_dir(self._folder)
 

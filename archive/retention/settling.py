@@ -8,14 +8,14 @@ to no recording, and go.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.catalog_map import CatalogReader
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.retention.holds import step_lock
 from aerolog.archive.retention.journal import DONE, NOT_DONE, STEP_END
+from aerolog.archive.retention.own_files import base_of, names_of
 from aerolog.archive.retention.plan import RECORDING
-from aerolog.archive.service.stored_segments import NameScan, position_of
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from aerolog.archive.retention.journal import Journal
     from aerolog.transport.memory.filesystem import FileSystem
-
-_NAMES_MAX: Final = 4096
 
 
 def settle(
@@ -111,11 +109,8 @@ def _remove_below(
     """Remove what the step has left; what lay before it (detached) stays, but of a whole one."""
     first = int(step["first_base"])
     removed = 0
-    scan = NameScan(files, str(archive_dir), recording_id)
-    while not scan.is_done:
-        scan.go_on(_NAMES_MAX)
-    for name in scan.found:
-        if limit < 0 or first <= position_of(name) < limit:
+    for name in names_of(files, archive_dir, recording_id):
+        if limit < 0 or first <= base_of(name) < limit:
             try:
                 files.remove(str(Path(archive_dir) / name))
             except FileNotFoundError:
