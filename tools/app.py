@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pipeline": ("pipeline", "Load recordings into tables with Spark, exactly once."),
     "export": ("export", "Write recordings as Parquet."),
     "retention": ("retention", "Let old data go by policy, but what somebody still needs."),
+    "verify": ("verify", "Say whether recordings are sound, and what can be saved."),
     "archive-tool": ("archive_tool", "Look into an archive folder, verify and repair it."),
     "doctor": ("doctor", "Say what is wrong with driver and archive, and what to do."),
     "top": ("top", "Watch a driver and its archive on a dashboard."),
@@ -49,7 +50,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Services": ("driver", "archiving-driver", "archive", "passwords"),
     "Streams": ("publish", "subscribe", "tail", "record", "replay"),
-    "Recordings": ("recordings", "catalog", "pipeline", "export", "retention", "archive-tool"),
+    "Recordings": (
+        "recordings",
+        "catalog",
+        "pipeline",
+        "export",
+        "retention",
+        "verify",
+        "archive-tool",
+    ),
     "Watching": (
         "stat",
         "errors",

@@ -132,11 +132,11 @@ def archive_door(archive_dir: str, options: ArchiveOptions) -> Iterator[ArchiveD
         return
     from aerolog.tools.connecting import open_archive
 
-    with open_archive(_reaching(mark, options)) as client:
+    with open_archive(reaching(mark, options)) as client:
         yield RunningArchive(client)
 
 
-def _reaching(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
+def reaching(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
     """How to reach the archive of a mark file, where the command line does not say."""
     header = mark.header
     stream = options.control_stream

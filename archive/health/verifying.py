@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.files.recording import Recording
     from aerolog.archive.health.checking import SpanResult
     from aerolog.archive.health.layout import SegmentRecord
     from aerolog.archive.health.spans import Span
@@ -66,41 +67,60 @@ def verify_recording(
     opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
     with opened as archive:
         assert isinstance(archive, ArchiveFolder)
-        recording = archive.recording(recording_id)
-        descriptor = recording.descriptor
-        records = read_health(archive.files, archive.path, descriptor)
-        findings = [health_finding(recording_id, problem) for problem in records.problems]
-        if fingerprints is None:
-            known = records.by_base.values()
-            fingerprints = note or any(record.fingerprint is not None for record in known)
-        if fingerprints:
-            new_hash("the verification of a recording whose segments have fingerprints")
-        writer = HealthWriter(archive.files, archive.path, descriptor) if note else None
-        spans = list(closed_spans(descriptor, recording.end_position))
-        if writer is not None:
-            writer.keep(span.base for span in spans)
+        return verify_opened(
+            archive.recording(recording_id),
+            checksum=checksum,
+            note=note,
+            fingerprints=fingerprints,
+            threads=threads,
+            progress=progress,
+        )
 
-        def checker() -> RecordingChecker:
-            return RecordingChecker(
-                archive.files,
-                archive.path,
-                descriptor,
-                checksum=checksum,
-                fingerprints=fingerprints,
-            )
 
-        done = 0
-        with _Readers(checker, threads or min(os.cpu_count() or 1, _THREADS_MAX)) as readers:
-            for span, result in readers.results(spans, records.by_base):
-                done += span.length
-                if progress is not None:
-                    progress(done)
-                if result.is_explained:
-                    continue
-                if writer is not None:
-                    writer.note(result.record)
-                if result.finding is not None:
-                    findings.append(result.finding)
+def verify_opened(
+    recording: Recording,
+    *,
+    checksum: Checksum | None = None,
+    note: bool = False,
+    fingerprints: bool | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Finding]:
+    """As ``verify_recording``, of a recording that was opened already, salvaged or not.
+
+    Raises:
+        MissingExtraError: fingerprints are wanted, and xxhash is not installed.
+    """
+    files, folder, descriptor = recording.files, recording.folder.path, recording.descriptor
+    records = read_health(files, folder, descriptor)
+    findings = [health_finding(recording.recording_id, text) for text in records.problems]
+    if fingerprints is None:
+        known = records.by_base.values()
+        fingerprints = note or any(record.fingerprint is not None for record in known)
+    if fingerprints:
+        new_hash("the verification of segments that have fingerprints")
+    writer = HealthWriter(files, folder, descriptor) if note else None
+    spans = list(closed_spans(descriptor, recording.end_position))
+    if writer is not None:
+        writer.keep(span.base for span in spans)
+
+    def checker() -> RecordingChecker:
+        return RecordingChecker(
+            files, folder, descriptor, checksum=checksum, fingerprints=fingerprints
+        )
+
+    done = 0
+    with _Readers(checker, threads or min(os.cpu_count() or 1, _THREADS_MAX)) as readers:
+        for span, result in readers.results(spans, records.by_base):
+            done += span.length
+            if progress is not None:
+                progress(done)
+            if result.is_explained:
+                continue
+            if writer is not None:
+                writer.note(result.record)
+            if result.finding is not None:
+                findings.append(result.finding)
     return findings
 
 
