@@ -46,11 +46,13 @@ class ArchiveProcess:
         aeron_dir: where clients find it.
         pid: of the process.
         start_s: seconds from its start until it answered a client.
+        archive_dir: the archive's folder.
     """
 
     aeron_dir: str
     pid: int
     start_s: float
+    archive_dir: str
 
     @property
     def resident_bytes(self) -> int:
@@ -103,7 +105,8 @@ def archiving(
         process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL)
         try:
             _until_ready(process, aeron_dir, ready_s)
-            yield ArchiveProcess(aeron_dir, process.pid, time.perf_counter() - begin)
+            start_s = time.perf_counter() - begin
+            yield ArchiveProcess(aeron_dir, process.pid, start_s, str(archive_dir))
         finally:
             process.terminate()
             try:
