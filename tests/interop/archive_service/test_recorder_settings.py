@@ -139,6 +139,9 @@ def test_every_sync_level_records_and_replays(
             "aeron.archive.file.sync.level": level,
             "aeron.archive.catalog.file.sync.level": level,
             "aeron.archive.threading.mode": "DEDICATED",
+            # A disk that is written to by others may take long to sync.
+            "aeron.client.liveness.timeout": "60s",
+            "aeron.publication.unblock.timeout": "61s",
         },
     )
     bench = bench_of(server, java_client(server.aeron_dir))
