@@ -18,7 +18,6 @@ from aerolog.tools.options import (
     JsonOption,
     LengthOption,
     PositionOption,
-    RecordingArgument,
     StreamOption,
     grouped,
 )
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
+RecordingsArgument = Annotated[
+    list[int],
+    typer.Argument(metavar="ID...", help="Recording ids.", min=0, show_default=False),
+]
+
 #: What a replay that nobody here sees is thought to manage at least.
 _UNSEEN_BYTES_PER_S: Final = 10_000_000
 
@@ -39,16 +43,14 @@ _UNSEEN_BYTES_PER_S: Final = 10_000_000
 @command(
     app,
     examples=(
-        "replay 7",
-        "replay 7 --format json --position 65536",
         "replay 7 --channel aeron:ipc --stream 2001",
         "replay 7 --from 2026-11-20T10:00 --until 2026-11-20T10:05 --speed 2x",
-        "replay 7 --last 5m --format json",
+        "replay 3 1 2 --last 5m --format json",
     ),
 )
 @grouped
 def replay(
-    recording_id: RecordingArgument,
+    recording_ids: RecordingsArgument,
     *,
     position: PositionOption = None,
     length: LengthOption = None,
@@ -59,8 +61,8 @@ def replay(
         typer.Option(
             "--format",
             metavar="FORM",
-            help="How to print messages; text by default. text and hex: a line a message; json: "
-            "an object a line; raw: the bytes alone.",
+            help="How to print messages. text, the default, and hex: a line a message; json: an "
+            "object a line; raw: bytes alone.",
         ),
     ] = None,
     follow: Annotated[
@@ -71,19 +73,27 @@ def replay(
     timed: TimedOptions,
     archive: ArchiveOptions,
 ) -> None:
-    """Replay a recording: onto --channel and --stream for others, or print its messages.
+    """Print the messages of a recording, or replay it onto --channel and --stream.
 
-    Without --length, or beyond its end, a replay ends at what is recorded when it begins.
-    Times without a zone are of the machine's zone.
+    Several are merged in time order: lines, or a stream's reserved values, name the recording.
+    Without --length a replay ends at what is recorded when it begins. Times are local ones.
     """
     to_channel = channel is not None or stream is not None
     if to_channel and (channel is None or stream is None):
         raise typer.BadParameter("--channel and --stream belong together")
-    if to_channel and (form is not None or archive_dir is not None):
+    if to_channel and (form is not None or (archive_dir is not None and len(recording_ids) == 1)):
         raise typer.BadParameter("--channel replays through an archive: no --format, --archive-dir")
     if archive_dir is not None and follow:
         raise typer.BadParameter("--follow needs a running archive: no --archive-dir")
     _check_bounds(position, length, timed)
+    if len(recording_ids) > 1:
+        if position is not None or length is not None:
+            raise typer.BadParameter("--position and --length are of one recording: not of several")
+        target = None if channel is None or stream is None else (channel, stream)
+        kind = MessageFormat.JSON if as_json else form or MessageFormat.TEXT
+        _merge(_Merge(recording_ids, archive_dir, timed, follow), archive, target, kind)
+        return
+    [recording_id] = recording_ids
     wanted = _Wanted(recording_id, position, length, follow, timed)
     if channel is not None and stream is not None:
         _onto_channel(archive, wanted, (channel, stream), as_json)
@@ -96,6 +106,33 @@ def replay(
         _from_folder(archive_dir, wanted, writer)
     else:
         _from_archive(archive, wanted, writer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """Which recordings are merged, and from where."""
+
+    recording_ids: list[int]
+    archive_dir: str | None
+    timed: TimedOptions
+    follow: bool
+
+
+def _merge(
+    wanted: _Merge, options: ArchiveOptions, target: tuple[str, int] | None, kind: MessageFormat
+) -> None:
+    from aerolog.tools.connecting import connect_driver
+    from aerolog.tools.merging import MergedWriter, open_merge, print_merged, publish_merged
+
+    ids, pace = wanted.recording_ids, wanted.timed.pace
+    opened = open_merge(ids, options, wanted.archive_dir, wanted.timed, follow=wanted.follow)
+    with opened as (merged, watch):
+        if target is None:
+            print_merged(merged, ids, pace, MergedWriter(kind), watch)
+            return
+        with connect_driver(options) as aeron, aeron.add_exclusive_publication(*target) as stream:
+            as_json = kind is MessageFormat.JSON
+            publish_merged(merged, ids, pace, stream, watch, as_json=as_json)
 
 
 def _check_bounds(position: int | None, length: int | None, timed: TimedOptions) -> None:

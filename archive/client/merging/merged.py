@@ -181,6 +181,12 @@ class _Merging:
         for archive in self._places.archives:
             with archive._lock:  # noqa: SLF001 - of one package
                 archive._turn()  # noqa: SLF001
+        self._keep_up()
+
+    def _keep_up(self) -> None:
+        """Take in what archives send: they end sessions that do not read."""
+        for archive in self._places.archives:
+            with archive._lock:  # noqa: SLF001
                 if not archive.closed:
                     archive._usable().pump()  # noqa: SLF001
 
@@ -201,6 +207,7 @@ class _Merging:
             yield from self._open_ahead()
             status = self._merge.run(batch)
             self._merge.settle()
+            self._keep_up()
             self._let_go()
             error = None
             if status == BLOCKED:
@@ -296,7 +303,9 @@ class _Merging:
                 yield part
                 continue
             for batch in part:
-                yield from _publish(publication, batch, timeout)
+                for work in _publish(publication, batch, timeout):
+                    self._keep_up()
+                    yield work
                 messages += batch.rows
                 payload_bytes += batch.payload_length
                 if on_batch is not None:
