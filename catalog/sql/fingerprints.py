@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select, update
 
 from aerolog.archive.files.segment import segment_file_name
-from aerolog.catalog.extras import require
+from aerolog.archive.health.hashing import file_fingerprint, fingerprint_text
 from aerolog.catalog.sql.comparing import covered_until
 from aerolog.catalog.sql.models import Recording, Segment, SegmentState, State
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 #: Segments in a transaction; what was read before a crash is not read again.
 CHUNK: Final = 64
 _PAGE: Final = 1000
-_BLOCK_LENGTH: Final = 1024 * 1024
 
 
 def fingerprint(files: FileSystem, path: str, length: int) -> str | None:
     """Fingerprint of the first bytes of a file, None where it is shorter.
+
+    The same that a verification keeps in health files.
 
     Args:
         files: the file system door.
@@ -43,19 +44,8 @@ def fingerprint(files: FileSystem, path: str, length: int) -> str | None:
         FileNotFoundError: there is none.
         MissingExtraError: xxhash is not installed.
     """
-    hasher: Any = require("xxhash", "fingerprints of segments").xxh3_64()
-    with files.open_data_file(path) as file:
-        if file.file_size() < length:
-            return None
-        at = 0
-        while at < length:
-            block = file.read_at(min(_BLOCK_LENGTH, length - at), at)
-            if not block:
-                return None  # cut off meanwhile
-            hasher.update(block)
-            at += len(block)
-    text: str = hasher.hexdigest()
-    return text
+    value = file_fingerprint(files, path, length)
+    return None if value is None else fingerprint_text(value)
 
 
 def note_fingerprints(
