@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Of a turn: files removed, time after which no further one is, names of a folder looked at.
 FILES_PER_TURN: Final = 16
 TURN_NS: Final = 1_000_000
-NAMES_PER_TURN: Final = 2048
+NAMES_PER_TURN: Final = 512
 _NS_PER_SECOND: Final = 1_000_000_000
 
 
