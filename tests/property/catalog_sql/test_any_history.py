@@ -29,16 +29,19 @@ from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.files.recording import Recording as FolderRecording
 from aerolog.archive.files.segment import parse_segment_name
+from aerolog.archive.retention.holds import Holds
+from aerolog.archive.times import index_path
 from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder, sync_recordings
 from aerolog.catalog.sql import syncing as syncing_module
 from aerolog.catalog.sql.journal import record
 from aerolog.catalog.sql.models import Recording, Segment, Tag
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 
 pytestmark = pytest.mark.timeout(600)
 
 SEGMENT = 64 * 1024
 LARGE = 12_000
+HOUR_NS = 3600 * 10**9
 
 
 class Crash(BaseException):
@@ -186,9 +189,34 @@ class FolderHistory(RuleBasedStateMachine):
     def die_while_syncing(self, statements: int, what: Any) -> None:
         self.dying(statements, lambda: what(self.catalog, self.folder, fingerprints=True))
 
+    @rule(number=st.integers(0, 99), hours=st.lists(st.integers(-3, 30), max_size=6))
+    def index(self, number: int, hours: list[int]) -> None:
+        """The time index of a recording comes, is made anew, or goes."""
+        recording_id = self.pick(number)
+        if recording_id is None:
+            return
+        if not hours:
+            Path(index_path(self.folder, recording_id)).unlink(missing_ok=True)
+            return
+        start = 1_700_000_000_000_000_000
+        entries = [(start + hour * HOUR_NS, 4096 * at) for at, hour in enumerate(hours)]
+        write_time_index(self.folder, recording_id, entries)
+
+    @rule(number=st.integers(0, 99), holds=st.booleans())
+    def hold(self, number: int, holds: bool) -> None:
+        recording_id = self.pick(number)
+        if recording_id is None:
+            return
+        if holds:
+            Holds.open(self.folder).add(recording_id, "audit", now_ms=1)
+        else:
+            Holds.open(self.folder).remove(recording_id)
+
     @rule()
     def make_anew(self) -> None:
-        sync_folder(self.catalog, self.folder)
+        # A rebuild computes fingerprints where there are any.
+        noted = any(one for (one,) in column(self.catalog, Segment, "fingerprint"))
+        sync_folder(self.catalog, self.folder, fingerprints=noted)
         before = content(self.catalog)
         rebuild(self.catalog, self.folder)
         assert content(self.catalog) == before
