@@ -19,6 +19,7 @@ from aerolog.archive.protocol import (
     AttachSegmentsRequest,
     BooleanType,
     BoundedReplayRequest,
+    ControlResponse,
     DeleteDetachedSegmentsRequest,
     DetachSegmentsRequest,
     ExtendRecordingRequest,
@@ -88,6 +89,7 @@ class Call(Generic[T]):
         forgiven: an error code that is a result.
         forgiven_result: that result.
         awaits: what is awaited, in the text of a timeout.
+        takes_response: the result is made out of the whole response.
     """
 
     what: str
@@ -97,6 +99,7 @@ class Call(Generic[T]):
     forgiven: ArchiveErrorCode | None = None
     forgiven_result: T | None = None
     awaits: str = "response"
+    takes_response: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +271,24 @@ def find_last_matching(
         stream_id=stream_id,
         channel=channel_fragment,
     )
+
+
+def ask_time(recording_id: int, question: str) -> Call[ControlResponse]:
+    """A question about times, as `archive.times.asking` writes it."""
+    call = _call(
+        "time index",
+        FindLastMatchingRecordingRequest,
+        int,
+        min_recording_id=recording_id,
+        session_id=0,
+        stream_id=0,
+        channel=question,
+    )
+    return Call(call.what, call.request, _whole, takes_response=True)
+
+
+def _whole(response: ControlResponse) -> ControlResponse:
+    return response
 
 
 def recording_of(message: Message) -> RecordingDescriptor:

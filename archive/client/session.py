@@ -230,7 +230,8 @@ class ControlSession:
         elif pending.call.listing is not None and response.code in ENDS_OF_LISTING:
             self._finish(pending, pending.found)
         elif response.code == ControlResponseCode.OK and pending.call.listing is None:
-            self._finish(pending, response.relevant_id)
+            whole = pending.call.takes_response
+            self._finish(pending, response if whole else response.relevant_id)
         else:
             text = f"unexpected response code: {response.code.name}"
             self._refuse(pending, ArchiveError(0, text, response.correlation_id))

@@ -369,9 +369,9 @@ class ControlSession:
 
     # -- responses --------------------------------------------------------------------------------
 
-    def send_ok(self, correlation_id: int, relevant_id: int = 0) -> None:
-        """Answer a request."""
-        self._respond(correlation_id, relevant_id, ControlResponseCode.OK, "")
+    def send_ok(self, correlation_id: int, relevant_id: int = 0, text: str = "") -> None:
+        """Answer a request; only what the reference does not know is answered by a text."""
+        self._respond(correlation_id, relevant_id, ControlResponseCode.OK, text)
 
     def send_error(self, correlation_id: int, code: int, text: str) -> None:
         """Refuse a request."""

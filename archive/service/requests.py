@@ -19,6 +19,7 @@ from aerolog.archive.service.listings import (
     update_channel,
 )
 from aerolog.archive.service.replays import ReplayOrder
+from aerolog.archive.service.time_requests import TimeRequests, is_question
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
 
@@ -64,6 +65,7 @@ class RequestHandlers:
         self._replays = replays
         self._listings = listings
         self._tokens = tokens
+        self._times = TimeRequests(context, recordings)
         self._handlers: dict[type[ap.Message], Callable[[ControlSession, Any], int | None]] = {
             ap.KeepAliveRequest: self._keep_alive,
             ap.ArchiveIdRequest: self._archive_id,
@@ -296,8 +298,11 @@ class RequestHandlers:
     # -- positions --------------------------------------------------------------------------------
 
     def _find_last(
-        self, _control: ControlSession, request: ap.FindLastMatchingRecordingRequest
-    ) -> int:
+        self, control: ControlSession, request: ap.FindLastMatchingRecordingRequest
+    ) -> int | None:
+        if is_question(request):
+            self._times.answer(control, request)
+            return None
         if request.min_recording_id < 0:
             raise ArchiveError(
                 ArchiveErrorCode.UNKNOWN_RECORDING,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.files.layout import MAX_I64
 from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.times.asking import NO_PAGE, TimesPage
 from aerolog.archive.times.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.times.layout import (
     BLOCK_LENGTH,
@@ -214,6 +215,27 @@ class TimeIndex:
             tail_time_ns=end_time_ns,
         )
 
+    @classmethod
+    def from_pages(cls, recording_id: int, pages: Sequence[TimesPage]) -> Self:
+        """An index out of the pages that an archive gave; there is one at least.
+
+        Raises:
+            ValueError: their positions are not in order.
+        """
+        words = memoryview(b"".join(page.entries for page in pages)).cast("q")
+        last = pages[-1]
+        return cls.from_entries(
+            array("q", words[::2]),
+            array("q", words[1::2]),
+            recording_id=recording_id,
+            source=last.source,
+            is_rebuilt=last.is_rebuilt,
+            start_position=last.start_position,
+            end_position=last.end_position,
+            start_time_ns=last.start_time_ns,
+            end_time_ns=last.end_time_ns,
+        )
+
     # -- what it holds ----------------------------------------------------------------------------
 
     @property
@@ -263,6 +285,36 @@ class TimeIndex:
             first = max(first - 1, 0) if first < len(positions) else first
             if first < limit:
                 yield times[first:limit], positions[first:limit]
+
+    def page(
+        self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
+    ) -> TimesPage:
+        """A part of the index for somebody who has no access to the folder.
+
+        Args:
+            number: of the page, as the page before it said.
+            from_position: from which on times are wanted, for the first page.
+            until_position: up to which; the last page goes beyond it.
+        """
+        if number < 0:
+            number = self._blocks.block_of(from_position)
+        number = max(number, self._blocks.first)
+        entries = b""
+        while number < self._blocks.limit and not entries:
+            entries = self._blocks.entries_of(number)
+            number += 1
+        last = int.from_bytes(entries[-8:], "little", signed=True)
+        is_last = not entries or number >= self._blocks.limit or last >= until_position
+        return TimesPage(
+            entries=entries,
+            next_page=NO_PAGE if is_last else number,
+            source=self.source,
+            is_rebuilt=self.is_rebuilt,
+            start_position=self.start_position,
+            end_position=self.end_position,
+            start_time_ns=self._head_time_ns,
+            end_time_ns=self._tail_time_ns,
+        )
 
     def check(self) -> tuple[str, ...]:
         """Read the whole index; what is wrong with it, added to ``problems``."""

@@ -9,6 +9,7 @@ from aerolog.archive.client.operations.replaying import ReplayOperations
 from aerolog.archive.client.operations.replication import ReplicationOperations
 from aerolog.archive.client.operations.sessions import SessionOperations
 from aerolog.archive.client.operations.storage import StorageOperations
+from aerolog.archive.client.operations.times import TimeOperations
 
 __all__ = ["ArchiveOperations"]
 
@@ -17,6 +18,7 @@ class ArchiveOperations(
     RecordingOperations,
     ReplayOperations,
     QueryOperations,
+    TimeOperations,
     HappeningOperations,
     StorageOperations,
     ReplicationOperations,
