@@ -283,7 +283,9 @@ class _Merging:
         self._on_error(place, error)
 
     def _let_go(self) -> None:
-        """Close what has been read to its end."""
+        """Close what has been read to its end; the others look ahead."""
+        for share in self._known():
+            share.look_ahead()
         if self._merge.over == self._over:
             return
         self._over = self._merge.over

@@ -232,7 +232,7 @@ def _folder_share(folder: ArchiveFolder, wanted: Wanted, recording_id: int) -> _
 
 def _replay_share(archive: ReplayOperations, wanted: Wanted, recording_id: int) -> Steps[_Made]:
     part = yield from find_range(archive, wanted.of(recording_id))
-    times = Stretches(archive, part.descriptor)
+    times = Stretches(archive, part.descriptor, part.read_until, wanted.lateness_ns)
     yield from times.begin(part.start_position)
     share = ReplayShare(
         archive, part, times, timeout_ns=wanted.timeout_ns, lateness_ns=wanted.lateness_ns

@@ -111,6 +111,10 @@ class Share(ABC):
         """Begin to read; what is opened ahead delivers sooner."""
 
     @abstractmethod
+    def look_ahead(self) -> None:
+        """Do what will be needed soon, without waiting."""
+
+    @abstractmethod
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Do what the merge waits for.
 
@@ -171,6 +175,9 @@ class FolderShare(Share):
         """Open the segment that comes next."""
         yield from ()
         self._open_segment()
+
+    def look_ahead(self) -> None:
+        """Nothing: files are there."""
 
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Open the next segment, or say what is wrong with this one."""
@@ -268,7 +275,20 @@ class ReplayShare(Share):
         return self._is_asked_for
 
     def open(self) -> Steps[None]:
-        """Ask for the replay and subscribe to it."""
+        """Ask for the replay and subscribe to it, and for the times of its beginning."""
+        self._is_asked_for = True
+        yield from together([self._ask_for_replay(), self._ask_for_times()])
+
+    def _ask_for_times(self) -> Steps[None]:
+        if self._part.read_until is not None:
+            yield from self._find_times()
+
+    def look_ahead(self) -> None:
+        """Fetch times before they are needed."""
+        if self._is_asked_for:
+            self._times.look_ahead(self._replay.next_position)
+
+    def _ask_for_replay(self) -> Steps[None]:
         archive, part = self._archive, self._part
         end = part.read_until
         length = replay_length(None if end is None else end - part.start_position, follow=True)
@@ -277,7 +297,6 @@ class ReplayShare(Share):
             stream_id=REPLAY_STREAM_ID,
             on_image=self._images.append,
         )
-        self._is_asked_for = True
         steps = archive._replayed(  # noqa: SLF001 - of one package
             ReplayParams(self.recording_id, part.start_position, length),
             ReplayChannel(archive.options.default_replay_channel),
@@ -346,8 +365,7 @@ class ReplayShare(Share):
     def _find_times(self) -> Steps[bool]:
         """Fetch the times of what comes next; False while there is nothing new."""
         times = self._times
-        position = self._replay.next_position
-        if not (yield from times.go_on(position, self._part.read_until, self._lateness_ns)):
+        if not (yield from times.advance()):
             return False
         self._replay.use_times(times.index.cursor())
         self._replay.cover(times.covered)
@@ -406,3 +424,4 @@ class ReplayShare(Share):
             self._subscription.close()
             self._subscription = None
         self._is_asked_for = False
+        self._times.close()
