@@ -6,6 +6,7 @@
   average delays straight from its CSV
 * ``service``: an archiving driver as a child process
 * ``stages``: publish and record, replay and check, export
+* ``by_time``: replay by the time at which the flights were recorded
 * ``query``: the same table by PySpark from the Parquet file
 * ``__main__``: one after the other, with rates
 """

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from examples.flights import data, query, stages
+from examples.flights import by_time, data, query, stages
 from examples.flights.service import ArchivingDriver, ServiceError
 
 from aerolog.archive.client import AeronArchive
@@ -81,6 +81,17 @@ def run(out: Path) -> int:
                 count,
                 size,
             )
+            windows = report.stage(
+                "replay it window by window of time",
+                lambda: by_time.by_window(archive, archive_dir, recording_id, messages),
+                count,
+                size,
+            )
+            window = windows[len(windows) // 2]
+            report.stage(
+                f"replay the middle one at {by_time.SPEED:g}x",
+                lambda: by_time.paced(archive, recording_id, window),
+            )
         exported = report.stage(
             "export to Parquet",
             lambda: stages.export(archive_dir, recording_id, parquet_dir, count),
@@ -92,6 +103,8 @@ def run(out: Path) -> int:
             lambda: stages.tag_and_find(archive_dir, recording_id),
         )
     print(f"  {checked:,} bytes replayed as they were published")
+    print("  by the time at which they were recorded (UTC):")
+    print("".join(f"    {one}\n" for one in windows), end="")
     print(f"  found by stream, channel and tag: {describe(found)}")
     expected = report.stage(
         "table straight from the CSV", lambda: data.delays_by_carrier(data.rows(source))

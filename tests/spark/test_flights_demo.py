@@ -66,7 +66,13 @@ def test_all_flights_go_through_within_64_mib_of_shared_memory(tmp_path: Path) -
     ]  # nothing left
     assert sum(line.count("58,665") for line in lines) == 3
     assert "differs" not in done.stdout
-    assert done.stdout.count(" messages/s ") == 5
+    assert done.stdout.count(" messages/s ") == 6
+    windows = re.findall(
+        r"^ +\d\d:\d\d:\d\d\.\d{3} to [\d:.]+ +([\d,]+) flights ", done.stdout, re.MULTILINE
+    )
+    assert len(windows) == 5
+    assert sum(int(count.replace(",", "")) for count in windows) == 336_776
+    assert "replay the middle one at 2x " in done.stdout
     assert "found by stream, channel and tag: recording 0, stopped, " in done.stdout
     assert (tmp_path / "out" / "parquet" / "recording-0.parquet").exists()
     assert (tmp_path / "out" / "archive" / "0-0.rec").exists()
@@ -92,7 +98,7 @@ def test_without_the_flights_it_says_how_to_get_them(tmp_path: Path) -> None:
 FAKE = """
 import sys
 import examples.flights.data as data, examples.flights.query as query
-import examples.flights.stages as stages
+import examples.flights.by_time as by_time, examples.flights.stages as stages
 import examples.flights.__main__ as demo
 lines = [["carrier", "dep_delay"], *(["AA", str(i)] for i in range(3000))]
 data.csv_path = lambda: None
@@ -172,6 +178,20 @@ def leftovers() -> set[str]:
                 "stages.replay_and_check = lambda a, i, m: replay(a, i, m[:-1])"
             ),
             "FAILED: more than the 2999 published messages were replayed",
+        ),
+        (
+            (
+                "windows = by_time.by_window\n"
+                "by_time.by_window = lambda a, d, i, m: windows(a, d, i, [*m, b'more'])"
+            ),
+            "FAILED: 3000 of 3001 flights are in the windows",
+        ),
+        (
+            (
+                "windows = by_time.by_window\n"
+                "by_time.by_window = lambda a, d, i, m: windows(a, d, i, [*m[:-1], m[0]])"
+            ),
+            " are others",
         ),
         (
             "export = stages.export\nstages.export = lambda a, i, t, n: export(a, i, t, n + 1)",
