@@ -10,6 +10,7 @@ from aerolog.archive.client.client import AeronArchive
 from aerolog.archive.client.connecting import ArchiveConnection, ConnectStep
 from aerolog.archive.client.events import AsyncRecordingEvents, RecordingEvent, RecordingEvents
 from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.archive.client.paced import AsyncPaced, Paced, paced, paced_async
 from aerolog.archive.client.persistent_options import (
     FROM_LIVE,
     FROM_START,
@@ -34,6 +35,9 @@ from aerolog.archive.client.recording_pos import (
 from aerolog.archive.client.replay_merge import AsyncReplayMerge, ReplayMerge, ReplayMergeState
 from aerolog.archive.client.signals import SignalFilter, SignalHandler
 from aerolog.archive.client.stats import ArchiveClientStats
+from aerolog.archive.client.timed_channel import ChannelReplay
+from aerolog.archive.client.timed_message import TimedMessage
+from aerolog.archive.client.timed_replay import AsyncTimedReplay, TimedReplay
 from aerolog.archive.credentials import (
     CredentialsSupplier,
     HmacCredentials,
@@ -53,9 +57,12 @@ __all__ = [
     "ArchiveClientStats",
     "ArchiveConnection",
     "AsyncAeronArchive",
+    "AsyncPaced",
     "AsyncPersistentSubscription",
     "AsyncRecordingEvents",
     "AsyncReplayMerge",
+    "AsyncTimedReplay",
+    "ChannelReplay",
     "ConnectStep",
     "CredentialsSupplier",
     "HmacCredentials",
@@ -63,6 +70,7 @@ __all__ = [
     "JoinTrouble",
     "LiveJoined",
     "LiveLeft",
+    "Paced",
     "PasswordCredentials",
     "PersistentSubscription",
     "PersistentSubscriptionListener",
@@ -82,7 +90,11 @@ __all__ = [
     "SignalHandler",
     "SourceLocation",
     "StaticCredentials",
+    "TimedMessage",
+    "TimedReplay",
     "find_by_recording",
     "find_by_session",
+    "paced",
+    "paced_async",
     "segment_file_base_position",
 ]

@@ -2,8 +2,8 @@ from typing import Final
 
 from aerolog.transport.concurrent.clock import Clock
 
-SPEED_MIN: Final = 0.000_001
-SPEED_MAX: Final = 1_000_000.0
+SPEED_MIN: Final = 1e-6
+SPEED_MAX: Final = 1e6
 
 class Pacer:
     """Says when each message of a stream is due, and waits until then.

@@ -18,7 +18,7 @@ from aerolog.archive.client.paced import PaceControl
 from aerolog.archive.client.replaying import image_session_id
 from aerolog.archive.client.timed_archive import find_range
 from aerolog.archive.client.timed_range import Wanted, instant_ns, notes_of
-from aerolog.archive.client.timeline import NO_END, STRETCH
+from aerolog.archive.client.timeline import LAST_STRETCH
 from aerolog.archive.times import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import ConfigurationError, TimeIndexUnavailableError
 from aerolog.transport.uri import ChannelUri
@@ -200,7 +200,7 @@ class ChannelReplay(PaceControl):
                         time_ns = entry_ns
                     if part.end_position is not None and position >= part.end_position:
                         return
-            begin = max(released, min(begin + STRETCH, recorded))
+            begin = max(released, min(begin + LAST_STRETCH, recorded))
             if begin >= recorded and (not live or part.end_position is not None):
                 yield time_ns, self._limit(part, recorded, recorded)
                 return
@@ -222,7 +222,7 @@ class ChannelReplay(PaceControl):
 
     def _stretch(self, part: TimedRange, begin: int) -> TimeIndex:
         try:
-            return self._archive.time_index(part.recording_id, begin, min(begin + STRETCH, NO_END))
+            return self._archive.time_index(part.recording_id, begin, begin + LAST_STRETCH)
         except TimeIndexUnavailableError as error:
             raise _no_index(part.recording_id) from error
 

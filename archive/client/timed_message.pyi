@@ -98,4 +98,4 @@ def column_positions(columns: ScanColumns, initial_term_id: int, term_length: in
 def timed_columns(
     columns: ScanColumns, times_ns: Iterable[int], recording_id: int, first: int, limit: int
 ) -> list[TimedMessage]:
-    """As ``timed``, of a folder's batch with all columns: up to ``limit`` rows from ``first`` on."""
+    """As ``timed``, of up to ``limit`` rows of a folder's batch, which has all columns."""

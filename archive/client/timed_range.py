@@ -191,7 +191,7 @@ class TimedRange:
         if not messages or (start is None and end is None):
             return messages, False
         sure = index.last_position if is_exact(index) else self.start_position - 1
-        found = []
+        found: list[TimedMessage] = []
         for message, position in zip(messages, positions, strict=False):
             if stop is not None and position >= stop:
                 return found, True

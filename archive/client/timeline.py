@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 _NS_PER_MS: Final = 1_000_000
 #: Of a recording that goes on: behind anything.
 NO_END: Final = 2**63 - 1
-#: Bytes of the stream whose times are fetched at once: at most 65,536 entries, 1 MiB.
-STRETCH: Final = 256 * 1024 * 1024
-#: When less than that is left, the next stretch is fetched.
-_AHEAD: Final = STRETCH // 2
+#: Bytes of the stream whose times are fetched at once: little at first, twice as much each time.
+FIRST_STRETCH: Final = 4 * 1024 * 1024
+LAST_STRETCH: Final = 64 * 1024 * 1024
 #: A live recording's times are asked for again after so long.
 _AGAIN_NS: Final = 50_000_000
 
@@ -69,8 +68,10 @@ class Timeline:
         self._descriptor = descriptor
         self._begin = begin
         self._covered = begin
+        self._stretch = FIRST_STRETCH
         self._fetching: Steps[None] | None = None
         self._asked_ns = 0
+        self._at_end = False
         self.index = descriptor_index(descriptor, None)
 
     def open(self) -> Steps[None]:
@@ -98,15 +99,16 @@ class Timeline:
 
     def _may_ask(self) -> bool:
         """Whether more can be known: a live recording's end is not asked for all the time."""
-        stop = self._descriptor.stop_position
-        if not self._descriptor.is_active and self._covered >= stop:
+        if not self._at_end:
+            return True
+        if not self._descriptor.is_active:
             return False
         return self._archive.options.clock.now_ns() - self._asked_ns >= _AGAIN_NS
 
     def _look_ahead(self, position: int) -> None:
         """Fetch the next stretch among other things, before it is needed."""
         if self._fetching is None:
-            if self._covered - position > _AHEAD or not self._may_ask():
+            if self._covered - position > self._stretch // 2 or not self._may_ask():
                 return
             self._fetching = self._fetch(position)
         try:
@@ -125,12 +127,16 @@ class Timeline:
         self._asked_ns = archive.options.clock.now_ns()
         call = calls.ask_position("max recorded position", recording_id)
         recorded = yield from archive._ask(call)  # noqa: SLF001 - of the same client
-        until = begin if recorded is None else max(begin, min(begin + STRETCH, recorded))
+        end = begin if recorded is None else max(begin, recorded)
+        until = min(begin + self._stretch, end)
         try:
             self.index = yield from steps_of(archive, "time_index", recording_id, begin, until)
         except TimeIndexUnavailableError:
             self.index = descriptor_index(descriptor, recorded)
+            until = end
         self._covered = until
+        self._at_end = until == end
+        self._stretch = min(2 * self._stretch, LAST_STRETCH)
 
 
 def find_bounds(

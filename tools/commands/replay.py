@@ -100,7 +100,7 @@ def replay(
         return
     kind = MessageFormat.JSON if as_json else form or MessageFormat.TEXT
     writer = MessageWriter(kind)
-    if timed.is_given or (kind is MessageFormat.JSON and archive_dir is not None):
+    if timed.is_given or kind is MessageFormat.JSON:  # which has the times
         _print_timed(archive_dir, archive, wanted, writer)
     elif archive_dir is not None:
         _from_folder(archive_dir, wanted, writer)
