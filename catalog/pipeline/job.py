@@ -5,6 +5,7 @@
     name = "orders"                       # marks are kept under it
     catalog = "${AEROLOG_CATALOG}"        # URL; by default the one in archive-dir
     archive-dir = "archive"               # looked at before the recordings are chosen
+    time-source = "index"                 # of record_time; or channel, reserved, none, an offset
 
     [recordings]                          # conditions, as of `aerolog catalog search`
     stream = 1001
@@ -35,6 +36,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.catalog.pipeline.errors import JobFileError
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import AerologError
 
@@ -117,6 +119,7 @@ class Job:
         output: of the rows.
         master: of Spark.
         spark_conf: configuration of the session.
+        time_source: of rows' times, see `TimeSource`.
     """
 
     path: str
@@ -131,6 +134,7 @@ class Job:
     rules: tuple[Rule, ...] = ()
     master: str = "local[*]"
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    time_source: TimeSource = FROM_INDEX
 
 
 def load_job(
@@ -178,6 +182,7 @@ def parse_job(document: dict[str, Any], path: str) -> Job:
         catalog=None if catalog is None else _sqlite_beside(catalog, home),
         archive_dir=None if archive_dir is None else _beside(archive_dir, home),
         sync=top.flag("sync", True),
+        time_source=_time_source(top),
         conditions=top.table("recordings").rest(),
         decoder=decode.text("decoder", "raw") or "raw",
         decoder_options=_decoder_options(decode, home),
@@ -195,6 +200,14 @@ def parse_job(document: dict[str, Any], path: str) -> Job:
         if names.count(name) > 1:
             raise JobFileError(path, "rules", f"two rules have the name {name!r}")
     return job
+
+
+def _time_source(table: _Table) -> TimeSource:
+    text = table.text("time-source", "index") or ""
+    try:
+        return TimeSource.parse(text)
+    except AerologError as error:
+        raise table.error("time-source", str(error)) from error
 
 
 def _output(table: _Table, home: Path) -> Output:

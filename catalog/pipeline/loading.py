@@ -26,6 +26,8 @@ from aerolog.catalog.pipeline.columns import (
 )
 from aerolog.catalog.pipeline.manifests import LoadedRange
 from aerolog.catalog.places import open_place, without_secrets
+from aerolog.catalog.record_times import SettledTimes
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:
@@ -42,7 +44,13 @@ else:
 _SCANNED = (*PLACE_COLUMNS, "payload")
 
 
-def load(unit: Unit, decoder: Decoder, *, reject_damage: bool = False) -> Iterator[pa.RecordBatch]:
+def load(
+    unit: Unit,
+    decoder: Decoder,
+    *,
+    reject_damage: bool = False,
+    time_source: TimeSource = FROM_INDEX,
+) -> Iterator[pa.RecordBatch]:
     """Read a unit: batches of rows, of rejects, and at the end of a slice of its totals.
 
     What cannot be read is no exception, since repeating the task would not help: it is a last row
@@ -52,11 +60,12 @@ def load(unit: Unit, decoder: Decoder, *, reject_damage: bool = False) -> Iterat
         unit: to read.
         decoder: whose schema is known.
         reject_damage: what is behind damage in a slice is one reject, and not a failure.
+        time_source: of rows' times.
 
     Yields:
         Batches with ``carried_schema(row_schema(decoder))``.
     """
-    reader = _Reader(unit, decoder, reject_damage)
+    reader = _Reader(unit, decoder, reject_damage, time_source)
     try:
         with open_place(unit.place) as folder:
             for part in unit.slices:
@@ -67,7 +76,10 @@ def load(unit: Unit, decoder: Decoder, *, reject_damage: bool = False) -> Iterat
 
 
 class _Reader:
-    def __init__(self, unit: Unit, decoder: Decoder, reject_damage: bool) -> None:
+    def __init__(
+        self, unit: Unit, decoder: Decoder, reject_damage: bool, time_source: TimeSource
+    ) -> None:
+        self._time_source = time_source
         self.recording_id = unit.slices[0].recording_id
         self._unit = unit
         self._decoder = decoder
@@ -88,6 +100,8 @@ class _Reader:
             from_position=part.from_position,
             until_position=part.until_position,
             totals=totals,
+            time_source=self._time_source,
+            settled=SettledTimes.from_json(part.times),
         )
         damage = 0
         try:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 from aerolog.catalog.pipeline.errors import PipelineError
 from aerolog.catalog.pipeline.units import Slice, Unit
 from aerolog.catalog.places import local_folder, open_place, without_secrets
+from aerolog.catalog.record_times import settled_times
 from aerolog.catalog.sql.models import State
+from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ def make_plan(
     marks: Mapping[tuple[str, int], int],
     *,
     unit_bytes: int,
+    time_source: TimeSource = FROM_INDEX,
 ) -> Plan:
     """Compare what there is with what was loaded.
 
@@ -107,11 +110,12 @@ def make_plan(
         marks: positions up to which they are loaded, by place and recording id.
         unit_bytes: of a unit, about; a long recording is cut between terms, where no message goes
             across, and in an object store between segments, which are fetched whole.
+        time_source: of rows' times.
 
     Raises:
         PipelineError: an archive cannot be read at all.
     """
-    planner = _Planner(marks, unit_bytes)
+    planner = _Planner(marks, unit_bytes, time_source)
     with planner.folders:
         for one in sorted(found, key=lambda one: (one.place, one.stream_id, one.recording_id)):
             planner.add(one)
@@ -129,7 +133,13 @@ class _Gathered:
 
 
 class _Planner:
-    def __init__(self, marks: Mapping[tuple[str, int], int], unit_bytes: int) -> None:
+    def __init__(
+        self,
+        marks: Mapping[tuple[str, int], int],
+        unit_bytes: int,
+        time_source: TimeSource,
+    ) -> None:
+        self._time_source = time_source
         self.folders = ExitStack()
         self._open: dict[str, ArchiveFolder] = {}
         self._marks = marks
@@ -216,6 +226,7 @@ class _Planner:
         is_local = local_folder(found.place) is not None
         grain = descriptor.term_buffer_length if is_local else descriptor.segment_file_length
         step = max(self._unit_bytes // grain, 1) * grain
+        times = settled_times(recording, self._time_source).to_json() if start < end else []
         while start < end:
             until = min((start // step + 1) * step, end)
             if self._gathered.slices and self._gathered.length + until - start > self._unit_bytes:
@@ -227,6 +238,7 @@ class _Planner:
                     until,
                     descriptor.is_active and until == end,
                     descriptor.start_timestamp // _DAY_MS,
+                    tuple(times),
                 )
             )
             self._gathered.length += until - start

@@ -426,7 +426,7 @@ def _planned(job: Job, catalog: RecordingCatalog, marks: dict[tuple[str, int], i
         found = search(catalog, wanted)
     except SearchError as error:
         raise JobFileError(job.path, "recordings", str(error)) from error
-    return make_plan(found, marks, unit_bytes=job.output.unit_bytes)
+    return make_plan(found, marks, unit_bytes=job.output.unit_bytes, time_source=job.time_source)
 
 
 def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:

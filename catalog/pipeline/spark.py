@@ -87,15 +87,18 @@ class SparkExecutor:
         """See ``running.Executor``."""
         units, count = list(work.units), len(work.units)
         decoder, how = work.decoder, work.how
-        reject_damage = work.job.output.on_damage == "reject"
+        reading: dict[str, Any] = {
+            "reject_damage": work.job.output.on_damage == "reject",
+            "time_source": work.job.time_source,
+        }
 
         def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for index in batch.column(0).to_pylist():
-                    yield from load(units[index], decoder, reject_damage=reject_damage)
+                    yield from load(units[index], decoder, **reading)
 
         def read_and_write(index: int) -> str:
-            rows = load(units[index], decoder, reject_damage=reject_damage)
+            rows = load(units[index], decoder, **reading)
             return write(units[index], rows, how).to_json()
 
         def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

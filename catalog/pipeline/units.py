@@ -23,6 +23,7 @@ class Slice:
         until_position: up to which to read.
         is_active: the recording may go on: a message that is not whole yet is left to the next run.
         start_day: days from 1970-01-01 (UTC) to the day on which the recording began.
+        times: what of the recording's time index counts, see ``SettledTimes``.
     """
 
     recording_id: int
@@ -30,6 +31,7 @@ class Slice:
     until_position: int
     is_active: bool
     start_day: int
+    times: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:

@@ -61,7 +61,12 @@ class HereExecutor:
         assert not work.job.rules
         results = []
         for unit in work.units:
-            batches = load(unit, work.decoder, reject_damage=work.job.output.on_damage == "reject")
+            batches = load(
+                unit,
+                work.decoder,
+                reject_damage=work.job.output.on_damage == "reject",
+                time_source=work.job.time_source,
+            )
             results.append(write(unit, batches, work.how, open_store(work.how.to)))
             progress(len(results))
         return results

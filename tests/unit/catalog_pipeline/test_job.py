@@ -148,3 +148,11 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.toml").write_bytes(b"name = '\xff'")
     with pytest.raises(JobFileError, match="is not UTF-8 at byte 8"):
         load_job(tmp_path / "b.toml")
+
+
+def test_rows_have_their_times_from_what_the_file_says(tmp_path: Path) -> None:
+    assert str(load_job(written(tmp_path, LEAST)).time_source) == "index"
+    job = load_job(written(tmp_path, f'time-source = "16"\n{LEAST}'))
+    assert str(job.time_source) == "16"
+    with pytest.raises(JobFileError, match=r"time-source.*'clock' is no source of times"):
+        load_job(written(tmp_path, f'time-source = "clock"\n{LEAST}'))

@@ -36,6 +36,7 @@ from aerolog.catalog.sql import RecordingCatalog
 from aerolog.catalog.sql.marks import begin_run
 from aerolog.catalog.sql.models import Export, ExportFile, Mark
 from aerolog.catalog.sql.rebuilding import rebuild
+from aerolog.testing.recordings import write_time_index
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,23 @@ def test_rows_are_loaded_with_where_they_are_from(home: Path) -> None:
         (home / "out" / name).stat().st_size for name in visible(home / "out")
     )
     assert report.recordings == {"new": 2}
+
+
+def test_rows_have_their_times_and_the_day_of_them(home: Path) -> None:
+    builder = numbers(0, 2000)
+    builder.write(home / "archive")
+    # 22:13:20; the second half is of the day after.
+    start, half = 1_700_000_000 * 10**9, builder.position // 2 // 4096 * 4096
+    after = start + 7200 * 10**9
+    entries = [(start, 0), (start + 10**9, half), (after, half), (after + 10**9, builder.position)]
+    write_time_index(home / "archive", 0, entries)
+    run_here(write_job(home))
+    table = rows(home / "out").sort_by("n")
+    assert loaded_numbers(home / "out") == list(range(2000))
+    assert table["record_time"].null_count == 0
+    days = [f"{time:%Y-%m-%d}" for time in table["record_time"].to_pylist()]
+    assert table["date"].to_pylist() == days
+    assert set(days) == {"2023-11-14", "2023-11-15"}
 
 
 def test_an_unchanged_input_starts_nothing(home: Path) -> None:
