@@ -106,14 +106,26 @@ def aeron_dir() -> Iterator[Path]:
     """An unused Aeron directory path, removed after the test."""
     path = Path("/dev/shm", f"aerolog-test-{os.getpid()}-crash")
     yield path
-    shutil.rmtree(path, ignore_errors=True)
+    for folder in (path, synced_folder(path)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def synced_folder(aeron_dir: Path) -> Path:
+    """Where an archive that syncs has its folder.
+
+    In memory: a disk that others write to may take longer to sync than a driver waits for a client,
+    and what a kill leaves is the same.
+    """
+    return aeron_dir.with_name(f"{aeron_dir.name}-synced")
 
 
 @pytest.fixture
 def crashing(aeron_dir: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crashing]:
     """Driver and archive in processes of their own; the archive's properties by parameter."""
     properties = dict(getattr(request, "param", {}))
-    archive_dir = Path(properties.pop("archive_dir", tmp_path / "archive"))
+    is_synced = properties.get("aeron.archive.file.sync.level", "0") != "0"
+    folder = synced_folder(aeron_dir) if is_synced else tmp_path / "archive"
+    archive_dir = Path(properties.pop("archive_dir", folder))
     of_driver = {name: properties.pop(name) for name in DRIVER_PROPERTIES & set(properties)}
     driver = start_ours(ServerSpec("driver", aeron_dir, properties=of_driver))
     archive = None

@@ -82,7 +82,7 @@ def test_a_full_disk_ends_the_recording_that_needs_space(
             assert stop is not None
             assert 0 < stop < 400_000
             check_answers(archive, errors, stop, streams)
-            assert error_count(str(aeron_dir)) == counted + 1
+            streams.wait(lambda: error_count(str(aeron_dir)) == counted + 1, "the error to count")
             # The others: a replay of what is there, a recording that goes on when there is room.
             assert replay_of(archive, 0, len(whole), streams) == whole
             filler.unlink()

@@ -105,7 +105,7 @@ def log_events(agent: Path, tmp_path: Path, aeron_dir: Path) -> Iterator[Callabl
                 "aeron.event.log.filename": str(path),
                 "aeron.timer.interval": "100ms",
                 "aeron.publication.linger.timeout": "200ms",
-                "aeron.image.liveness.timeout": "1s",
+                "aeron.image.liveness.timeout": "3s",
                 "aeron.dir.delete.on.start": "true",
                 **properties,
             },

@@ -22,6 +22,7 @@ from aerolog.tools.main import main
 from aerolog.tools.observe.driver_view import DriverView
 from aerolog.tools.observe.streams import streams
 from aerolog.transport.client import Aeron
+from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.protocol import commands
 
 DEADLINE_S = 60.0
@@ -158,6 +159,10 @@ def _make_busy(found: Busy) -> None:
     wait_until(lost, "a loss")
     raw = RawClient(found.server.aeron_dir)
     raw.do(lambda i, n: commands.RemovePublication(i, n, UNKNOWN_PUBLICATION))
+    # In order, so that the driver does not forget it between two looks.
+    raw.send(commands.ClientClose)
+    heartbeat = (CounterType.CLIENT_HEARTBEAT, raw.client_id)
+    wait_until(lambda: raw.cnc.counters.find_by_key_i64(*heartbeat) < 0, "its end")
     with DriverView.open(found.server.aeron_dir) as view:
         wait_until(view.errors, "an error")
         images = subscriptions[3:5] + subscriptions[6:]

@@ -138,7 +138,7 @@ def stoppable(request, reference, aeron_dir):
         properties = ServerSpec("driver", aeron_dir, properties=LOSSY).all_properties()
         command = toolchain().command("io.aeron.driver.MediaDriver", properties=properties)
         process = ServerProcess("java-media-driver", command)
-    with Aeron(str(aeron_dir)):
+    with Aeron(str(aeron_dir), driver_timeout=60):
         pass  # a client that connects shows that the driver is up
     yield process
     process.kill()  # and wait, also for one that has ended

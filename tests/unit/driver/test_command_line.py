@@ -17,6 +17,13 @@ from aerolog.transport.protocol import commands as c
 DEADLINE_S = 60
 
 
+def until(condition):
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 class Process:
     """One driver process."""
 
@@ -125,11 +132,9 @@ def test_it_has_no_sockets_and_no_children_and_a_thread_an_agent(run):
     tasks = list((proc / "task").iterdir())
     assert len(tasks) == 4
     assert "".join((task / "children").read_text() for task in tasks) == ""
-    assert {(task / "comm").read_text().strip() for task in tasks} >= {
-        "driver-conducto",
-        "sender",
-        "receiver",
-    }
+    agents = {"driver-conducto", "sender", "receiver"}
+    # A thread names itself when it begins to run.
+    until(lambda: {(task / "comm").read_text().strip() for task in tasks} >= agents)
     process.stop()
 
 
@@ -192,10 +197,16 @@ def test_the_conductor_runs_on_the_processor_it_is_given(run):
     processor = max(os.sched_getaffinity(0))
     process = run(env={"AERON_CONDUCTOR_CPU_AFFINITY": str(processor)})
     process.ready()
-    tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
-    allowed = {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
-    assert allowed.pop("driver-conducto") == {processor}
-    assert list(allowed.values()) == [os.sched_getaffinity(0)] * 3
+
+    def allowed():
+        """Processors by the name of a thread, which names and binds itself as it begins."""
+        tasks = Path(f"/proc/{process.popen.pid}/task").iterdir()
+        return {(t / "comm").read_text().strip(): os.sched_getaffinity(int(t.name)) for t in tasks}
+
+    until(lambda: len(allowed()) == 4 and allowed().get("driver-conducto") == {processor})
+    found = allowed()
+    del found["driver-conducto"]
+    assert list(found.values()) == [os.sched_getaffinity(0)] * 3
     process.stop()
 
 
@@ -219,10 +230,7 @@ def test_a_terminate_command_is_denied_by_default(run):
     process = run()
     process.ready()
     cnc = terminate(process)
-    deadline = time.monotonic() + DEADLINE_S
-    while cnc.to_driver.pending:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    until(lambda: not cnc.to_driver.pending)
     assert process.popen.poll() is None
     assert cnc.counters.counter_value(SystemCounter.ERRORS) == 0
     assert process.stop()[0] == 0

@@ -1,9 +1,9 @@
 """Subscriptions on real sockets, with a thread for every agent."""
 
-import socket
 import time
 
 import pytest
+from peer.streams import free_port
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -11,12 +11,6 @@ from aerolog.transport.driver.stream_counters import CounterType
 
 STREAM = 7
 DEADLINE_S = 60
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 def wait_until(condition, what):
@@ -35,7 +29,7 @@ def driver(request, tmp_path):
         term_buffer_length="64k",
         counters_buffer_length="1m",
         timer_interval="50ms",
-        image_liveness_timeout="1s",
+        image_liveness_timeout="3s",
         publication_linger_timeout="100ms",
     ) as started:
         yield started

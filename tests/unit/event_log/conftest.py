@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from peer.streams import free_port
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -41,7 +41,7 @@ class Logged:
             ipc_term_buffer_length="64k",
             timer_interval=0.05,
             publication_linger_timeout=0.05,
-            image_liveness_timeout=0.5,
+            image_liveness_timeout=2,
             event_log_filename=path,
             **options,
         )
@@ -97,6 +97,4 @@ def logged(tmp_path: Path, directory: Path) -> Iterator[Callable[..., Logged]]:
 @pytest.fixture
 def endpoint() -> str:
     """An address that nobody listens on now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{found.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"

@@ -49,7 +49,7 @@ def test_a_live_recording_is_read_up_to_its_counter(
     archive.start_recording(CHANNEL, STREAM_ID)
     sent = [b"%06d" % i * (i % 300) for i in range(500)]
     with archive.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-        publication.wait_connected(10, writable=True)
+        publication.wait_connected(30, writable=True)
         for message in sent:
             publication.send(message, timeout=30)
         until(lambda: archive.list_recording(0) is not None)
@@ -81,7 +81,7 @@ def test_a_recording_that_begins_later_is_found_by_reload(
         assert outside.recordings() == []
         archive.start_recording(CHANNEL, STREAM_ID)
         with archive.aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-            publication.wait_connected(10, writable=True)
+            publication.wait_connected(30, writable=True)
             until(lambda: archive.list_recording(0) is not None)
             outside.catalog.reload()
             (recording,) = outside.recordings()
@@ -129,7 +129,7 @@ def test_a_fragment_that_recovery_left_out_is_reported_and_gives_way_to_an_exten
         channel = "aeron:ipc?term-length=64k|mtu=1408|init-term-id=7|term-id=7|term-offset=3168"
         archive.extend_recording(0, channel, STREAM_ID)
         with aeron.add_exclusive_publication(channel, STREAM_ID) as publication:
-            publication.wait_connected(10, writable=True)
+            publication.wait_connected(30, writable=True)
             publication.send(b"more", timeout=30)
             until(lambda: archive.recording_position(0) == 3168 + 64)
         until(lambda: archive.stop_position(0) == 3168 + 64)

@@ -67,7 +67,7 @@ def test_streams_recordings_and_replays_are_seen_while_they_run(
     ):
         archive.start_recording(CHANNEL, STREAM_ID)
         with aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication:
-            publication.wait_connected(10, writable=True)
+            publication.wait_connected(30, writable=True)
             for _ in range(50):
                 publication.send(MESSAGE, timeout=30)
             position = publication.position
@@ -77,6 +77,11 @@ def test_streams_recordings_and_replays_are_seen_while_they_run(
                     reading.recordings
                     and reading.recordings[0].position == position
                     and reading.recordings[0].start_position == 0
+                    # Counters are written one after the other, and the publisher's is a sample.
+                    and reading.archive
+                    and reading.archive.recorded_bytes == position
+                    and position in {s.publisher.position for s in reading.streams if s.publisher}
+                    and all(sum(one.counts) > 0 for one in reading.cycles)
                 ),
                 "the recording with what its catalog says",
             )
