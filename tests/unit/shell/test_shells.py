@@ -79,7 +79,12 @@ def test_lines_are_completed(complete: Complete, tmp_path: Path) -> None:
     (tmp_path / "folder" / "file").touch()
 
     assert complete("aerolog complet") == ["aerolog", "completion"]
-    assert sorted(complete("aerolog re", every=True)[1:]) == ["record", "recordings", "replay"]
+    assert sorted(complete("aerolog re", every=True)[1:]) == [
+        "record",
+        "recordings",
+        "replay",
+        "retention",
+    ]
     assert complete("aerolog recordings delete-d")[2:] == ["delete-detached"]
     assert complete("aerolog tail 1 --format j")[3:] == ["--format", "json"]
     assert complete("aerolog tail 1 --format=j")[3:] == ["--format=json"]
