@@ -340,13 +340,12 @@ class ReplayShare(Share):
             if self._images:
                 self._replay.attach(self._images[0])
                 return True
-        elif self._lacks_times():
-            if (yield from self._find_times()):
-                return True
         elif self._is_over:
-            self._end()
+            yield from self._end()
             return True
         else:
+            if self._lacks_times() and (yield from self._find_times()):
+                return True
             image = self._images[0]
             # Looked at before the merge looks again: then nothing is left.
             self._is_over = image.closed or image.is_end_of_stream
@@ -405,15 +404,20 @@ class ReplayShare(Share):
                 self._replay.next_position,
             )
 
-    def _end(self) -> None:
+    def _end(self) -> Steps[None]:
         """The replay has ended: rightly, or before its time."""
         reached, end = self._replay.next_position, self._part.end_position
-        if end is None or reached >= end:
+        if end is None:
+            end = yield from self._archive._ask(  # noqa: SLF001
+                calls.ask_position("stop position", self.recording_id)
+            )
+        if end is not None and reached >= end:
             self._replay.finish()
             return
         self._check(0)
         raise MergeStalledError(
-            f"the replay of recording {self.recording_id} ended at {reached}, before {end}",
+            f"the replay of recording {self.recording_id} ended at {reached}, before "
+            + ("its recording" if end is None else str(end)),
             self.recording_id,
             reached,
         )
