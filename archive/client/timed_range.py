@@ -169,6 +169,7 @@ class TimedRange:
         start, end = wanted.clipped(first, recorded)
         if bounds[0] is not None:
             start = min(max(first, bounds[0]), recorded)
+            end = None if wanted.length is None else start + wanted.length
         if bounds[1] is not None and not follow:
             end = max(start, bounds[1])
         if not follow:

@@ -64,6 +64,12 @@ def test_positions_and_lengths_are_bounds_too(made: Made) -> None:
     )
 
 
+def test_a_length_counts_from_the_time_too(made: Made) -> None:
+    length = made.entries[110][1] - made.entries[100][1]
+
+    assert replayed(made, START_NS + 100 * MS, length=length) == made.payloads[100:110]
+
+
 @pytest.mark.parametrize("rebuilt", [False, True])
 def test_where_times_are_estimates_nothing_is_left_out_and_that_is_said(
     tmp_path: Path, rebuilt: bool
