@@ -105,7 +105,9 @@ class ArchiveConductor(WatchAgent):
             self.replays,
             self._listings,
             self._tokens,
-            Storage(context, self.recordings, self.replays, self.deletions),
+            Storage(
+                context, self.recordings, self.replays, self.deletions, self.replications.readers
+            ),
             self.replications,
         )
         self._next_session_id = context.random.randrange(SESSION_ID_MAX + 1)

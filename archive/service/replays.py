@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.files.layout import NULL_POSITION
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
+from aerolog.archive.retention.asking import REPLAY, RecordingReader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service import replaying
 from aerolog.archive.service.refusals import exception_text
@@ -289,8 +290,20 @@ class Replays:
                 session.reader.abort()
 
     def has_replay_of(self, recording_id: int) -> bool:
-        """Whether a replay of a recording runs."""
-        return any(s.reader.recording_id == recording_id for s in self.sessions.values())
+        """Whether a replay of a recording runs, or is about to."""
+        return any(reader.recording_id == recording_id for reader in self.readers())
+
+    def readers(self) -> list[RecordingReader]:
+        """What all replays need, those whose publication the driver is still making included."""
+        found = [
+            RecordingReader(s.reader.recording_id, REPLAY, s.reader.segment_base)
+            for s in self.sessions.values()
+        ]
+        found += [
+            RecordingReader(one.order.recording_id, REPLAY, one.start_position)
+            for one in self._pending
+        ]
+        return found
 
     def replays_of(self, recording_id: int) -> list[RunningReplay]:
         """The replays of a recording that run, in the order in which they began.

@@ -100,6 +100,11 @@ class ReplicationSession:
         self._reason = ""
         self._steps = self._run()
 
+    @property
+    def dst_recording_id(self) -> int:
+        """The recording that is made, -1 while there is none yet."""
+        return self._dst_recording_id
+
     def do_work(self) -> int:
         """One turn; whatever goes wrong ends the replication and is told."""
         if self.is_done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.retention.asking import REPLICATION, RecordingReader
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.replication_order import ReplicationOrder, Request
 from aerolog.archive.service.replication_session import ReplicationSession
@@ -95,6 +96,11 @@ class Replications:
             )
         session.abort()
         return 0
+
+    def readers(self) -> list[RecordingReader]:
+        """Recordings that are being made: all of each is needed until it is whole."""
+        ids = {session.dst_recording_id for session in self._sessions.values()}
+        return [RecordingReader(one, REPLICATION, 0) for one in ids if one != ap.NULL_VALUE]
 
     def do_work(self, _now_ns: int, _now_ms: int) -> int:
         """Turn every replication."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.files.layout import NULL_POSITION
+from aerolog.archive.retention.asking import READERS, answer
 from aerolog.archive.service.listings import (
     Listing,
     list_recording,
@@ -65,6 +66,7 @@ class RequestHandlers:
         self._replays = replays
         self._listings = listings
         self._tokens = tokens
+        self._replications = replications
         self._times = TimeRequests(context, recordings)
         self._handlers: dict[type[ap.Message], Callable[[ControlSession, Any], int | None]] = {
             ap.KeepAliveRequest: self._keep_alive,
@@ -300,6 +302,10 @@ class RequestHandlers:
     def _find_last(
         self, control: ControlSession, request: ap.FindLastMatchingRecordingRequest
     ) -> int | None:
+        if request.channel == READERS:
+            found = (*self._replays.readers(), *self._replications.readers())
+            control.send_ok(request.correlation_id, *answer(found, request.min_recording_id))
+            return None
         if is_question(request):
             self._times.answer(control, request)
             return None

@@ -26,9 +26,10 @@ from aerolog.archive.service.stored_segments import (
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.retention.asking import RecordingReader
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.control_session import ControlSession
     from aerolog.archive.service.deletions import Deletions
@@ -44,6 +45,7 @@ class Storage:
         recordings: those that are active.
         replays: those that are active.
         deletions: those under way.
+        replicated: recordings that are being made by replications.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Storage:
         recordings: Recordings,
         replays: Replays,
         deletions: Deletions,
+        replicated: Callable[[], Iterable[RecordingReader]] = tuple,
     ) -> None:
         self._context = context
+        self._replicated = replicated
         self._recordings = recordings
         self._replays = replays
         self._deletions = deletions
@@ -142,6 +146,12 @@ class Storage:
             _refuse(
                 f"cannot purge active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING
             )
+        if any(one.recording_id == recording_id for one in self._replicated()):
+            # The reference purges it, and its replication fails at the next step.
+            _refuse(
+                f"cannot purge recording {recording_id}: it is being replicated",
+                ArchiveErrorCode.ACTIVE_RECORDING,
+            )
         self._deletions.check_none(recording_id)
         scan = self._scan(recording_id)
         self._context.catalog.change_state(recording_id, RecordingState.DELETED)
@@ -185,6 +195,13 @@ class Storage:
                     f" newStartPosition={start} upperBound={replay.segment_base}"
                     f" sessionId={replay.session_id} streamId={replay.stream_id}"
                     f" channel={replay.channel}"
+                )
+        for reader in self._replays.readers():  # those that are about to begin, too
+            bound = descriptor.segment_base(max(reader.position, descriptor.start_position))
+            if reader.recording_id == recording_id and start > bound:
+                _refuse(
+                    "invalid detach: replay in progress -  state=INIT"
+                    f" newStartPosition={start} upperBound={bound}"
                 )
 
     def _delete_detached(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aerolog.archive.client.operations.happenings import HappeningOperations
 from aerolog.archive.client.operations.queries import QueryOperations
+from aerolog.archive.client.operations.readers import ReaderOperations
 from aerolog.archive.client.operations.recording import RecordingOperations
 from aerolog.archive.client.operations.replaying import ReplayOperations
 from aerolog.archive.client.operations.replication import ReplicationOperations
@@ -19,6 +20,7 @@ class ArchiveOperations(
     ReplayOperations,
     QueryOperations,
     TimeOperations,
+    ReaderOperations,
     HappeningOperations,
     StorageOperations,
     ReplicationOperations,
