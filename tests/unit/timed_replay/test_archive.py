@@ -176,7 +176,8 @@ def received(live: Live, replay: ChannelReplay, control: list[float | None]) -> 
     with live.aeron.add_subscription(
         f"aeron:ipc?session-id={replay.session_id}", REPLAY_STREAM_ID
     ) as subscription:
-        subscription.wait_connected(PATIENCE_S)
+        # Before it runs: when all of it was taken, it may go at any time.
+        [image] = subscription.wait_connected(PATIENCE_S).images
 
         def look() -> bool:
             found.extend(message.data for message in subscription.poll_messages(100))
@@ -185,7 +186,6 @@ def received(live: Live, replay: ChannelReplay, control: list[float | None]) -> 
             return False
 
         assert replay.run(look)
-        [image] = subscription.images
         until(lambda: look() or image.position >= end)
     return found
 
@@ -243,6 +243,16 @@ def test_a_recording_that_goes_on_is_followed(tmp_path: Path) -> None:
 
         assert found == live.payloads
         assert len(found) == 20
+
+
+def test_a_silent_recording_is_followed_no_longer_than_asked_for(tmp_path: Path) -> None:
+    with running(tmp_path) as live:
+        live.send(3)
+        end = live.offered[-1][1] + SECOND // 2
+        with TimedReplay(
+            live.archive, live.recording_id, end=end, speed=None, follow=True
+        ) as replay:
+            assert [message.payload for message in replay] == live.payloads
 
 
 def test_without_an_index_it_is_said_and_a_channel_is_refused(tmp_path: Path) -> None:
