@@ -12,7 +12,7 @@ from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replaying import ReplayChannel, ReplayParams, replay_length
 from aerolog.archive.client.timed_message import first_positions, timed
 from aerolog.archive.client.timed_range import TimedRange, notes_of
-from aerolog.archive.client.timed_source import PART, TimedSource
+from aerolog.archive.client.timed_source import TimedSource
 from aerolog.archive.client.timeline import Timeline, find_bounds, find_time
 from aerolog.archive.times import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import (
@@ -148,7 +148,7 @@ class ArchiveSource(TimedSource):
         while True:
             # Looked at before the poll, so that nothing is left.
             ended = bool(images) and (images[0].closed or images[0].is_end_of_stream)
-            rows = subscription.poll_messages(PART)
+            rows = subscription.poll_messages(self.part)
             archive._usable().pump()  # noqa: SLF001
             if rows:
                 kept, over = yield from self._timed(rows, timeline, part)
@@ -156,11 +156,21 @@ class ArchiveSource(TimedSource):
                 if over or (until is not None and rows[-1].position >= until):
                     return
                 deadline = archive._deadline_ns(self._timeout)  # noqa: SLF001
+            elif until is not None and _reached(images, part) >= until:
+                return  # padding was the last of it
             elif ended or (until is not None and archive._is_late(deadline)):  # noqa: SLF001
                 break
+            elif until is None and part.is_past(time.time_ns()):
+                until = yield from self._recorded(part)
             else:
                 yield 0
         self._check_end(part, images, correlation_id)
+
+    def _recorded(self, part: TimedRange) -> Steps[int]:
+        """How far the recording is."""
+        call = calls.ask_position("max recorded position", part.recording_id)
+        recorded = yield from self._archive._ask(call)  # noqa: SLF001
+        return part.start_position if recorded is None else recorded
 
     def _timed(
         self, rows: list[Any], timeline: Timeline, part: TimedRange
@@ -183,9 +193,14 @@ class ArchiveSource(TimedSource):
         error = session.take_error(correlation_id)
         if error is not None:
             raise error
-        reached = images[0].position if images else part.start_position
+        reached = _reached(images, part)
         end = part.end_position
         if end is not None and part.ends_with_recording and reached < end:
             raise AeronTimeoutError(
                 f"replay of recording {part.recording_id} ended at {reached}, before {end}"
             )
+
+
+def _reached(images: list[Image], part: TimedRange) -> int:
+    """Up to where a replay has been read."""
+    return images[0].position if images else part.start_position

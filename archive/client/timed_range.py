@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _NS_PER_MS: Final = 1_000_000
 #: Of a term length is the largest message (spec log-buffers), of which headers may double the size.
 _LONGEST: Final = 4
+#: How much an archive's clock may be behind, and its replay.
+_CLOCKS_DIFFER_NS: Final = 1_000_000_000
 
 
 def instant_ns(instant: int | datetime | None) -> int | None:
@@ -129,6 +131,14 @@ class TimedRange:
     def length(self) -> int | None:
         """Bytes from start to end, None to follow a live recording."""
         return None if self.end_position is None else self.end_position - self.start_position
+
+    def is_past(self, now_ns: int) -> bool:
+        """Whether nothing that is recorded from now on lies within the range.
+
+        Args:
+            now_ns: by a clock that may differ a little from the archive's.
+        """
+        return self.end_ns is not None and now_ns > self.end_ns + _CLOCKS_DIFFER_NS
 
     @property
     def read_until(self) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.paced import PaceControl, both, pace, pace_async, pace_lists
 from aerolog.archive.client.timed_range import Wanted, instant_ns
-from aerolog.archive.client.timed_source import open_source
+from aerolog.archive.client.timed_source import LARGE_PART, open_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -80,6 +80,8 @@ class _TimedReplayBase(PaceControl):
             recording_id, instant_ns(start), instant_ns(end), position, length, follow, last_ns
         )
         self._source: TimedSource = open_source(archive, self._wanted, timeout)
+        if speed is None:
+            self._source.part = LARGE_PART
 
     @property
     def range(self) -> TimedRange | None:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from aerolog.archive.client.timed_range import Wanted
     from aerolog.archive.files.recording import ArchiveFolder, Recording
 
-#: Messages made at a time: to make them must not take long, the next one may be due.
-PART: Final = 64
+#: Messages made at a time where a pace is kept: the next one may be due meanwhile.
+SMALL_PART: Final = 64
+#: Messages made at a time otherwise.
+LARGE_PART: Final = 256
 _ROWS: Final = 1024
 _PAYLOAD_CAPACITY: Final = 256 * 1024
 
@@ -34,12 +36,14 @@ class TimedSource(ABC):
         range: what is replayed, None before the first part was asked for.
         notes: what one should know of the times.
         has_index: whether times are from an index, not spread between start and stop.
+        part: messages given at a time at most.
     """
 
     def __init__(self) -> None:
         self.range: TimedRange | None = None
         self.notes: tuple[str, ...] = ()
         self.has_index = False
+        self.part = SMALL_PART
 
     @abstractmethod
     def parts(self) -> Parts[TimedMessage]:
@@ -133,9 +137,10 @@ class FolderSource(TimedSource):
             )
             times = array("q", bytes(8 * len(positions)))
             index.fill_times(positions, times)
-            for row in range(0, batch.rows, PART):
-                made = timed_columns(batch, times, descriptor.recording_id, row, PART)
-                kept, over = part.kept(made, positions[row : row + PART], index)
+            size = self.part
+            for row in range(0, batch.rows, size):
+                made = timed_columns(batch, times, descriptor.recording_id, row, size)
+                kept, over = part.kept(made, positions[row : row + size], index)
                 yield kept
                 if over:
                     return
