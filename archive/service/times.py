@@ -19,9 +19,8 @@ from aerolog.archive.times.keeping import (
     resume_notes,
 )
 from aerolog.archive.times.layout import SOURCE_CLOCK
-from aerolog.archive.times.notes import TIME_OF_CLOCK, TIME_OF_RESERVED
-from aerolog.transport.errors import ChannelUriError
-from aerolog.transport.uri import ChannelUri
+from aerolog.archive.times.notes import TIME_OF_CLOCK
+from aerolog.archive.times.stamps import channel_time_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,29 +32,6 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 CAPACITY_MIN: Final = 1024
-_PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-snd-ts-offset")
-
-
-def channel_time_offset(channel: str) -> int | None:
-    """Where a channel puts times into messages, None when it does not.
-
-    Args:
-        channel: as the client sent it.
-
-    Returns:
-        Offset in the payload, or TIME_OF_RESERVED.
-    """
-    try:
-        uri = ChannelUri.parse(channel)
-    except ChannelUriError:
-        return None
-    for name in _PARAMETERS:
-        text = uri.get(name)
-        if text in {"reserved", str(TIME_OF_RESERVED)}:
-            return TIME_OF_RESERVED
-        if text is not None and text.isascii() and text.isdigit() and int(text) < 2**31:
-            return int(text)
-    return None
 
 
 class Times(NotesAgent):

@@ -17,6 +17,7 @@ from aerolog.archive.times.layout import (
     index_path,
 )
 from aerolog.archive.times.search import TimeCursor
+from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ class TimeIndex:
         self._cursor = self.cursor()
         self._ends = self._cursor.ends()
         if source == SOURCE_CHANNEL and self._ends is not None:
-            # The descriptor's times are of another clock.
-            self._head_time_ns, self._tail_time_ns = self._ends[0], None
+            # The descriptor's times are of another clock: nothing is known outside of the entries.
+            self._head_time_ns, self._tail_time_ns = INT64_MIN, None
             self._cursor = self.cursor()
 
     # -- making one -------------------------------------------------------------------------------

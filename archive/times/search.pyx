@@ -159,7 +159,7 @@ cdef class TimeCursor:
         if following >= 0:
             self._high_time = self._block.words[0]
             self._high_position = self._block.words[1]
-            if self._low_position > position:
+            if self._low_position > position or self._low_time == INT64_MIN:
                 # Before everything that is known.
                 self._low_time, self._low_position = self._high_time, INT64_MIN
         elif self._tail_time == INT64_MAX:

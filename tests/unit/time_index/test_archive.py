@@ -28,6 +28,12 @@ S = 1_000_000_000
 PAUSE_NS = 30_000_000
 
 
+def pass_time() -> None:
+    """Long enough for a pause."""
+    after = time.time_ns() + PAUSE_NS
+    until(lambda: time.time_ns() > after, "a pause to be long enough")
+
+
 class Running:
     """An archive in this process, with a client."""
 
@@ -49,8 +55,7 @@ class Running:
                 until(
                     lambda: self.recorded() == publication.position, "the messages to be recorded"
                 )
-                after = time.time_ns()
-                until(lambda: time.time_ns() > after + PAUSE_NS, "a pause to be long enough")
+                pass_time()
                 times.append(time.time_ns())
             positions.append(publication.position)
             self.archive.stop_recording(CHANNEL, STREAM_ID)

@@ -1,16 +1,16 @@
-"""Index files: stale, of another recording, damaged, cut, missing; and what readers make of them."""
+"""Index files: stale, of another recording, damaged, cut, missing; what readers make of them."""
 
 from __future__ import annotations
 
 from array import array
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.layout import Field
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.times import TimeIndex, epoch_ns, index_path
 from aerolog.archive.times.asking import Question, TimesPage
@@ -24,9 +24,14 @@ from aerolog.archive.times.layout import (
     TRAILER,
     IndexHeader,
 )
+from aerolog.archive.times.notes import TIME_OF_RESERVED
+from aerolog.archive.times.rebuilding import rebuild_index
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.transport.errors import FileFormatError, MessageFormatError
+from aerolog.transport.errors import ArchiveError, FileFormatError, MessageFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from aerolog.archive.files.layout import Field
 
 FILES = RealFileSystem()
 MS = 1_000_000
@@ -315,3 +320,55 @@ def test_entries_out_of_order_or_of_unlike_number_are_refused() -> None:
         TimeIndex.from_entries([1, 2], [32, 0])
     with pytest.raises(ValueError, match="2 times for 1 positions"):
         TimeIndex.from_entries([1, 2], [32])
+
+
+def test_a_recording_made_elsewhere_gets_what_its_descriptor_tells(folder) -> None:
+    file_of(folder).unlink()
+    with ArchiveFolder(folder) as opened:
+        rebuild_index(opened.recording(0))
+        with TimeIndex.open(opened, 0) as index:
+            assert (index.source, index.is_rebuilt, index.entries) == ("clock", True, 2)
+            assert index.position_at(T0) == 0
+            assert index.position_at(T0 + 1001 * MS) == index.end_position
+
+
+def test_rebuilding_keeps_the_times_that_an_index_has(folder) -> None:
+    harm(folder, 2 * BLOCK_LENGTH + 50)
+    with ArchiveFolder(folder) as opened:
+        rebuild_index(opened.recording(0))
+        with TimeIndex.open(opened, 0) as index:
+            assert (index.is_rebuilt, index.entries) == (False, 700 - ENTRIES_PER_BLOCK)
+            assert index.check() == ()
+            assert index.position_at(T0 + 600 * MS) == 600 * FRAME
+
+
+@pytest.mark.parametrize("offset", [TIME_OF_RESERVED, 4])
+def test_times_in_messages_make_an_index(tmp_path, offset) -> None:
+    builder = RecordingBuilder()
+    positions = []
+    for number in range(2000):
+        time_ns = T0 + number * MS
+        positions.append(builder.position)
+        payload = bytes(4) + time_ns.to_bytes(8, "little")
+        reserved = time_ns if offset == TIME_OF_RESERVED else 0
+        builder.add(payload if number % 7 else bytes(3000), reserved)
+    builder.write(tmp_path)
+    with ArchiveFolder(tmp_path) as opened:
+        rebuild_index(opened.recording(0), offset)
+        with TimeIndex.open(opened, 0) as index:
+            assert (index.source, index.is_rebuilt, index.problems) == ("channel", True, ())
+            assert index.entries > builder.position // 16_384
+            for number in range(1, 2000, 50):
+                time_ns = T0 + number * MS
+                start, end = index.position_at(time_ns), index.end_position_at(time_ns)
+                assert start <= positions[number] <= end
+                assert positions[number] - start <= 16_384
+                assert end - positions[number] <= 16_384
+
+
+def test_an_active_recording_is_not_rebuilt(tmp_path) -> None:
+    builder = RecordingBuilder()
+    builder.add(b"x")
+    builder.write(tmp_path, stopped=False)
+    with ArchiveFolder(tmp_path) as opened, pytest.raises(ArchiveError, match="is active"):
+        rebuild_index(opened.recording(0))

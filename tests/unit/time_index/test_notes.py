@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import errno
 from array import array
+from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
 from aerolog.archive.service.time_notes import NotesAgent
-from aerolog.archive.service.times import channel_time_offset
 from aerolog.archive.times import TimeIndex
 from aerolog.archive.times.keeping import begin_notes, resume_notes
 from aerolog.archive.times.notes import TIME_OF_RESERVED, TimeNotes, time_in_frame
+from aerolog.archive.times.stamps import channel_time_offset
 from aerolog.testing import FakeFileSystem
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.concurrent.clock import ManualClock
+
+if TYPE_CHECKING:
+    from aerolog.archive.files.descriptor import RecordingDescriptor
 
 FOLDER = "/archive"
 MS = 1_000_000

@@ -8,6 +8,7 @@ from aerolog.tools.commands.recordings import (  # noqa: F401 - each adds its co
     running,
     segments,
     shortening,
+    times,
     transferring,
 )
 from aerolog.tools.commands.recordings.group import app
