@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
+#: For so long other replays may end before it is an error that an archive has too many.
+REPLAYS_PATIENCE_NS: Final = 1_000_000_000
+ASK_AGAIN_NS: Final = 20_000_000
 #: So often in the time of a lateness it is asked how far a live recording has come.
 LOOKS: Final = 4
 
@@ -251,6 +254,8 @@ class ReplayShare(Share):
         self._subscription: Subscription | None = None
         self._images: list[Image] = []
         self._is_asked_for = False
+        self._refusal: ArchiveError | None = None
+        self._ask_again_ns = 0
         self._correlation_id = -1
         self._is_over = False
         self.source = self._replay = ReplaySource(
@@ -275,9 +280,29 @@ class ReplayShare(Share):
         return self._is_asked_for
 
     def open(self) -> Steps[None]:
-        """Ask for the replay and subscribe to it, and for the times of its beginning."""
+        """Ask for the replay and subscribe to it, and for the times of its beginning.
+
+        When the archive has as many replays as it may, it is asked again when this one's turn has
+        come: others may have ended until then.
+        """
         self._is_asked_for = True
-        yield from together([self._ask_for_replay(), self._ask_for_times()])
+        try:
+            yield from together([self._ask_for_replay(), self._ask_for_times()])
+        except ArchiveError as error:
+            self._is_asked_for = False
+            if error.code != ArchiveErrorCode.MAX_REPLAYS:
+                raise
+            self._refusal = error
+            self._ask_again_ns = time.monotonic_ns() + ASK_AGAIN_NS
+        else:
+            self._refusal = None
+
+    def _open_in_turn(self, waited_ns: int) -> Steps[None]:
+        if time.monotonic_ns() < self._ask_again_ns:
+            return
+        yield from self.open()
+        if self._refusal is not None and waited_ns > REPLAYS_PATIENCE_NS:
+            raise self._refusal
 
     def _ask_for_times(self) -> Steps[None]:
         if self._part.read_until is not None:
@@ -335,7 +360,7 @@ class ReplayShare(Share):
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Attach the replay when it has come; find out why it does not deliver."""
         if not self._is_asked_for:
-            yield from self.open()
+            yield from self._open_in_turn(waited_ns)
         if self._replay.image is None:
             if self._images:
                 self._replay.attach(self._images[0])
