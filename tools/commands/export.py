@@ -75,6 +75,16 @@ class LayoutOptions:
         str, typer.Option("--file-size", metavar="BYTES", help="Recorded bytes a file.")
     ] = "512m"
 
+    time_source: Annotated[
+        str,
+        typer.Option(
+            "--time-source",
+            metavar="WHERE",
+            help="Of record_time: index, none, or timestamps in messages: channel (where the "
+            "channel puts them), reserved, or their offset.",
+        ),
+    ] = "index"
+
     def export_options(self) -> Any:
         """As the catalog has them.
 
@@ -93,6 +103,7 @@ class LayoutOptions:
             compression=codec,
             compression_level=int(level) if colon else None,
             file_length=_size("--file-size", self.file_size),
+            time_source=self.time_source,
         )
 
     def make_decoder(self) -> Any:
