@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.mark_file import MarkFile
     from aerolog.archive.retention.archives import ArchiveDoor
+    from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
     from aerolog.archive.retention.policies import Policies
     from aerolog.tools.commands.retention.options import NeedOptions
@@ -134,6 +135,21 @@ def archive_door(archive_dir: str, options: ArchiveOptions) -> Iterator[ArchiveD
 
     with open_archive(reaching(mark, options)) as client:
         yield RunningArchive(client)
+
+
+def archive_needs(archive_dir: str, options: ArchiveOptions) -> list[Need]:
+    """What the archive that runs in a folder still reads or makes, nothing when none runs.
+
+    Raises:
+        AerologError: the archive does not answer.
+    """
+    mark = running_archive(archive_dir, RealFileSystem())
+    if mark is None:
+        return []
+    from aerolog.tools.connecting import open_archive
+
+    with open_archive(reaching(mark, options)) as client:
+        return RunningArchive(client).needs()
 
 
 def reaching(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:

@@ -252,7 +252,7 @@ def _change(step: Step, found: RecordingDescriptor | None) -> str | None:
 def _shorter(step: Step, new_start: int) -> Step:
     """A step that ends earlier; its files are those there would be."""
     length = step.bytes // step.files if step.files else 0
-    gone = min(step.files, (new_start - step.start_position) // length + 1) if length else 0
+    gone = min(step.files, -(-(new_start - step.start_position) // length)) if length else 0
     return replace(step, new_start_position=new_start, files=gone, bytes=gone * length)
 
 

@@ -19,7 +19,9 @@ from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.archive.files.mark_borrow import borrowed_folder
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.protocol import RecordingSignal
+from aerolog.archive.retention.asking import REPLAY, REPLICATION
 from aerolog.archive.retention.errors import RetentionError
+from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.own_files import names_of
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, NotConnectedError
 
@@ -72,6 +74,9 @@ class ArchiveDoor(Protocol):
     def wait_gone(self) -> None:
         """Return when the files of the last request are gone."""
 
+    def needs(self) -> list[Need]:
+        """What the archive itself still reads or makes."""
+
 
 class RunningArchive:
     """An archive that runs, asked by a client.
@@ -112,6 +117,14 @@ class RunningArchive:
             self._client.check_for_error()
             return
         raise NotConnectedError("the archive is gone while it deleted files: run this again")
+
+    def needs(self) -> list[Need]:
+        """Replays and replications; of an archive that does not tell, what it refuses later."""
+        texts = {REPLAY: "a replay reads it", REPLICATION: "a replication is making it"}
+        return [
+            Need(one.recording_id, one.position, one.kind, texts.get(one.kind, one.kind))
+            for one in self._client.recording_readers() or ()
+        ]
 
 
 class StoppedArchive:
@@ -207,6 +220,10 @@ class StoppedArchive:
 
     def wait_gone(self) -> None:
         """They are."""
+
+    def needs(self) -> list[Need]:
+        """An archive that does not run has no readers."""
+        return []
 
 
 def _checksum_of(catalog: CatalogReader, entry: CatalogEntry) -> Checksum | None:

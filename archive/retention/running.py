@@ -14,7 +14,7 @@ from aerolog.archive.retention.planning import plan
 from aerolog.archive.retention.settling import settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from aerolog.archive.retention.archives import ArchiveDoor
@@ -31,7 +31,7 @@ class Known:
 
     Attributes:
         labels: recording id -> labels.
-        needs: of exports, pipelines, replications and replays.
+        needs: of exports, pipelines and replications elsewhere.
         problems: what could not be found out.
         total_bytes: the file system's size, None where it is not known.
     """
@@ -62,15 +62,18 @@ class Retention:
     known: Callable[[], Known] = Known
     accept_clock: bool = False
 
-    def plan(self) -> Plan:
+    def plan(self, needs: Iterable[Need] = ()) -> Plan:
         """What would go now; nothing is made or changed to find it out.
+
+        Args:
+            needs: more of them, such as those of a running archive.
 
         Raises:
             HoldsDamagedError: what is held is not known.
             FileNotFoundError: there is no catalog.
             FileFormatError: the catalog is damaged.
         """
-        return self._plan(Journal.open(self.archive_dir, self.files))
+        return self._plan(Journal.open(self.archive_dir, self.files), needs)
 
     def run(
         self, door: ArchiveDoor, agree: Callable[[Plan], bool] = lambda _plan: True
@@ -92,7 +95,7 @@ class Retention:
         now_ms = self.read_clock().now_ms
         with run_lock(self.archive_dir, self.files, now_ms, what="aerolog retention apply"):
             journal = Journal.open(self.archive_dir, self.files)
-            planned = self._plan(journal)
+            planned = self._plan(journal, door.needs())
             if not agree(planned):
                 return planned, None
             settled = settle(
@@ -108,7 +111,7 @@ class Retention:
             )
             return planned, applying.apply(planned, settled)
 
-    def _plan(self, journal: Journal) -> Plan:
+    def _plan(self, journal: Journal, needs: Iterable[Need]) -> Plan:
         clock = self.read_clock()
         known = self.known()
         facts = look(
@@ -116,7 +119,7 @@ class Retention:
             clock.now_ms,
             self.files,
             labels=known.labels,
-            needs=known.needs,
+            needs=(*needs, *known.needs),
             problems=(*journal.state.problems, *known.problems),
             total_bytes=known.total_bytes,
         )

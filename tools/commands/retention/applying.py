@@ -24,6 +24,7 @@ from aerolog.tools.options import (
 
 if TYPE_CHECKING:
     from aerolog.archive.retention.applying import Applied
+    from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
     from aerolog.archive.retention.running import Retention
 
@@ -74,7 +75,7 @@ def apply(
     policies = policies_of(policy)
     retention = shared.retention_of(archive_dir, policies, need)
     if dry_run:
-        _dry_run(retention, as_json=as_json)
+        _dry_run(retention, shared.archive_needs(archive_dir, archive), as_json=as_json)
         return
     once = _Once(retention, archive_dir, archive, yes=yes, as_json=as_json)
     if every is None:
@@ -83,11 +84,11 @@ def apply(
         _again_and_again(once, every)
 
 
-def _dry_run(retention: "Retention", *, as_json: bool) -> None:
+def _dry_run(retention: "Retention", needs: "list[Need]", *, as_json: bool) -> None:
     from aerolog.tools import console
     from aerolog.tools import retention as shared
 
-    planned = retention.plan()
+    planned = retention.plan(needs)
     if as_json:
         console.print_json({"dry_run": True} | planned.row())
     else:

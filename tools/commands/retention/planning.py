@@ -9,7 +9,7 @@ from aerolog.tools.commands.retention.options import (
     policies_of,
 )
 from aerolog.tools.help import command
-from aerolog.tools.options import JsonOption, grouped
+from aerolog.tools.options import ArchiveOptions, JsonOption, grouped
 
 
 @command(
@@ -27,12 +27,17 @@ def plan(
     policy: PolicyOptions,
     need: NeedOptions,
     as_json: JsonOption = False,
+    archive: ArchiveOptions,
 ) -> None:
-    """Print what would go, and why, and what is kept back; change nothing."""
+    """Print what would go, and why, and what is kept back; change nothing.
+
+    An archive that runs in the folder is asked what it still reads.
+    """
     from aerolog.tools import console
     from aerolog.tools import retention as shared
 
-    planned = shared.retention_of(archive_dir, policies_of(policy), need).plan()
+    retention = shared.retention_of(archive_dir, policies_of(policy), need)
+    planned = retention.plan(shared.archive_needs(archive_dir, archive))
     if as_json:
         console.print_json(planned.row())
     else:
