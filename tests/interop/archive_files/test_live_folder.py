@@ -43,7 +43,7 @@ def test_a_live_recording_is_read_to_its_counter_and_after_the_end_to_its_stop(
             publication.wait_connected(10, writable=True)
             (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
             for message in SENT:
-                publication.send(message, timeout=10)
+                publication.send(message, timeout=30)
             end = publication.position
             until(lambda: archive.recording_position(entry.recording_id) == end)
             assert MarkFile.open(server.archive_dir).is_active()
@@ -76,7 +76,7 @@ def test_what_a_killed_archive_recorded_is_read_to_its_last_complete_frame(
         publication.wait_connected(10, writable=True)
         (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
         for message in SENT:
-            publication.send(message, timeout=10)
+            publication.send(message, timeout=30)
         end = publication.position
         until(lambda: archive.recording_position(entry.recording_id) == end)
         server.process.kill()

@@ -45,7 +45,7 @@ def test_a_running_archive(implementation: str, start_server: Any, stream_id: in
             (entry,) = until(lambda: list(archive.recordings(stream_id=stream_id)))
             for size in (0, 16, 100, 5000):
                 publication.send(
-                    bytes(range(256)) * 20 if size == 5000 else b"x" * size, timeout=10
+                    bytes(range(256)) * 20 if size == 5000 else b"x" * size, timeout=30
                 )
             until(lambda: archive.recording_position(entry.recording_id) == publication.position)
             for command in (

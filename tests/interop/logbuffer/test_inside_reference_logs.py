@@ -188,10 +188,13 @@ def test_a_log_that_starts_anywhere_is_created_as_the_reference_creates_it(
 ):
     start = "init-term-id=-5|term-id=2|term-offset=96"
     reference = ReferenceLog(java_driver, client, stream_id, channel=f"{CHANNEL}|{start}")
+    deadline = time.monotonic() + 30
+    while not reference.logs.is_connected:
+        assert time.monotonic() < deadline, "the subscription does not count"
     values = metadata.decode(bytes(reference.logs.file)[-metadata.LENGTH :])
     file = MappedFile.anonymous(reference.logs.file.length)
     ours = LogBuffers.create(file, dataclasses.replace(values, term_id=2, term_offset=96))
-    ours.is_connected = reference.logs.is_connected
+    ours.is_connected = True
     assert bytes(ours.file) == bytes(reference.logs.file)
 
 

@@ -12,7 +12,7 @@ from aerolog.transport.protocol.commands import encode_command
 
 pytestmark = pytest.mark.interop
 
-LIMIT_S = 10.0
+LIMIT_S = 30.0
 KINDS = pytest.mark.parametrize("implementation", ["ours", "reference"])
 
 
@@ -30,7 +30,8 @@ def refuse_something(aeron_dir):
     assert cnc.to_driver.write(command.TYPE_ID, encode_command(command))
     receiver = cnc.receiver()
     wait_until(lambda: receiver.receive_next() is not None)
-    assert any("unknown counter: 4711" in seen.text for seen in cnc.errors())
+    # A driver answers, and writes down; in which order is its own business.
+    wait_until(lambda: any("unknown counter: 4711" in seen.text for seen in cnc.errors()))
 
 
 @KINDS
@@ -85,4 +86,4 @@ def test_a_client_that_damages_the_ring_does_not_stop_our_driver(start_server, s
     )
     assert ring.write(command.TYPE_ID, encode_command(command))
     wait_until(lambda: receiver.receive_next() is not None)
-    assert any("damaged" in seen.text for seen in cnc.errors())
+    wait_until(lambda: any("damaged" in seen.text for seen in cnc.errors()))
