@@ -109,8 +109,14 @@ def stopped(running) -> list[int]:
                 publication.send(f"{place}.{number}|".encode() + bytes(length), timeout=PATIENCE_S)
         until_recorded(running, ids, published)
     for recording_id in ids:
-        until(lambda one=recording_id: running.archive.stop_position(one) is not None, "the stop")
+        until(lambda one=recording_id: is_settled(running.archive, one), "its whole index")
     return ids
+
+
+def is_settled(archive: AeronArchive, recording_id: int) -> bool:
+    """Whether it has stopped, and its times are written down to the end."""
+    stop = archive.stop_position(recording_id)
+    return stop is not None and archive.time_index(recording_id).last_position == stop
 
 
 def expected(folder: Path, archive: AeronArchive, ids: list[int]) -> list[Row]:
