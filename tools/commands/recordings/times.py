@@ -46,10 +46,10 @@ def times(
 ) -> None:
     """Print what the time index of a recording knows, and how good it is.
 
-    source is clock (the archive's), channel (times in messages) or descriptor: without an index only
-    the start and the stop are known. --rebuild keeps the times that there are; without any it takes
-    those that the channel put into the messages, or the descriptor's. What is wrong with an index is
-    said on standard error, and the exit code is 1.
+    source is clock (the archive's), channel (times in messages) or descriptor: without an index
+    only the start and the stop are known. --rebuild keeps the times that there are; without any it
+    takes those that the channel put into the messages, or the descriptor's. What is wrong with an
+    index is said on standard error, and the exit code is 1.
     """
     from aerolog.tools import console
     from aerolog.tools.exits import EXIT_FAILED
