@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _KNOWN_S: Final = 5.0
 _DEFAULT_STREAM: Final = 10
 _DEFAULT_CHANNEL: Final = "aeron:ipc"
-_DATABASE_NAME: Final = "aerolog-catalog.sqlite"
+_DATABASE_NAME: Final = "aerolog-catalog.db"
 STEP_COLUMNS: Final = ("recording", "what", "files", "bytes", "new_start", "policy", "reason")
 STEP_RIGHT: Final = ("recording", "files", "bytes", "new_start")
 KEPT_COLUMNS: Final = ("recording", "kept_from", "why", "reason")
