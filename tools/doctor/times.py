@@ -29,7 +29,8 @@ MISSING = Kind(
     "they came from another archive, or were made without one (aerolog.archive.time.index=false),"
     " or its file was removed; a time in them is known by the start and the end of the recording"
     " alone",
-    "aerolog recordings times ID --rebuild makes one, as far as the recording tells its times",
+    "aerolog recordings times ID --archive-dir DIR --rebuild makes one, as far as the recording"
+    " tells its times",
 )
 DAMAGED = Kind(
     "index-damaged",
@@ -38,7 +39,7 @@ DAMAGED = Kind(
     "the time index is damaged: {text}",
     "the disk, or something that writes to the folder, has damaged it; no data is lost, but what"
     " is found by time is found less exactly",
-    "aerolog recordings times {id} --rebuild makes it anew",
+    "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
 STALE = Kind(
     "index-stale",
@@ -47,7 +48,7 @@ STALE = Kind(
     "the time index beside it is not used: {text}",
     "it is of another recording that had this id, of what the recording was before, or of another"
     " version; a time in it is known by the start and the end of the recording alone",
-    "aerolog recordings times {id} --rebuild makes it anew",
+    "aerolog recordings times {id} --archive-dir DIR --rebuild makes it anew",
 )
 BEHIND = Kind(
     "index-behind",
