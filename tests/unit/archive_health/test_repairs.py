@@ -120,7 +120,7 @@ def test_a_damaged_beginning_is_detached(folder) -> None:
     assert (step.kind, step.position, step.lost) == (StepKind.CUT_HEAD, 2 * TERM, 2 * TERM)
     assert verify_recording(folder, 0) == []
     assert read_all(folder) == 62 + 24
-    assert (folder / "0-0.rec").exists()
+    assert (folder / "0-0.rec.damaged").exists()
 
 
 def test_damage_in_the_middle_costs_no_byte(folder) -> None:
