@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.retention.errors import RetentionLockedError
 from aerolog.archive.retention.places import lock_path, make_folder
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aerolog.transport.memory.filesystem import FileSystem
+
+#: Who only looks whether somebody runs has the lock for a moment: patience for them.
+_LOOKERS_S: Final = 0.5
+_PAUSE_S: Final = 0.01
 
 
 @contextmanager
@@ -41,7 +46,9 @@ def run_lock(
     """
     make_folder(archive_dir, files)
     path = lock_path(archive_dir)
-    lock = files.try_lock(path)
+    deadline = time.monotonic() + _LOOKERS_S
+    while (lock := files.try_lock(path)) is None and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
     if lock is None:
         holder = who_holds(archive_dir, files)
         raise RetentionLockedError(
