@@ -15,7 +15,8 @@ column                    type                   meaning
 ``flags``                 int16                  0xC0 for a whole message; all fragments' together
 ``reserved_value``        int64                  of the message's first frame
 ``payload``               binary                 the message's bytes
-``record_time``           timestamp[us, UTC]     when it was recorded; null without a time index
+``record_time``           timestamp[us, UTC]     when its first frame was recorded; null where there
+                                                 is no time index, see ``TimeSource``
 ========================  =====================  ==================================================
 """
 
