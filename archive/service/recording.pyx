@@ -20,7 +20,6 @@ from aerolog.archive.files.segment import segment_file_name
 from aerolog.archive.files.checksum cimport Checksum
 from aerolog.archive.service.segment_files cimport SegmentFiles, release_room
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
-from aerolog.archive.times.notes cimport TimeNotes
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
