@@ -8,6 +8,8 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from merge_folders import Row, every, merged, row_of, write_recording
 
@@ -176,6 +178,20 @@ def test_batches_have_columns_that_can_be_kept(tmp_path):
         places = [(2, 0, 1).index(one) for one in batch.column("recording_id")]
         assert list(batch.column("source")) == places
     assert found == wanted
+
+
+def test_numpy_and_arrow_take_batches_as_they_are(tmp_path):
+    made = [write_recording(tmp_path, every(T0 + at, 10, 8, str(at))) for at in (0, 3)]
+    wanted = merged(made)
+    with MergedReplay(tmp_path, [0, 1]) as replay:
+        [batch] = replay.batches()
+    times = np.asarray(batch.column("time_ns"))
+    assert times.dtype == np.int64
+    assert times.tolist() == [row.time_ns for row in wanted]
+    buffers = [None, *(pa.py_buffer(batch.column(one)) for one in ("payload_offset", "payload"))]
+    payloads = pa.Array.from_buffers(pa.binary(), batch.rows, buffers)
+    payloads.validate(full=True)
+    assert payloads.to_pylist() == [row.payload for row in wanted]
 
 
 def test_a_batch_that_is_filled_again_shows_what_came_last(tmp_path):
