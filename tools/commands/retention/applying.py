@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     app,
     examples=(
         "retention apply --policies retention.toml --dry-run",
-        "retention apply --policies retention.toml --yes",
         "retention apply --policies retention.toml --yes --every 1m",
         "retention apply --stream 1001 --max-size 10g",
     ),

@@ -31,15 +31,12 @@ class PolicyOptions:
         typer.Option(
             "--policies",
             metavar="FILE",
-            envvar="AEROLOG_RETENTION_POLICIES",
-            help="File of policies (TOML).",
+            help="File of policies (TOML); or one policy, by:",
         ),
     ] = None
     channel: Annotated[
         list[str] | None,
-        typer.Option(
-            "--channel", metavar="PATTERN", help="One policy: channels such as 'aeron:ipc*'."
-        ),
+        typer.Option("--channel", metavar="PATTERN", help="Its channels, such as 'aeron:ipc*'."),
     ] = None
     stream: Annotated[
         list[str] | None,
@@ -55,14 +52,8 @@ class PolicyOptions:
     max_age: Annotated[
         str | None, typer.Option("--max-age", metavar="TIME", help="What is older goes: 7d, 12h.")
     ] = None
-    min_age: Annotated[
-        str | None, typer.Option("--min-age", metavar="TIME", help="What is younger stays.")
-    ] = None
     max_size: Annotated[
         str | None, typer.Option("--max-size", metavar="BYTES", help="Of a recording (k, m, g).")
-    ] = None
-    max_stream_size: Annotated[
-        str | None, typer.Option("--max-stream-size", metavar="BYTES", help="Of a stream.")
     ] = None
     max_total_size: Annotated[
         str | None, typer.Option("--max-total-size", metavar="BYTES", help="Of all of them.")

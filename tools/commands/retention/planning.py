@@ -17,7 +17,7 @@ from aerolog.tools.options import ArchiveOptions, JsonOption, grouped
     examples=(
         "retention plan --archive-dir aeron-archive --policies retention.toml",
         "retention plan --channel 'aeron:ipc*' --max-age 7d",
-        "retention plan --policies retention.toml --json | jq .steps[].recording_id",
+        "retention plan --policies retention.toml --json | jq .steps[].reason",
     ),
 )
 @grouped
