@@ -27,6 +27,10 @@ ELSEWHERE = {
     "archive/replay-merge.md": "tests/interop/archive_join/test_documented_programs.py",
     "archive/replication.md": "tests/unit/archive_service/test_documented_programs.py",
     "archive/storage.md": "tests/unit/archive_service/test_documented_programs.py",
+    **{
+        f"archive/{name}.md": "tests/pages/test_time_pages.py"
+        for name in ("merged-replay", "replay-by-time", "retention", "time-index", "verification")
+    },
     "catalog/arrow.md": "tests/unit/catalog_scan/test_documented_programs.py",
     "catalog/decoders.md": "tests/unit/catalog_decoders/test_documented_programs.py",
     "catalog/parquet.md": "tests/unit/catalog_parquet/test_documented_programs.py",
