@@ -1,7 +1,7 @@
 """Messages of recordings with their time: values, made natively a batch at a time."""
 
 from array import array
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from aerolog.archive.files.scan_columns cimport ScanColumns, scan_columns_t
 from aerolog.transport.client.message cimport Message
 
-cdef object _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+cdef object _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 cdef class TimedMessage:

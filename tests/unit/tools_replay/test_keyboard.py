@@ -7,6 +7,7 @@ import pty
 import queue
 import signal
 import termios
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,10 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 def modes(fd: int) -> list[Any]:
     return termios.tcgetattr(fd)
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
 
 
 def is_cooked(fd: int) -> bool:
@@ -81,7 +86,9 @@ def test_a_process_that_is_continued_has_its_keys_again(terminal: tuple[int, int
 def test_a_terminal_that_is_gone_is_no_error() -> None:
     leader, follower = pty.openpty()
     with Keyboard(print, follower):
+        assert "keyboard" in threads()
         os.close(leader)
+    assert "keyboard" not in threads()
     os.close(follower)
 
 
