@@ -43,6 +43,7 @@ ROWS = {
     ),
     "tags": ("recording_fk", "key", "value"),
     "names": ("archive_fk", "name", "recording_fk"),
+    "time_index": ("recording_fk", "time_ns", "until_ns", "position", "until_position"),
 }
 
 
@@ -102,7 +103,7 @@ def searches(count: int) -> dict[str, tuple[Search, str]]:
 
 
 def fill(catalog: RecordingCatalog, count: int) -> None:
-    """Recordings of 20,000 streams, one after the other, of all lengths, in one archive."""
+    """Recordings of 20,000 streams, one after the other, of all lengths, with their times."""
     _write(
         catalog, "archives", ("id", "archive_id", "place", "journal_position"), [(1, 1, "/a", 0)]
     )
@@ -120,7 +121,7 @@ def fill(catalog: RecordingCatalog, count: int) -> None:
     rng = random.Random(1)
     start = T0
     for first in range(0, count, CHUNK):
-        tables: dict[str, list[tuple[Any, ...]]] = {"recordings": [], "tags": [], "names": []}
+        tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in list(ROWS)[1:]}
         for i in range(first, min(first + CHUNK, count)):
             start += rng.randrange(1000)
             active = i >= count - 20
@@ -134,6 +135,10 @@ def fill(catalog: RecordingCatalog, count: int) -> None:
                     *(channels[stream], channels[stream], "127.0.0.1:40000", size),
                 )
             )
+            # Silent in the middle.
+            half, end = start * 10**6 + (stop or start) * 10**6 >> 1, stop and stop * 10**6
+            tables["time_index"].append((i + 1, start * 10**6, half, 0, size // 2))
+            tables["time_index"].append((i + 1, half + 10**9, end, size // 2, size))
             tables["tags"].append((i + 1, "env", "prod"))
             if i % 1000 == 0:
                 tables["tags"].append((i + 1, "carrier", f"C{i // 1000 % 7}"))

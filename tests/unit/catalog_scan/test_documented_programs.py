@@ -9,11 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 
 DOCS = Path(__file__).parents[3] / "docs"
 SAID = {
-    "catalog/arrow.md": ["3 [b'first'", "[128, 192]", "3\n", "16", "[(0, 2)]", "{'messages': 3}"],
+    "catalog/arrow.md": [
+        "3 [b'first'",
+        "[128, 192]",
+        "3 0",
+        "3\n",
+        "16",
+        "[(0, 2)]",
+        "{'messages': 3}",
+    ],
     "reference/catalog.md": ["b'third'", "0 192 b'third'"],
 }
 
@@ -27,6 +35,8 @@ def test_every_program_of_a_page_runs_and_says_what_it_should(page: str, tmp_pat
     for message in (b"first", b"second", b"third"):
         builder.add(message)
     builder.write(tmp_path / "archive")
+    start_ns = 1_700_000_000 * 10**9
+    write_time_index(tmp_path / "archive", 0, [(start_ns, 0), (start_ns + 10**9, builder.position)])
     # One process runs them all: importing takes longer than they do.
     marked = "\n".join(f"{program}\nprint('-----')" for program in programs)
     done = subprocess.run(
