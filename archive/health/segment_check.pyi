@@ -1,4 +1,4 @@
-from typing import Final
+from typing import Final, final
 
 from aerolog.archive.files.checksum import Checksum
 from aerolog.transport.memory.data_file import DataFile
@@ -20,6 +20,7 @@ CHECK_GOES_ON: Final[int]
 PIECE_LENGTH: Final[int]
 PIECE_LENGTH_MIN: Final[int]
 
+@final
 class SegmentCheck:
     """Checks the frames of segments of one recording, a piece at a time, without the GIL.
 
