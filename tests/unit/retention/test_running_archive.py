@@ -43,7 +43,8 @@ def served(folder: Path) -> Iterator[tuple[Path, Aeron, AeronArchive]]:
     """An archive with one recording of four segments and a bit, which is still active."""
     with (
         aeron_home() as home,
-        archiving(home / "aeron", folder) as service,
+        # Replays wait for subscribers that never come.
+        archiving(home / "aeron", folder, "aeron.archive.connect.timeout=1000s") as service,
         Aeron(service.aeron_dir) as aeron,
         AeronArchive(aeron) as archive,
         aeron.add_exclusive_publication(CHANNEL, STREAM_ID) as publication,
