@@ -146,7 +146,7 @@ def term_start(message) -> int:
 
 def test_a_merge_is_what_reads_of_the_recordings_give_by_time(running, stopped):
     ids = [stopped[2], stopped[0], stopped[4], stopped[1], stopped[3]]
-    with MergedReplay(running.archive, ids) as replay:
+    with MergedReplay(running.archive, ids, timeout=PATIENCE_S) as replay:
         found = [row_of(message) for message in replay]
         assert replay.notes == ()
         assert replay.indexed == [True] * 5
@@ -159,14 +159,14 @@ def test_a_merge_is_what_reads_of_the_recordings_give_by_time(running, stopped):
 def test_a_running_archive_and_its_folder_give_the_same(running, stopped):
     with MergedReplay(running.folder, stopped) as replay:
         from_folder = [row_of(message) for message in replay]
-    with MergedReplay(running.archive, stopped) as replay:
+    with MergedReplay(running.archive, stopped, timeout=PATIENCE_S) as replay:
         assert [row_of(message) for message in replay] == from_folder
     halves = (running.archive, running.folder)
     mixed = [(halves[place % 2], one) for place, one in enumerate(stopped)]
-    with MergedReplay(running.archive, mixed) as replay:
+    with MergedReplay(running.archive, mixed, timeout=PATIENCE_S) as replay:
         assert [row_of(message) for message in replay] == from_folder
     start, end = (from_folder[len(from_folder) * part // 3].time_ns for part in (1, 2))
-    with MergedReplay(running.archive, stopped, start, end) as replay:
+    with MergedReplay(running.archive, stopped, start, end, timeout=PATIENCE_S) as replay:
         found = [row_of(message) for message in replay]
     assert found == [row for row in from_folder if start <= row.time_ns < end]
     assert found
@@ -177,20 +177,20 @@ async def test_an_event_loop_merges_replays(running, stopped):
         wanted = [row_of(message) for message in replay]
     async with (
         await AsyncAeronArchive.connect(running.aeron) as archive,
-        AsyncMergedReplay(archive, stopped) as merge,
+        AsyncMergedReplay(archive, stopped, timeout=PATIENCE_S) as merge,
     ):
         assert [row_of(message) async for message in merge] == wanted
 
 
 def test_replays_are_opened_one_after_the_other_when_so_many_are_not_allowed(running, stopped):
-    with MergedReplay(running.archive, stopped, replays_max=1) as replay:
+    with MergedReplay(running.archive, stopped, replays_max=1, timeout=PATIENCE_S) as replay:
         found = [row_of(message) for message in replay]
     with MergedReplay(running.folder, stopped) as replay:
         assert found == [row_of(message) for message in replay]
 
 
 def test_replays_end_with_the_merge(running, stopped):
-    replay = MergedReplay(running.archive, stopped)
+    replay = MergedReplay(running.archive, stopped, timeout=PATIENCE_S)
     next(replay.batches(rows_max=1))
     until(lambda: replays(running) == len(stopped), "the replays")
     replay.close()
@@ -203,7 +203,7 @@ def test_one_stream_names_the_recording_of_each_message(running, stopped):
     with (
         running.aeron.add_subscription(CHANNEL, STREAM_ID + 90) as subscription,
         running.aeron.add_exclusive_publication(CHANNEL, STREAM_ID + 90) as publication,
-        MergedReplay(running.archive, stopped) as replay,
+        MergedReplay(running.archive, stopped, timeout=PATIENCE_S) as replay,
     ):
         found = []
 
@@ -227,7 +227,7 @@ def test_one_stream_names_the_recording_of_each_message(running, stopped):
 def test_publishing_to_nobody_ends_in_an_error(running, stopped):
     with (
         running.aeron.add_exclusive_publication(CHANNEL, STREAM_ID + 91) as publication,
-        MergedReplay(running.archive, stopped) as replay,
+        MergedReplay(running.archive, stopped, timeout=PATIENCE_S) as replay,
         pytest.raises(NotConnectedError),
     ):
         replay.publish(publication, timeout=0.05)
@@ -273,7 +273,7 @@ def test_live_recordings_are_followed_until_they_stop(running):
 
 def test_an_unknown_recording_is_refused(running, stopped):
     with (
-        MergedReplay(running.archive, [*stopped, 4711]) as replay,
+        MergedReplay(running.archive, [*stopped, 4711], timeout=PATIENCE_S) as replay,
         pytest.raises(ArchiveError, match="4711") as raised,
     ):
         next(iter(replay))
@@ -282,8 +282,8 @@ def test_an_unknown_recording_is_refused(running, stopped):
 
 def test_more_replays_than_the_archive_allows_name_the_recording(running, stopped):
     with (
-        MergedReplay(running.archive, stopped) as one,
-        MergedReplay(running.archive, stopped) as other,
+        MergedReplay(running.archive, stopped, timeout=PATIENCE_S) as one,
+        MergedReplay(running.archive, stopped, timeout=PATIENCE_S) as other,
     ):
         next(one.batches(rows_max=1))
         with pytest.raises(ArchiveError, match="of a merged replay") as raised:
