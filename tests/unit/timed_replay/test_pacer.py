@@ -183,8 +183,8 @@ def test_a_signal_ends_a_wait() -> None:
     pacer.pause()
     sender = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
     try:
-        sender.start()
         with pytest.raises(HeardError):
+            sender.start()
             while not pacer.wait(T0, 3600 * SECOND):
                 pass
     finally:
