@@ -60,4 +60,4 @@ def test_a_folder_of_which_segments_and_recordings_went_is_verified(tmp_path: Pa
     assert "ERR" not in said.out + said.err
     assert said.out.count(") OK") == 2, said
     assert not list(folder.glob("2-*.rec"))
-    assert sorted(one.name for one in folder.glob("0-*.rec"))[0] == f"0-{3 * SEGMENT}.rec"
+    assert min(one.name for one in folder.glob("0-*.rec")) == f"0-{3 * SEGMENT}.rec"
