@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import select
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
@@ -118,7 +120,7 @@ class MessageWriter:
             written.payload_bytes += len(data)
             written.position = row.position
         if parts:
-            self._out.write(b"".join(parts))
+            _write_all(self._out, b"".join(parts))
             self._out.flush()
 
     def _encoder(self, form: MessageFormat) -> Callable[[_Row, bytes], bytes]:
@@ -144,6 +146,20 @@ class MessageWriter:
         if recording is not None:
             fields["record_time"] = _shown_time(row) if self.has_times else None
         return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _write_all(out: BinaryIO, data: bytes) -> None:
+    """Writes to the end: a raw stream (PYTHONUNBUFFERED) may take a part, as when it is stopped."""
+    if not isinstance(out, io.RawIOBase):
+        out.write(data)
+        return
+    rest = memoryview(data)
+    while rest:
+        taken = out.write(rest)
+        if taken is None:  # it does not block, and is full
+            select.select([], [out], [])
+        else:
+            rest = rest[taken:]
 
 
 def _shown_time(row: Any) -> str:

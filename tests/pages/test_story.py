@@ -36,7 +36,7 @@ STEP = re.compile(
 SAYS = {
     "recordings": [r"\b1001\b.* yes "],
     "top": [r"aerolog top", r"Streams", r"LIMITED BY", r"\b1001\b.*B/s"],
-    "top-blocked": [r"\b1001\b.* 0 B/s .*slow subscriber"],
+    "top-blocked": [r"\b1001\b.* 0 B/s\b.*slow subscriber"],
     "killed": [
         r"CRITICAL +publisher-blocked .*1001",
         r"(CRITICAL|WARNING) +subscriber-stopped .*1001",

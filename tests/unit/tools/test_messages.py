@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import os
+import threading
 from dataclasses import dataclass
 
 import pytest
@@ -100,3 +102,42 @@ def test_a_writer_counts_what_it_has_written() -> None:
 
     written = writer.written
     assert (written.messages, written.payload_bytes, written.position) == (2, 3, 96)
+
+
+class Part(io.RawIOBase):
+    """Takes a part of what it is given, as a pipe does when its writer is stopped in between."""
+
+    def __init__(self) -> None:
+        self.got = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data) -> int:
+        self.got += bytes(data[:7])
+        return min(7, len(data))
+
+
+def test_nothing_is_lost_in_a_raw_stream_that_takes_parts():
+    out = Part()
+    MessageWriter(MessageFormat.TEXT, out=out).write([Row(bytes([65]) * 30)], lambda row: row.data)
+    assert out.got == b"A" * 30 + b"\n"
+
+
+def test_a_raw_stream_that_does_not_block_is_waited_for():
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    size = 1 << 20
+    got = bytearray()
+
+    def read() -> None:
+        while data := os.read(reading, 1 << 16):
+            got.extend(data)
+
+    with os.fdopen(writing, "wb", buffering=0) as out:
+        reader = threading.Thread(target=read)
+        reader.start()
+        MessageWriter(MessageFormat.RAW, out=out).write([Row(b"B" * size)], lambda row: row.data)
+    reader.join()
+    os.close(reading)
+    assert bytes(got) == b"B" * size
