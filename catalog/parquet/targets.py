@@ -35,7 +35,7 @@ _CHUNK: Final = 4 * 1024 * 1024
 _PURPOSE: Final = "exporting to an object store"
 
 
-class Sink:
+class Sink(ABC):
     """A file being written, as Parquet's writer wants it; counts what passes.
 
     Attributes:
@@ -57,9 +57,9 @@ class Sink:
         self.length += view.nbytes
         return view.nbytes
 
+    @abstractmethod
     def finished_checksum(self) -> str:
         """Of all bytes: nothing is written any more."""
-        raise NotImplementedError
 
     def tell(self) -> int:
         """Bytes so far."""
