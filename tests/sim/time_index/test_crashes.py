@@ -54,8 +54,7 @@ class World:
             simulation.run(
                 until=lambda: publication.offer(random.randbytes(random.choice((50, 1000)))) > 0
             )
-            wanted = publication.position
-            simulation.run(until=lambda: archive.max_recorded_position(0) == wanted)
+            simulation.run(until=lambda: archive.max_recorded_position(0) == publication.position)
             self.sent.append((before, position))
         self.position = publication.position
         # Long enough for the notes to be written.
