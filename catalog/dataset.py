@@ -22,7 +22,7 @@ from aerolog.catalog.places import (
     without_secrets,
 )
 from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bound, Bounds
-from aerolog.catalog.record_times import index_of
+from aerolog.catalog.record_times import RowTimes
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema
 from aerolog.catalog.times import TimeRange, TimeSource
 from aerolog.transport.errors import ArchiveError, RecordingChangedError
@@ -191,8 +191,7 @@ class ArchiveDataset(LazyDataset):
             yield _pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _has_times(self, recording: Recording) -> bool:
-        source = self._time_source.of(recording.descriptor)
-        return source.kind != "none" and (source.kind != "index" or index_of(recording) is not None)
+        return RowTimes.of(recording, self._time_source).known
 
     def _key_column(self, place: str, rows: int) -> Any:
         keys = self._keys or {}

@@ -105,14 +105,21 @@ UNINDEXED: Final = SettledTimes()
 def index_of(recording: Recording) -> TimeIndex | None:
     """The time index of a recording, None when it has none that can be used."""
     index = TimeIndex.of(recording)
-    return None if index.source == SOURCE_DESCRIPTOR or not index.entries else index
+    if index.source == SOURCE_DESCRIPTOR or not index.entries:
+        index.close()
+        return None
+    return index
 
 
 def settled_times(recording: Recording, source: TimeSource = FROM_INDEX) -> SettledTimes:
     """What of a recording's time index counts now, for rows that have their times from it."""
     if source.kind != "index":
         return UNINDEXED
-    return SettledTimes.of(index_of(recording), recording.descriptor, recording.end_position)
+    index = index_of(recording)
+    found = SettledTimes.of(index, recording.descriptor, recording.end_position)
+    if index is not None:
+        index.close()
+    return found
 
 
 class RowTimes:
