@@ -50,7 +50,7 @@ class LayoutOptions:
         typer.Option(
             "--partition-by",
             metavar="KEYS",
-            help="Folders of files: recording_id, date, stream_id, archive_id.",
+            help="Folders: recording_id,date,stream_id,archive_id.",
         ),
     ] = None
     decoder: Annotated[
@@ -74,14 +74,12 @@ class LayoutOptions:
     file_size: Annotated[
         str, typer.Option("--file-size", metavar="BYTES", help="Recorded bytes a file.")
     ] = "512m"
-
     time_source: Annotated[
         str,
         typer.Option(
             "--time-source",
             metavar="WHERE",
-            help="Of record_time: index, none, or timestamps in messages: channel (where the "
-            "channel puts them), reserved, or their offset.",
+            help="Of record_time: index, none, or in the messages: channel, reserved, OFFSET.",
         ),
     ] = "index"
 
@@ -172,8 +170,8 @@ def export(
     Goes on where an earlier export ended or was interrupted. A file appears when it is complete.
     What damage leaves is written; the exit code is then 1.
 
-    Columns: recording_id, position (after the message), term_id, term_offset, session_id,
-    stream_id, flags, reserved_value, payload, record_time; with --decoder those it decodes.
+    Columns: recording_id, position, term_id, term_offset, session_id, stream_id, flags,
+    reserved_value, payload, record_time; with --decoder those it decodes.
     """
     if check:
         return _check(to, as_json)
