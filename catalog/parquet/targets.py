@@ -65,10 +65,10 @@ class Sink(ABC):
         """Bytes so far."""
         return self.length
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027 - there is nothing to do for any sink
         """Nothing: the target sees to it."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - nor here, but for one
         """Nothing: the target sees to it."""
 
     def writable(self) -> bool:
