@@ -361,7 +361,7 @@ class Sites:
             # Streams that ended are gone quickly.
             "aeron.publication.linger.timeout": "200ms",
             "aeron.archive.replay.linger.timeout": "200ms",
-            "aeron.image.liveness.timeout": "3s",
+            "aeron.image.liveness.timeout": "6s",
             "aeron.client.liveness.timeout": "5s",
         } | more
         spec = ServerSpec(
