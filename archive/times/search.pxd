@@ -26,6 +26,7 @@ cdef class TimeCursor:
     cdef int64_t _first_reaching(self, int64_t time_ns) noexcept nogil
     cdef void _seek(self, int64_t position) noexcept nogil
     cdef int64_t _last_position(self) noexcept nogil
+    cdef bint _has_head(self) noexcept nogil
     cdef int64_t _position_at(self, int64_t time_ns) noexcept nogil
     cdef int64_t _end_position_at(self, int64_t time_ns) noexcept nogil
     cdef int64_t _end_in_runs(self, int64_t time_ns) noexcept nogil

@@ -196,10 +196,19 @@ cdef class TimeCursor:
         """Of the current block's last entry."""
         return self._block.words[2 * self._count - 1]
 
+    cdef bint _has_head(self) noexcept nogil:
+        """Whether something was recorded before the first entry: it has the head's time."""
+        return (
+            self._valid_at_or_after(self.blocks.first, self.blocks.limit) < 0
+            or self._block.words[1] > self._head_position
+        )
+
     cdef int64_t _position_at(self, int64_t time_ns) noexcept nogil:
-        cdef int64_t number = self._first_reaching(time_ns)
-        cdef int64_t position
+        cdef int64_t number, position
         cdef int32_t index = 0
+        if self._head_time >= time_ns and self._has_head():
+            return self._head_position
+        number = self._first_reaching(time_ns)
         if number < 0:
             if self._valid_before(self.blocks.limit) < 0:
                 position = self._head_position

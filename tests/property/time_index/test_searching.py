@@ -164,3 +164,30 @@ def test_damaged_blocks_cost_precision_and_never_the_truth(seed, harm, wanted) -
     assert found == sorted(found)
     (told,) = index.check() or ("",)
     assert {int(word) for word in told.replace(",", "").split() if word.isdigit()} == harmed
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    steps=ENTRIES,
+    head=st.tuples(st.integers(-60, 60), st.sampled_from([0, 32, 640])),
+    tail=st.tuples(st.one_of(st.none(), st.integers(-60, 60)), st.sampled_from([0, 32, 640])),
+    data=st.data(),
+)
+def test_what_is_found_by_a_time_has_no_such_time_outside(steps, head, tail, data) -> None:
+    times, positions = listed(steps)
+    start, end = -head[1], positions[-1] + tail[1]
+    index = TimeIndex.from_entries(
+        times,
+        positions,
+        start_position=start,
+        end_position=end,
+        start_time_ns=times[0] + head[0],
+        end_time_ns=None if tail[0] is None else times[-1] + tail[0],
+    )
+    wanted = data.draw(st.sampled_from([*times, times[0] + head[0]])) + data.draw(
+        st.integers(-2, 2)
+    )
+    told = [(index.time_at(position), position) for position in range(start, end, 32)]
+    first, behind = index.position_at(wanted), index.end_position_at(wanted)
+    assert [position for time_ns, position in told if position < first and time_ns >= wanted] == []
+    assert [position for time_ns, position in told if position >= behind and time_ns < wanted] == []
