@@ -10,7 +10,14 @@ from aerolog.transport.events import properties as event_properties
 
 DRIVER = Path(properties.__file__).parent
 TABLES = {"properties.py", "network_properties.py"}
-READERS = [path for path in sorted(DRIVER.rglob("*.py")) if path.name not in TABLES]
+# What driver and archive log is read by a piece of both.
+EVENTS = Path(event_properties.__file__).parent
+READERS = [
+    path
+    for folder in (DRIVER, EVENTS)
+    for path in sorted(folder.rglob("*.py"))
+    if path.name not in TABLES
+]
 NAMES = {
     value: name
     for module in (network_properties, properties, event_properties)
