@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.archive_tool.raw_catalog import size_of_file
-from aerolog.tools.explain import archives, drivers, identify, logs
+from aerolog.tools.explain import archives, beside, drivers, identify, logs
 from aerolog.tools.explain.model import Explanation
 from aerolog.transport.errors import AerologError, FileFormatError
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -28,6 +28,9 @@ _EXPLAINERS: Final[dict[str, Callable[[memoryview, str, int], Iterator[Section]]
     identify.REDO: archives.redo,
     identify.MIGRATION: archives.text,
     identify.ERRORS: archives.text,
+    identify.TIMES: beside.time_index,
+    identify.HEALTH: beside.health,
+    identify.RETENTION: archives.text,
 }
 
 

@@ -16,6 +16,11 @@ from aerolog.archive.files.layout import (
     VERSION_MAJOR,
 )
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.health.layout import HEALTH_SUFFIX
+from aerolog.archive.health.layout import MAGIC as HEALTH_MAGIC
+from aerolog.archive.retention.places import HOLDS_NAME, JOURNAL_NAME, LOCK_NAME, STEP_LOCK_NAME
+from aerolog.archive.times.layout import INDEX_SUFFIX
+from aerolog.archive.times.layout import MAGIC as TIMES_MAGIC
 from aerolog.tools.explain.model import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME
@@ -33,6 +38,9 @@ SEGMENT: Final = "segment"
 REDO: Final = "catalog change"
 MIGRATION: Final = "migration stamp"
 ERRORS: Final = "saved errors"
+TIMES: Final = "time index"
+HEALTH: Final = "health"
+RETENTION: Final = "retention"
 
 MEANINGS: Final = {
     CNC: "A media driver's command and control file: commands, answers, counters, errors.",
@@ -46,7 +54,12 @@ MEANINGS: Final = {
     REDO: "A change of a catalog, noted before it is made; the archive's next start makes it.",
     MIGRATION: "An archive's folder was migrated; the file is a stamp and empty.",
     ERRORS: "Errors that an earlier archive or driver left, saved when the next one started.",
+    TIMES: "A time index: when a recording came to which position; only archives of ours keep it.",
+    HEALTH: "What verification knows of a recording's closed segments, with their fingerprints.",
+    RETENTION: "A file of retention: what is held, what went and why, or a lock, which is empty.",
 }
+
+RETENTION_NAMES: Final = (HOLDS_NAME, JOURNAL_NAME, LOCK_NAME, STEP_LOCK_NAME)
 
 _NAMES: Final = (
     (re.compile(re.escape(CNC_NAME)), CNC),
@@ -60,6 +73,9 @@ _NAMES: Final = (
     (re.compile(r"-?\d+-\d+\.rec(\.del)?"), SEGMENT),
     (re.compile(r"migration-\d+-to-\d+\.dat"), MIGRATION),
     (re.compile(r".*-error\.log"), ERRORS),
+    (re.compile(rf"\d+{re.escape(INDEX_SUFFIX)}"), TIMES),
+    (re.compile(rf"\d+{re.escape(HEALTH_SUFFIX)}"), HEALTH),
+    *((re.compile(re.escape(name)), RETENTION) for name in RETENTION_NAMES),
 )
 
 
@@ -75,6 +91,8 @@ def kind_of(name: str, data: memoryview) -> str | None:
             return kind
     tests = (
         (_is_mark, MARK),
+        (_is_time_index, TIMES),
+        (_is_health, HEALTH),
         (_is_log, LOG),
         (_is_cnc, CNC),
         (_is_catalog, CATALOG),
@@ -88,6 +106,14 @@ def _is_mark(data: memoryview) -> bool:
         MARK_TEMPLATE_ID,
         MARK_SCHEMA_ID,
     )
+
+
+def _is_time_index(data: memoryview) -> bool:
+    return len(data) >= 8 and number(data, 0, "q") == TIMES_MAGIC
+
+
+def _is_health(data: memoryview) -> bool:
+    return len(data) >= 8 and number(data, 0, "Q") == HEALTH_MAGIC
 
 
 def _is_log(data: memoryview) -> bool:

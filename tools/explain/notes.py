@@ -25,6 +25,15 @@ def time_ms(value: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{value % 1000:03d}{moment:%z}"
 
 
+def time_ns(value: int) -> str:
+    """A time in epoch nanoseconds, as local time to the microsecond."""
+    try:
+        moment = datetime.fromtimestamp(value // _NS_PER_S).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return "no time"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{value % _NS_PER_S // 1000:06d}{moment:%z}"
+
+
 def seconds_ns(value: int) -> str:
     """A duration in nanoseconds."""
     return f"{value / _NS_PER_S:g} s"

@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from live_archive import aeron_home
 
 from aerolog.archive.files.catalog_redo import REDO_NAME
-from aerolog.testing.recordings import RecordingBuilder
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.health.findings import Kind
+from aerolog.archive.health.layout import SegmentRecord, SegmentState, header_of
+from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.explain.explaining import explain
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
@@ -70,7 +73,9 @@ def files(
     cycles = loss.with_name("aerolog-cycles.dat")
     made = CycleHistograms.create(RealFileSystem(), str(cycles), ["Driver Conductor", "Sender"])
     made.mapped.store_i64(made.offset_of("Sender") + 8 * 9, 77)
+    write_time_index(archive_files, 5, [(1_700_000_000_000_000_000 + n, n) for n in range(300)])
     return {
+        "time index": archive_files / "aerolog" / "times" / "5.time",
         "duty cycles": cycles,
         "cnc": driver_files / "cnc.dat",
         "log": next((driver_files / "publications").glob("*.logbuffer")),
@@ -81,7 +86,16 @@ def files(
     }
 
 
-KINDS = ("duty cycles", "cnc", "log", "loss report", "catalog", "mark file", "segment")
+KINDS = (
+    "time index",
+    "duty cycles",
+    "cnc",
+    "log",
+    "loss report",
+    "catalog",
+    "mark file",
+    "segment",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -100,7 +114,7 @@ def test_each_number_stands_where_it_is_said_to(files: dict[str, Path], kind: st
     assert checked > 5 or kind in {"segment", "duty cycles"}
 
 
-@pytest.mark.parametrize("kind", ["cnc", "log", "catalog", "mark file", "segment"])
+@pytest.mark.parametrize("kind", ["time index", "cnc", "log", "catalog", "mark file", "segment"])
 def test_a_file_with_another_name_is_told_by_its_content(
     files: dict[str, Path], kind: str, tmp_path: Path
 ) -> None:
@@ -138,6 +152,57 @@ def test_a_loss_report_names_the_stream(files: dict[str, Path]) -> None:
     rows = {row.name: row.value for row in explain(str(files["loss report"]), 0).sections[0].rows}
     assert rows["total_bytes_lost"] == 100
     assert (rows["channel"], rows["source"]) == ("aeron:udp?endpoint=x:1", "10.0.0.1:5")
+
+
+def test_a_time_index_shows_its_entries_and_what_is_damaged(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    explained = explain(str(files["time index"]), 2)
+    titles = [section.title for section in explained.sections]
+    assert titles == ["Header", "Header", "Block 0", "Block 1"]
+    first, second, *_ = explained.sections[2].rows
+    assert (first.value, second.value) == (0, 1)
+    assert first.note.startswith("from 2023-11-1")
+    assert explained.sections[2].remark == "250 more entries: --limit 0 shows all"
+
+    data = bytearray(files["time index"].read_bytes())
+    data[4096 + 8] ^= 1
+    harmed = tmp_path / "7.time"
+    harmed.write_bytes(data)
+    explained = explain(str(harmed), 2)
+    assert explained.damage == "damaged blocks of entries: 0"
+    assert explained.sections[-1].title == "Block 1"
+    harmed.write_bytes(b"x" * 5000)
+    assert explain(str(harmed), 2).damage == "both copies of the header are damaged"
+
+
+def test_health_shows_what_was_found_of_each_segment(tmp_path: Path) -> None:
+    builder = RecordingBuilder()
+    builder.add(b"x" * 100)
+    builder.write(tmp_path)
+    with ArchiveFolder(tmp_path) as opened:
+        descriptor = opened.recording(0).descriptor
+    record = SegmentRecord(
+        0, 65536, 65536, 1, 2, 2**64 - 1, 3, 64, 5, SegmentState.DAMAGED, Kind.CHECKSUM
+    )
+    path = tmp_path / "0.health"
+    path.write_bytes(header_of(descriptor) + record.encode())
+    explained = explain(str(path), 20)
+    assert (explained.kind, explained.damage) == ("health", None)
+    fields = {row.name: row for row in explained.sections[1].rows}
+    assert (fields["state"].note, fields["position"].value) == ("damaged", 64)
+    assert fields["fingerprint"].value == 2**64 - 1
+
+    path.write_bytes(header_of(descriptor) + record.encode()[:-1] + b"?")
+    explained = explain(str(path), 20)
+    assert explained.sections[1].remark == "damaged: it is passed over"
+    assert explained.damage == "1 damaged records, which are passed over"
+
+
+def test_files_of_retention_are_known(tmp_path: Path) -> None:
+    for name in ("holds.json", "journal.jsonl", "lock"):
+        (tmp_path / name).write_text("")
+        assert explain(str(tmp_path / name), 20).kind == "retention"
 
 
 def test_cycles_are_counted_by_how_long_they_took(files: dict[str, Path]) -> None:
