@@ -36,7 +36,10 @@ SUITES = {
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 8),
     "spark": Suite(("tests",), "(spark or database)", 12),
-    "docs-tools": Suite(("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7),
+    # Linters, wheels of three Pythons and the site are processes of their own, waited for.
+    "docs-tools": Suite(
+        ("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7, workers=2
+    ),
 }
 
 
