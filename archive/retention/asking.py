@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.times.asking import PREFIX
 from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PREFIX: Final = "aerolog:"
-READERS: Final = "aerolog:readers"
+READERS: Final = f"{PREFIX}readers"
 REPLAY: Final = "replay"
 REPLICATION: Final = "replication"
 #: Entries of an answer: each takes 60 characters at most.

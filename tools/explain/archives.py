@@ -28,7 +28,7 @@ from aerolog.tools.explain.model import Item, Row, Section, left_out, number, ro
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _STATES: Final = {0: "invalid", 1: "valid", 2: "deleted"}
 _LEGACY_LENGTH: Final = 1024
@@ -46,9 +46,11 @@ _NOTES: Final[dict[str, Callable[[int], str]]] = {
 _TEXT_SHOWN: Final = 4096
 
 
-def items(fields: Iterable[Field]) -> list[Item]:
-    """A layout of the archive's as items."""
-    return [Item(f.name, f.offset, f.format, _NOTES.get(f.name, "")) for f in fields]
+def items(
+    fields: Iterable[Field], meanings: Mapping[str, Callable[[int], str]] = _NOTES
+) -> list[Item]:
+    """A layout of the archive's as items, with what the values of named fields mean."""
+    return [Item(f.name, f.offset, f.format, meanings.get(f.name, "")) for f in fields]
 
 
 def catalog(data: memoryview, name: str, limit: int) -> Iterator[Section]:

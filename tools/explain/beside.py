@@ -12,13 +12,12 @@ from aerolog.archive.health.layout import SegmentRecord, SegmentState
 from aerolog.archive.times import layout as times_layout
 from aerolog.archive.times.layout import BLOCK_LENGTH, ENTRIES_PER_BLOCK, ENTRY_LENGTH
 from aerolog.tools.explain import notes
-from aerolog.tools.explain.model import Item, Row, Section, left_out, number, rows_of
+from aerolog.tools.explain.archives import items
+from aerolog.tools.explain.model import Row, Section, left_out, number, rows_of
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from aerolog.archive.files.layout import Field
+    from collections.abc import Callable, Iterator
 
 _NOTES: Final[dict[str, Callable[[int], str]]] = {
     "time_ns": notes.time_ns,
@@ -45,7 +44,7 @@ def time_index(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         sound = _matches(data, at, times_layout.HEADER_COPY_LENGTH)
         whole += sound
         remark = "" if sound else "damaged: the other copy counts"
-        rows = rows_of(data, at, _items(times_layout.HEADER))
+        rows = rows_of(data, at, items(times_layout.HEADER, _NOTES))
         yield Section("Header", at, times_layout.HEADER_COPY_LENGTH, rows, remark)
     if not whole:
         raise FileFormatError("both copies of the header are damaged")
@@ -86,7 +85,7 @@ def _block(data: memoryview, at: int, index: int, limit: int) -> Section:
         time_ns = number(data, start, "q")
         text = f"from {notes.time_ns(time_ns)} on"
         rows.append(Row(start, ENTRY_LENGTH, "position", number(data, start + 8, "q"), text))
-    rows += rows_of(data, at, _items(times_layout.TRAILER))
+    rows += rows_of(data, at, items(times_layout.TRAILER, _NOTES))
     return Section(f"Block {index}", at, BLOCK_LENGTH, rows, left_out(shown, count, "entries"))
 
 
@@ -112,10 +111,6 @@ def health(data: memoryview, name: str, limit: int) -> Iterator[Section]:
         raise FileFormatError(f"{damaged} damaged records, which are passed over")
 
 
-def _items(fields: Iterable[Field]) -> list[Item]:
-    return [Item(f.name, f.offset, f.format, _NOTES.get(f.name, "")) for f in fields]
-
-
 def _matches(data: memoryview, at: int, length: int) -> bool:
     """Whether bytes end in the CRC-32C of those before."""
     checksum = checksum_for(CRC32C_NAME)
@@ -125,11 +120,11 @@ def _matches(data: memoryview, at: int, length: int) -> bool:
 
 
 _COUNT_AT: Final = next(f.offset for f in times_layout.TRAILER if f.name == "count")
-_HEALTH_HEADER: Final = _items(health_layout.HEADER)
+_HEALTH_HEADER: Final = items(health_layout.HEADER, _NOTES)
 _HEALTH_RECORD: Final = [
     item._replace(note=lambda value: _STATES.get(value, "unknown"))
     if item.name == "state"
     else item
-    for item in _items(health_layout.RECORD)
+    for item in items(health_layout.RECORD, _NOTES)
 ]
 _HEALTH_CHECKSUM_AT: Final = next(f.offset for f in health_layout.HEADER if f.name == "checksum")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import calls
 from aerolog.archive.client.base import ArchiveClientBase
 from aerolog.archive.client.steps import Steps, operation
-from aerolog.archive.retention.asking import NO_MORE, PREFIX, READERS, parse
+from aerolog.archive.retention.asking import NO_MORE, READERS, parse
+from aerolog.archive.times.asking import PREFIX
 
 if TYPE_CHECKING:
     from aerolog.archive.retention.asking import RecordingReader
