@@ -66,6 +66,7 @@ class Archive:
         authenticator: decides about clients; by default as configured.
         authorisation: decides about requests; by default as configured.
         driver_invoker: turns a driver that has no thread of its own.
+        driver_bell: wakes a driver of this process, which has a command.
         count_error: counts an error in place of a counter of the archive's own.
         on_fatal: called, on the conductor's thread, when the driver is lost.
         random_source: for ids of sessions and replay tokens.
@@ -91,6 +92,7 @@ class Archive:
         authenticator: Authenticator | None = None,
         authorisation: AuthorisationService | None = None,
         driver_invoker: Callable[[], object] | None = None,
+        driver_bell: Callable[[], object] | None = None,
         count_error: Callable[[], object] | None = None,
         on_fatal: Callable[[BaseException], None] | None = None,
         random_source: random.Random | None = None,
@@ -112,6 +114,7 @@ class Archive:
         self._files: FileSystem = file_system or RealFileSystem()
         self._aeron_dir = config[p.AERON_DIR] or default_aeron_dir()
         self._driver_invoker = driver_invoker
+        self._driver_bell = driver_bell
         self._random = random_source or random.SystemRandom()
         self._make_folders()
         self.archive_id, page_size = self._identity()
@@ -210,6 +213,7 @@ class Archive:
             on_error=reporter.error,
             invoker=True,
             driver_invoker=self._driver_invoker,
+            driver_bell=self._driver_bell,
             clock=self._clock,
             file_system=self._files,
         )
@@ -364,12 +368,17 @@ class Archive:
         idle = config[p.IDLE_STRATEGY]
         beside = [] if self._verifier is None else [self._beside(context, self._verifier)]
         if mode == "SHARED":
-            return [self._runner(context, agents, idle), *beside]
-        runners: list[AgentInvoker] = [
-            self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle),
-            self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle),
-            self._runner(context, [self._conductor], idle),
-        ]
+            shared = self._runner(context, agents, idle)
+            context.doorbell.wakes(shared.idle_strategy)
+            return [shared, *beside]
+        recorder = self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle)
+        replayer = self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle)
+        conductor = self._runner(context, [self._conductor], idle)
+        # What one thread hands to another ends its park.
+        self._recorder.table.wakes(recorder.idle_strategy)
+        self._replayer.table.wakes(replayer.idle_strategy)
+        context.doorbell.wakes(conductor.idle_strategy)
+        runners: list[AgentInvoker] = [recorder, replayer, conductor]
         # Segments and times share a thread: neither is waited for.
         made = [] if self._segments is None else [self._segments]
         runners.append(self._beside(context, *made, context.times))
@@ -437,6 +446,10 @@ class Archive:
     def is_closed(self) -> bool:
         """Whether the archive has been closed, or has lost its driver."""
         return self._closed or self._fatal is not None
+
+    def wake(self) -> None:
+        """Let the conductor look at once for what the driver says; from any thread."""
+        self._context.doorbell.ring_bell()
 
     def do_work(self) -> int:
         """Turn all agents once, in INVOKER mode.

@@ -75,10 +75,13 @@ class ArchivingMediaDriver:
                 clock=clock,
                 file_system=file_system,
                 driver_invoker=driver.do_work if _is_invoked(driver) else None,
+                driver_bell=driver.wake,
                 count_error=lambda: counters.get_and_add(SystemCounter.ERRORS, 1),
                 on_fatal=on_fatal,
                 **dict(archive_options or {}),  # type: ignore[arg-type]  # settings by keyword
             )
+            # In one process neither sleeps on while the other waits for its answer.
+            driver.conductor.on_worked = self.archive.wake
         except BaseException:
             driver.close()
             raise

@@ -7,9 +7,12 @@ object alive until the session itself says that the agent has let go of it.
 
 from libc.stdint cimport int32_t, int64_t
 
+from aerolog.transport.concurrent.idle cimport IdleStrategy
+
 
 cdef class SessionTable:
     cdef readonly int32_t capacity
+    cdef IdleStrategy _agent_idle
     cdef int64_t* _slots
     cdef int32_t _high_water
     # Slots that may be in use are below this index.
@@ -21,6 +24,7 @@ cdef class SessionTable:
 
 
 cdef class Doorbell:
+    cdef IdleStrategy _listener_idle
     # Set by any thread, taken by the one that listens.
     cdef int32_t _rung
     cdef void ring(self) noexcept nogil

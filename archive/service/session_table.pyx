@@ -10,6 +10,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i32,
     store_release_i64,
 )
+from aerolog.transport.concurrent.idle cimport IdleStrategy
 
 DEFAULT_CAPACITY = 1024
 
@@ -41,6 +42,10 @@ cdef class SessionTable:
     cdef void empty(self, int32_t index) noexcept nogil:
         store_release_i64(&self._slots[index], 0)
 
+    def wakes(self, IdleStrategy idle not None) -> None:
+        """End the agent's park with each session that is added; before its thread begins."""
+        self._agent_idle = idle
+
     def add(self, session: object) -> bool:
         """Hand a session over; False when all slots are taken. The caller keeps it alive."""
         cdef int32_t index
@@ -49,6 +54,8 @@ cdef class SessionTable:
                 store_release_i64(&self._slots[index], <int64_t> <void*> session)
                 if index >= self._high_water:
                     store_release_i32(&self._high_water, index + 1)
+                if self._agent_idle is not None:
+                    self._agent_idle.wake()
                 return True
         return False
 
@@ -75,12 +82,18 @@ cdef class Doorbell:
 
     cdef void ring(self) noexcept nogil:
         store_release_i32(&self._rung, 1)
+        if self._listener_idle is not None:
+            self._listener_idle.wake()
 
     cdef bint take(self) noexcept nogil:
         return cas_i32(&self._rung, 1, 0)
 
     cdef bint is_rung(self) noexcept nogil:
         return load_acquire_i32(&self._rung) != 0
+
+    def wakes(self, IdleStrategy idle not None) -> None:
+        """End the listener's park with each ring; before the threads that ring begin."""
+        self._listener_idle = idle
 
     def ring_bell(self) -> None:
         """Wake the one who listens; from any thread."""

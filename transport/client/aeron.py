@@ -46,7 +46,7 @@ class Aeron:
         name: shown beside this client's heartbeat; at most 100 characters.
         on_error: gets errors that belong to no call; without, they are logged.
         options: the rest, as of ``ClientOptions.of``: keepalive_interval, idle_sleep, invoker,
-            driver_invoker, pre_touch, on_close, on_image, on_image_gone, on_counter,
+            driver_invoker, driver_bell, pre_touch, on_close, on_image, on_image_gone, on_counter,
             on_counter_gone, on_publication_error, clock, file_system, properties.
 
     Handlers run on the client's thread, or in the call that happens to look for messages; they may

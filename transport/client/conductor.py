@@ -143,6 +143,8 @@ class ClientConductor:
                 f"failed to write {type(command).__name__} command: the driver's command buffer "
                 f"has no room; is the driver running, and keeping up?"
             )
+        if self.options.driver_bell is not None:
+            self.options.driver_bell()
 
     def submit(
         self,

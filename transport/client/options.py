@@ -84,6 +84,7 @@ class ClientOptions:
         name: shown beside the heartbeat.
         invoker: no thread: the program calls ``do_work``.
         driver_invoker: called while the client waits, to turn an embedded driver.
+        driver_bell: called after each command, to wake a driver of the same process.
         pre_touch: touch every page of a log when it is mapped.
     """
 
@@ -95,6 +96,7 @@ class ClientOptions:
     pre_touch: bool
     invoker: bool = False
     driver_invoker: Callable[[], object] | None = None
+    driver_bell: Callable[[], object] | None = None
     on_error: Callable[[BaseException], object] | None = None
     on_close: Callable[[], object] | None = None
     on_image: ImageHandler | None = None

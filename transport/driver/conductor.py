@@ -49,6 +49,8 @@ class Conductor:
         clockwork: the native agent that turns this.
         agents: all agents of the driver, to be turned.
         network: UDP publications, subscriptions and images.
+        on_worked: called on the conductor's thread when it has done something that clients of this
+            process may wait for.
     """
 
     def __init__(self, context: DriverContext) -> None:
@@ -56,6 +58,7 @@ class Conductor:
         settings = context.settings
         self._commands = context.cnc.to_driver
         self._corruption_count = 0
+        self.on_worked: Callable[[], object] | None = None
         self.clockwork = ConductorClockwork(
             self,
             context.clock,
@@ -129,6 +132,8 @@ class Conductor:
         logs = self._context.logs
         work_count += logs.free_some()
         self.clockwork.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
+        if work_count > 0 and self.on_worked is not None:
+            self.on_worked()
         return work_count
 
     def on_close(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
 from aerolog._version import __version__
+from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.conductor import Conductor
@@ -160,6 +161,12 @@ class MediaDriver:
     def is_closed(self) -> bool:
         """Whether the driver has been closed, or its agents have ended."""
         return self._closed or any(runner.is_closed for runner in self._runners)
+
+    def wake(self) -> None:
+        """Let the conductor look for commands at once; from any thread."""
+        conductor = self._runners[0]
+        if isinstance(conductor, AgentRunner):
+            conductor.wake()
 
     def do_work(self) -> int:
         """Turn all agents once, in INVOKER mode.

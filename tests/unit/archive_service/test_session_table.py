@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import pytest
 
-from aerolog.archive.service.session_table import SessionTable
+from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.transport.concurrent.agent import Agent
+from aerolog.transport.concurrent.agent_runner import AgentRunner
+from aerolog.transport.concurrent.idle import SleepingIdleStrategy
+
+AN_HOUR_NS = 3600 * 10**9
+PATIENCE_S = 60
 
 
 class Session:
@@ -91,3 +98,43 @@ def test_a_request_wakes_the_conductor_at_once(rig, monkeypatch) -> None:
     correlation_id = rig.post(ap.ArchiveIdRequest)
     assert turns_of(rig, monkeypatch, 2) >= 1
     assert rig.answers(correlation_id)
+
+
+class Counted(Agent):
+    """Tells how often it was turned."""
+
+    def __init__(self) -> None:
+        super().__init__("counted")
+        self.control_due = True
+        self.turned = threading.Semaphore(0)
+
+    def control(self) -> int:
+        self.control_due = True
+        self.turned.release()
+        return 0
+
+
+@pytest.mark.parametrize("means", ["bell", "session"])
+def test_what_is_handed_over_ends_the_park_of_who_takes_it(means: str) -> None:
+    agent, bell, table = Counted(), Doorbell(), SessionTable()
+    session = Session()
+    runner = AgentRunner(agent, SleepingIdleStrategy(AN_HOUR_NS))
+    bell.wakes(runner.idle_strategy)
+    table.wakes(runner.idle_strategy)
+    with runner:
+        assert agent.turned.acquire(timeout=PATIENCE_S)
+        for _ in range(3):
+            if means == "bell":
+                bell.ring_bell()
+            else:
+                table.add(session)
+            assert agent.turned.acquire(timeout=PATIENCE_S)
+
+
+def test_what_a_driver_of_the_same_process_has_done_rings_for_the_archive(rig) -> None:
+    rig.pass_time(10)
+    listener = rig.archive._conductor
+    while listener.take_bell():
+        pass
+    rig.both.driver.conductor.control(True, False)  # a timer's turn, with which clients are told
+    assert listener.take_bell()

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver, ThreadingMode
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
@@ -106,6 +107,30 @@ def test_a_controllable_idle_strategy_parks_until_an_operator_says_otherwise(med
         while cnc.heartbeat_ms == before:
             assert time.monotonic() < deadline
             time.sleep(0.001)
+
+
+def test_a_client_of_the_same_process_wakes_the_driver_with_each_command(media_driver_factory):
+    driver = media_driver_factory(
+        threading_mode="DEDICATED",
+        conductor_idle_strategy="sleep-ns",
+        conductor_idle_strategy_init_args="3600s",
+    )
+    with (
+        Aeron(driver.aeron_dir, driver_bell=driver.wake) as aeron,
+        aeron.add_publication("aeron:ipc", 7) as publication,
+        aeron.add_subscription("aeron:ipc", 7),
+    ):
+        # Each was answered, or there would have been a DriverTimeoutError.
+        publication.wait_connected(DEADLINE_S)
+        assert publication.is_connected
+
+
+def test_a_driver_without_threads_has_nobody_to_wake(media_driver_factory):
+    driver = media_driver_factory(threading_mode="INVOKER")
+    command = c.ClientKeepalive(1, 1)
+    CncFile.connect(driver.aeron_dir).to_driver.write(command.TYPE_ID, c.encode_command(command))
+    driver.wake()
+    assert driver.do_work() > 0
 
 
 def test_a_driver_with_threads_is_not_turned_by_hand(media_driver):
