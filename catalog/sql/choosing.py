@@ -34,7 +34,7 @@ from aerolog.catalog.sql.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDE
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Select
     from sqlalchemy.orm import Session
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 #: A condition that this many recordings meet at most is rare.
 FEW: Final = 5000
+#: The first rows of a range of time that are looked at.
+SIFTED: Final = 250
 #: Streams that are named one by one.
 _LISTED: Final = 200
 
@@ -78,18 +80,19 @@ def chosen_keys(session: Session, wanted: Search) -> list[int]:
     conditions = [*_of_streams(session, wanted), *_of_labels(wanted), *_of_columns(wanted)]
     if wanted.since_ms is not None:
         conditions += _of_times(session, wanted)
-        conditions.append(_of_keys(_Spans(wanted).keys(), _overlaps(wanted)))
+        conditions.append(_of_range(wanted))
     rare = _rarest(session, conditions)
     if rare is None:
-        walked = list(session.scalars(_walked(wanted, conditions)))
+        found = _sifted(session, wanted, conditions)
+        walked = list(session.scalars(_walked(wanted, conditions))) if found is None else found
         _gather_rows(session)
         return walked
     if rare.is_empty:
         return []
     _gather_rows(session)
     others = [one.at_hand for one in conditions if one is not rare.condition]
-    found = select(Recording.id).where(rare.condition.indexed, *others)
-    return list(session.scalars(_page(found.order_by(*_order(wanted, indexed=False)), wanted)))
+    chosen = select(Recording.id).where(rare.condition.indexed, *others)
+    return list(session.scalars(_page(chosen.order_by(*_order(wanted, indexed=False)), wanted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +121,45 @@ def _count(session: Session, keys: Select[Any]) -> int:
     return session.scalar(select(func.count()).select_from(some)) or 0
 
 
+def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> list[int] | None:
+    """The page, if it is among the first rows of a range of time; None when it may go on behind.
+
+    Most often it is, and a statement with all conditions in each class of length takes longer to
+    be written and planned than to be carried out.
+    """
+    needed = _needed(wanted)
+    if not _walks_a_range(wanted) or needed is None or needed > SIFTED:
+        return None
+    found = first = list(session.scalars(_Spans(wanted).walked((), SIFTED)))
+    others = [one.at_hand for one in conditions[:-1]]
+    if others:
+        met = select(Recording.id).where(Recording.id.in_(first), *others)
+        kept = set(session.scalars(met))
+        found = [key for key in first if key in kept]
+    if len(found) < needed and len(first) == SIFTED:
+        return None
+    return found[wanted.offset : needed]
+
+
 def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
     """Rows in order, from the index that has them so; the other conditions as they pass."""
-    if wanted.since_ms is not None and wanted.order in _BY_TIME:
-        return _Spans(wanted).walked(one.at_hand for one in conditions[:-1])
+    if _walks_a_range(wanted):
+        others = [one.at_hand for one in conditions[:-1]]
+        return _page(_Spans(wanted).walked(others, _needed(wanted)), wanted)
     lead = next((one for one in conditions if wanted.order in one.walks), None)
     clauses = [one.indexed if one is lead else one.at_hand for one in conditions]
     found = select(Recording.id).where(*clauses).order_by(*_order(wanted, indexed=True))
     return _page(found, wanted)
+
+
+def _walks_a_range(wanted: Search) -> bool:
+    """Whether rows of a range of time are wanted in order of time; the range comes last then."""
+    return wanted.since_ms is not None and wanted.order in _BY_TIME
+
+
+def _needed(wanted: Search) -> int | None:
+    """Rows up to the end of the page, None for all."""
+    return None if wanted.limit is None else min(wanted.limit + wanted.offset, INT64_MAX)
 
 
 def _of_column(
@@ -237,6 +271,17 @@ def _overlaps(wanted: Search) -> ColumnElement[bool]:
     return and_(*clauses)
 
 
+def _of_range(wanted: Search) -> Condition:
+    """That a recording's start and stop overlap a range of time.
+
+    In order of time its rows are walked by classes, which meet no others: nothing is rarer.
+    """
+    at_hand = _overlaps(wanted)
+    if _walks_a_range(wanted):
+        return Condition(None, at_hand, at_hand)
+    return _of_keys(_Spans(wanted).keys(), at_hand)
+
+
 def _of_times(session: Session, wanted: Search) -> list[Condition]:
     """That the time index, where there is one, knows something of the range of time.
 
@@ -279,21 +324,19 @@ class _Spans:
         parts = (select(Recording.id).where(*self._of_class(k)) for k in CLASSES)
         return select(union_all(*parts).subquery().c.id)
 
-    def walked(self, others: Iterable[ColumnElement[bool]]) -> Select[Any]:
+    def walked(self, others: Sequence[ColumnElement[bool]], needed: int | None) -> Select[Any]:
         """Keys in order of time: of each class as many as could be needed, then of them all."""
-        wanted, start = self.wanted, Recording.start_time_ms
-        needed = None if wanted.limit is None else min(wanted.limit + wanted.offset, INT64_MAX)
-        others = list(others)
+        start = Recording.start_time_ms
         parts = []
         for k in CLASSES:
             rows = select(Recording.id, start).where(*self._of_class(k), *others)
-            part = rows.order_by(*_order(wanted, indexed=True)).limit(needed).subquery()
+            part = rows.order_by(*_order(self.wanted, indexed=True)).limit(needed).subquery()
             parts.append(select(part))
         every = union_all(*parts).subquery()
         columns = (every.c.start_time_ms, every.c.id)
-        descending = wanted.order == "newest"
+        descending = self.wanted.order == "newest"
         ordered = select(every.c.id).order_by(*(c.desc() if descending else c for c in columns))
-        return _page(ordered, wanted)
+        return ordered.limit(needed)
 
     def _of_class(self, k: int) -> list[ColumnElement[bool]]:
         since, until, start = self.wanted.since_ms, self.wanted.until_ms, Recording.start_time_ms

@@ -45,6 +45,7 @@ CONDITIONS: dict[str, Search] = {
     "until": Search(until_ms=many.T0 + 5 * 10**8),
     "a range of time": Search(since_ms=many.T0 + 10**8, until_ms=many.T0 + 10**8 + 10**6),
     "a millisecond": Search(since_ms=many.T0 + 10**8, until_ms=many.T0 + 10**8 + 1),
+    "a tag in a range of time": Search(tags={"carrier": "AA"}, since_ms=many.T0 + 10**8),
     "before everything": Search(until_ms=-(2**63)),
     "since for ever": Search(since_ms=-(2**63)),
     "the end of time": Search(since_ms=2**63 - 1),
@@ -76,12 +77,17 @@ def filled(catalog: RecordingCatalog) -> RecordingCatalog:
     return catalog
 
 
-@pytest.mark.parametrize("few", [1, 10, 5000], ids=["all common", "mixed", "all rare"])
+@pytest.mark.parametrize(
+    ("few", "sifted"),
+    [(1, 40), (1, 250), (10, 5), (5000, 250)],
+    ids=["all common", "all sifted", "mixed", "all rare"],
+)
 def test_what_is_found_is_what_meets_the_conditions(
-    few: int, filled: RecordingCatalog, monkeypatch: pytest.MonkeyPatch
+    few: int, sifted: int, filled: RecordingCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choosing, "FEW", few)
-    pages = random.Random(few)
+    monkeypatch.setattr(choosing, "SIFTED", sifted)
+    pages = random.Random(few + sifted)
     for title, base in CONDITIONS.items():
         page = {"limit": pages.randrange(1, 30), "offset": pages.randrange(20)}
         for wanted in (base, replace(base, order=pages.choice(ORDERS), **page)):
