@@ -7,6 +7,7 @@ import shutil
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from aerolog.catalog.parquet.grouping import row_groups
 from aerolog.catalog.parquet.sources import FolderSource
 from aerolog.catalog.parquet.writing import writer_options
 from aerolog.catalog.schema import arrow_schema
+from benchmarks.java import ARCHIVES_VARIABLE, archive_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import SEGMENT_LENGTH, TERM_LENGTH, make_recording
 
@@ -41,11 +43,14 @@ def export() -> list[Result]:
     Raises:
         BenchmarkFailedError: rows are missing.
     """
-    return [_measure(length) for length in PAYLOAD_LENGTHS]
+    results = [_measure(length, archive_folder()) for length in PAYLOAD_LENGTHS]
+    if os.environ.get(ARCHIVES_VARIABLE):
+        return results
+    on_disk = [_measure(length, tempfile.gettempdir()) for length in PAYLOAD_LENGTHS]
+    return results + [replace(one, name=f"{one.name}-disk") for one in on_disk]
 
 
-def _measure(payload_length: int) -> Result:
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
+def _measure(payload_length: int, where: str | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
         folder = Path(name)
         archive = folder / "archive"

@@ -20,6 +20,8 @@ from benchmarks.result import PeerUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+#: Names another folder for archives than shared memory.
+ARCHIVES_VARIABLE = "AEROLOG_BENCH_ARCHIVES"
 PEER_NAME = "Aeron 1.51.0 (Java) {}"
 WARM_UP_INTERVALS = 3
 _OPENED = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"
@@ -48,7 +50,7 @@ def _memory_folder() -> str | None:
 
 def archive_folder() -> str | None:
     """Where archives are measured: in memory, or where AEROLOG_BENCH_ARCHIVES says."""
-    return os.environ.get("AEROLOG_BENCH_ARCHIVES") or _memory_folder()
+    return os.environ.get(ARCHIVES_VARIABLE) or _memory_folder()
 
 
 def java_command(options: list[str], main_class: str) -> list[str]:

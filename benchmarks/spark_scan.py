@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from aerolog.catalog import export_recordings
 from benchmarks.result import BenchmarkFailedError, Result
@@ -31,11 +32,13 @@ def query() -> list[Result]:
         archive.mkdir()
         made = make_recording(archive, PAYLOAD_LENGTH, DATA_BYTES)
         export_recordings(archive, None, exported)
-        two, one = (_run(archive, exported, workers) for workers in WORKERS)
+        two, one = (_run(archive, exported, made.frames, workers) for workers in WORKERS)
     for found in (two, one):
         answers = {tuple(answer) for answer in found["answers"]}
         if len(answers) != 1 or next(iter(answers))[0] != made.frames:
             raise BenchmarkFailedError(f"not {made.frames} frames alike, but {found['answers']}")
+        if set(found["bare_rows"]) != {made.frames}:
+            raise BenchmarkFailedError(f"not {made.frames} bare rows: {found['bare_rows']}")
     return [
         Result("spark-scan", "s", two["all"], two["parquet"], PEER_NAME, smaller_is_better=True),
         Result(
@@ -44,6 +47,14 @@ def query() -> list[Result]:
             two["columns"],
             two["parquet"],
             f"{PEER_NAME}; option columns names the two",
+            smaller_is_better=True,
+        ),
+        Result(
+            "spark-scan-bare",
+            "s",
+            two["bare"],
+            two["parquet"],
+            f"{PEER_NAME}; a Python source that reads nothing and sends as many rows of the two",
             smaller_is_better=True,
         ),
         Result(
@@ -57,10 +68,18 @@ def query() -> list[Result]:
     ]
 
 
-def _run(archive: Path, exported: Path, workers: int) -> dict[str, object]:
+def _run(archive: Path, exported: Path, rows: int, workers: int) -> dict[str, Any]:
     """Times of a session of its own, so that no JVM has warmed up for another."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.spark_session", str(workers), archive, exported],
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.spark_session",
+            str(workers),
+            archive,
+            exported,
+            str(rows),
+        ],
         cwd=Path(__file__).parents[1],
         env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         stdin=subprocess.DEVNULL,
@@ -71,5 +90,5 @@ def _run(archive: Path, exported: Path, workers: int) -> dict[str, object]:
     )
     if done.returncode != 0:
         raise BenchmarkFailedError(f"Spark ended with {done.returncode}: {done.stderr[-2000:]}")
-    found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
