@@ -19,18 +19,22 @@ PATIENCE = 1.2  # of a budget: what is over that hangs
 class Suite:
     """What one pytest call runs, how long it may take, and in how many processes.
 
-    More than one is for tests that wait for others most of the time; files stay whole.
+    More than one is for tests that wait for others most of the time; files stay whole. They begin
+    with those of the most tests; ``in_order`` keeps the order of the paths, what takes long first.
     """
 
     paths: tuple[str, ...]
     marks: str
     budget_minutes: float
     workers: int = 1
+    in_order: bool = False
 
 
 LOCAL = "not spark and not database"
 SUITES = {
-    "unit": Suite(("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 8),
+    "unit": Suite(
+        ("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 8, workers=2
+    ),
     # What the pages of the documentation show, run against live servers, waits as interop does.
     "interop": Suite(("tests/interop", "tests/pages"), LOCAL, 25, workers=2),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
@@ -38,7 +42,11 @@ SUITES = {
     "spark": Suite(("tests",), "(spark or database)", 12),
     # Linters, wheels of three Pythons and the site are processes of their own, waited for.
     "docs-tools": Suite(
-        ("tests/tidy", "tests/typing", "tests/packaging", "tests/docs"), LOCAL, 7, workers=2
+        ("tests/packaging", "tests/docs", "tests/typing", "tests/tidy"),
+        LOCAL,
+        7,
+        workers=2,
+        in_order=True,
     ),
 }
 
@@ -85,6 +93,8 @@ def run(name: str, suite: Suite, *, strict: bool) -> Outcome:
     command += [f"not slow and {suite.marks}", *paths]
     if suite.workers > 1:
         command += ["-n", str(suite.workers), "--dist", "loadfile"]
+    if suite.in_order:
+        command.append("--no-loadscope-reorder")
     begin = time.monotonic()
     code = call(command, budget * PATIENCE if strict else None)
     seconds = time.monotonic() - begin
