@@ -70,6 +70,8 @@ def logs(
         aeron.add_exclusive_publication(CHANNEL, stream_id) as publication,
     ):
         publication.wait_connected(30, writable=True)
+        # The driver connects the publication before it tells the subscriber of the image.
+        subscription.wait_connected(30)
         for index in range(60):
             publication.send(b"%06d " % index * (index * 12), timeout=30)
             subscription.poll(lambda *_: None, 1000)
