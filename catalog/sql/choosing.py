@@ -5,6 +5,8 @@ First each index is asked for a bounded number of rows. If a condition turns out
 rows are looked at one by one and sorted. If all are common, rows are walked in the order that is
 asked for, and enough of them are found after a short way. Planners are not left to guess between
 the two: they have no statistics of a catalog that was filled a moment ago, and none of substrings.
+A range of time, in order of time, is tried before all that: its page is most often among its first
+rows, which are looked at whatever the other conditions are.
 """
 
 from __future__ import annotations
@@ -77,14 +79,20 @@ class Condition:
 def chosen_keys(session: Session, wanted: Search) -> list[int]:
     """Keys (of the table ``recordings``) of what a search finds, in its order."""
     _trust_indexes(session)
-    conditions = [*_of_streams(session, wanted), *_of_labels(wanted), *_of_columns(wanted)]
+    conditions = [*_of_labels(wanted), *_of_columns(wanted)]
     if wanted.since_ms is not None:
         conditions += _of_times(session, wanted)
+    if _walks_a_range(wanted):
+        found = _sifted(session, wanted, conditions)
+        if found is not None:
+            _gather_rows(session)
+            return found
+    conditions = [*_of_streams(session, wanted), *conditions]
+    if wanted.since_ms is not None:
         conditions.append(_of_range(wanted))
     rare = _rarest(session, conditions)
     if rare is None:
-        found = _sifted(session, wanted, conditions)
-        walked = list(session.scalars(_walked(wanted, conditions))) if found is None else found
+        walked = list(session.scalars(_walked(wanted, conditions)))
         _gather_rows(session)
         return walked
     if rare.is_empty:
@@ -124,14 +132,17 @@ def _count(session: Session, keys: Select[Any]) -> int:
 def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> list[int] | None:
     """The page, if it is among the first rows of a range of time; None when it may go on behind.
 
-    Most often it is, and a statement with all conditions in each class of length takes longer to
-    be written and planned than to be carried out.
+    Most often it is, and neither counting what is rare nor a statement with all conditions in each
+    class of length, which takes longer to be written and planned than to be carried out, is needed.
     """
     needed = _needed(wanted)
-    if not _walks_a_range(wanted) or needed is None or needed > SIFTED:
+    if needed is None or needed > SIFTED:
         return None
     found = first = list(session.scalars(_Spans(wanted).walked((), SIFTED)))
-    others = [one.at_hand for one in conditions[:-1]]
+    others = [one.at_hand for one in conditions]
+    streams = _stream_clauses(session, wanted)
+    if streams:
+        others.append(_is_of(streams))
     if others:
         met = select(Recording.id).where(Recording.id.in_(first), *others)
         kept = set(session.scalars(met))
@@ -180,7 +191,8 @@ def _one(rows: Select[Any]) -> ColumnElement[bool]:
     return rows.limit(1).correlate(Recording).scalar_subquery() == 1
 
 
-def _of_streams(session: Session, wanted: Search) -> list[Condition]:
+def _stream_clauses(session: Session, wanted: Search) -> list[ColumnElement[bool]]:
+    """Conditions on ``streams``."""
     clauses: list[ColumnElement[bool]] = []
     if wanted.stream_id is not None:
         clauses.append(Stream.stream_id == wanted.stream_id)
@@ -188,6 +200,16 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
         # No LIKE: it has wildcards, and each database its own idea of capitals.
         position = func.instr if _is_sqlite(session) else func.strpos
         clauses.append(position(Stream.channel, wanted.channel) > 0)
+    return clauses
+
+
+def _is_of(clauses: list[ColumnElement[bool]]) -> ColumnElement[bool]:
+    """That a recording's stream meets conditions."""
+    return _one(select(1).where(Stream.id == Recording.stream_fk, *clauses))
+
+
+def _of_streams(session: Session, wanted: Search) -> list[Condition]:
+    clauses = _stream_clauses(session, wanted)
     if not clauses:
         return []
     streams = select(Stream.id).where(*clauses)
@@ -195,7 +217,7 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
     if len(keys) == 1:
         (key,) = keys
         return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
-    at_hand = _one(select(1).where(Stream.id == Recording.stream_fk, *clauses))
+    at_hand = _is_of(clauses)
     if len(keys) <= _LISTED:
         return [_of_column(Recording.stream_fk.in_(keys), at_hand)]
     inside = Recording.stream_fk.in_(streams)
