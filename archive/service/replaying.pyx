@@ -229,6 +229,9 @@ cdef class ReplayReader:
         if self._limit != NULL and self.replay_position >= self.stop_position:
             if not self._extend_limit():
                 return 1 if self.state_of() != READER_REPLAYING else 0
+        if self.replay_position >= self.replay_limit:
+            # Of length 0: it stays open until somebody ends it (spec archive-protocol 23, no. 8).
+            return 0
         if self.term_offset == self.term_length:
             self.term_offset = 0
             if self.replay_position - self.segment_base >= self.segment_length:

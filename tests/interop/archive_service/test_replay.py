@@ -148,6 +148,20 @@ def test_an_empty_recording_is_replayed_to_its_end(bench) -> None:
     bench.wait_replays_ended()
 
 
+@pytest.mark.parametrize("first", [0, 3])
+def test_a_replay_of_length_zero_sends_nothing_and_stays_until_it_is_left(
+    bench, first: int
+) -> None:
+    recording_id, _ = bench.recorded(10, 100)
+    replay = bench.replay(recording_id, first * FRAME, 0)
+    bench.wait(replay.isConnected, "the replay to connect")
+    assert replay.poll(1, timeout=0.5) == []
+    assert replay.isConnected()
+    assert bench.archive.pollForErrorResponse() is None
+    replay.close()
+    bench.wait_replays_ended()
+
+
 REFUSED = [
     (99999, 0, 1, 5, "unknown recording id: 99999"),
     (None, 7, 1, 0, ("requested replay start position=7 is not a multiple of FRAME_ALIGNMENT (32)"
