@@ -16,7 +16,8 @@ from aerolog.archive.client import AeronArchive
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 from benchmarks.building import CHECKOUT
-from benchmarks.java import PEER_NAME, archive_folder, java_command
+from benchmarks.folders import archive_folder
+from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError
 
 if TYPE_CHECKING:

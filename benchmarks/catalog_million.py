@@ -22,7 +22,7 @@ from aerolog.archive.files.layout import (
 )
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
-from benchmarks.java import archive_folder
+from benchmarks.folders import archive_folder
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:

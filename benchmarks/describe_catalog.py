@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
-from benchmarks.java import PEER_NAME, archive_folder, java_command
+from benchmarks.folders import archive_folder
+from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:

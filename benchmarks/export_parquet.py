@@ -22,7 +22,7 @@ from aerolog.catalog.parquet.grouping import row_groups
 from aerolog.catalog.parquet.sources import FolderSource
 from aerolog.catalog.parquet.writing import writer_options
 from aerolog.catalog.schema import arrow_schema
-from benchmarks.java import ARCHIVES_VARIABLE, archive_folder
+from benchmarks.folders import archive_folder, chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import SEGMENT_LENGTH, TERM_LENGTH, make_recording
 
@@ -44,7 +44,7 @@ def export() -> list[Result]:
         BenchmarkFailedError: rows are missing.
     """
     results = [_measure(length, archive_folder()) for length in PAYLOAD_LENGTHS]
-    if os.environ.get(ARCHIVES_VARIABLE):
+    if chosen_folder():
         return results
     on_disk = [_measure(length, tempfile.gettempdir()) for length in PAYLOAD_LENGTHS]
     return results + [replace(one, name=f"{one.name}-disk") for one in on_disk]

@@ -16,7 +16,7 @@ from aerolog.archive.times.building import write_index
 from aerolog.archive.times.layout import IndexHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.java import archive_folder
+from benchmarks.folders import archive_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:

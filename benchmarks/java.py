@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import statistics
 import subprocess
@@ -11,17 +10,16 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.building import CHECKOUT
+from benchmarks.folders import archive_folder, memory_folder
 from benchmarks.result import PeerUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-#: Names another folder for archives than shared memory.
-ARCHIVES_VARIABLE = "AEROLOG_BENCH_ARCHIVES"
 PEER_NAME = "Aeron 1.51.0 (Java) {}"
 WARM_UP_INTERVALS = 3
 _OPENED = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"
@@ -44,15 +42,6 @@ def _jar() -> tuple[str, Path]:
         sys.path.pop(0)
 
 
-def _memory_folder() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-def archive_folder() -> str | None:
-    """Where archives are measured: in memory, or where AEROLOG_BENCH_ARCHIVES says."""
-    return os.environ.get(ARCHIVES_VARIABLE) or _memory_folder()
-
-
 def java_command(options: list[str], main_class: str) -> list[str]:
     """The command line of one of the reference's programs.
 
@@ -72,7 +61,7 @@ def _sample(
     Its driver lives in shared memory and its archive where ours does.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=_memory_folder()) as memory,
+        tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=memory_folder()) as memory,
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as disk,
     ):
         places = {"aeron.dir": f"{memory}/aeron", "java.io.tmpdir": disk}

@@ -11,6 +11,7 @@ from pathlib import Path
 from aerolog.catalog.pipeline.job import load_job
 from aerolog.catalog.pipeline.running import run_job
 from aerolog.catalog.pipeline.spark import SparkExecutor
+from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording
 
@@ -32,8 +33,7 @@ def rerun() -> list[Result]:
     Raises:
         BenchmarkFailedError: rows are missing, or were loaded twice.
     """
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
         (Path(folder) / "archive").mkdir()
         made = make_recording(Path(folder) / "archive", PAYLOAD_LENGTH, DATA_BYTES)
         path = Path(folder) / "job.toml"

@@ -15,7 +15,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from benchmarks.archive_servers import until
 from benchmarks.building import native
-from benchmarks.java import archive_folder
+from benchmarks.folders import archive_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 CHANNEL: Final = "aeron:ipc"

@@ -19,7 +19,7 @@ from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from benchmarks.building import native
-from benchmarks.java import archive_folder
+from benchmarks.folders import archive_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 if TYPE_CHECKING:

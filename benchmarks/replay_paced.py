@@ -20,7 +20,7 @@ from aerolog.archive.client.pacing import Pacer
 from aerolog.archive.client.timed_replay import TimedReplay
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import OURS, archiving, until
-from benchmarks.java import archive_folder
+from benchmarks.folders import archive_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 CHANNEL: Final = "aeron:ipc?term-length=16m"

@@ -18,6 +18,7 @@ from aerolog.archive.files.recording import ScanTotals
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.catalog.arrow import open_recording
 from benchmarks.building import native
+from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_SCAN_BYTES") or 2 * 1024**3)
@@ -54,8 +55,7 @@ def scan(payload_length: int) -> list[Result]:
     Raises:
         BenchmarkFailedError: rows or payloads are missing.
     """
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
         made = make_recording(Path(folder), payload_length, DATA_BYTES)
         mine, theirs = [], []
         _scan_once(made, payload_length)

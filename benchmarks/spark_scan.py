@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aerolog.catalog import export_recordings
+from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import DATA_BYTES, make_recording
 
@@ -26,8 +27,7 @@ def query() -> list[Result]:
     Raises:
         BenchmarkFailedError: the two sides differ, or Spark failed.
     """
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as folder:
         archive, exported = Path(folder) / "archive", Path(folder) / "parquet"
         archive.mkdir()
         made = make_recording(archive, PAYLOAD_LENGTH, DATA_BYTES)

@@ -14,7 +14,8 @@ from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import CncHeader, CncLengths
 from aerolog.transport.memory.counters import VALUE_LENGTH
 from aerolog.transport.memory.filesystem import RealFileSystem
-from benchmarks.java import PEER_NAME, archive_folder, java_command
+from benchmarks.folders import archive_folder
+from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:

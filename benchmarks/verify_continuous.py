@@ -20,6 +20,7 @@ from aerolog.archive.service.reporting import Reporter
 from aerolog.archive.service.verifying import Verifier, VerifierOptions
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.filesystem import RealFileSystem
+from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording
 from benchmarks.verify_folder import read_files, run_here
@@ -60,8 +61,7 @@ def verify_continuous() -> list[Result]:
     Raises:
         BenchmarkFailedError: something was found, or was not where it is.
     """
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as name:
         folder = Path(name)
         length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
         run_here(folder, "checksum", "CRC-32C", "-a")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.tools.archive_tool.classic import run_classic
 from aerolog.tools.archive_tool.terminal import Terminal
+from benchmarks.folders import chosen_folder
 from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 from benchmarks.scan import SEGMENT_LENGTH, make_recording
@@ -43,8 +44,7 @@ def verify() -> list[Result]:
     Raises:
         BenchmarkFailedError: something was found, or was not where it is.
     """
-    where = os.environ.get("AEROLOG_BENCH_ARCHIVES")
-    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=where) as name:
+    with tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=chosen_folder()) as name:
         folder = Path(name)
         length = make_recording(folder, _PAYLOAD_LENGTH, DATA_BYTES).length
         if length % SEGMENT_LENGTH == 0:  # a recorder has the next one as soon as one is full

@@ -1,0 +1,23 @@
+"""Where benchmarks put the archives that they measure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_VARIABLE = "AEROLOG_BENCH_ARCHIVES"
+
+
+def chosen_folder() -> str | None:
+    """The folder that AEROLOG_BENCH_ARCHIVES names, None without."""
+    return os.environ.get(_VARIABLE)
+
+
+def memory_folder() -> str | None:
+    """The folder of shared memory, None where there is none."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def archive_folder() -> str | None:
+    """Where archives are measured: in memory, or where AEROLOG_BENCH_ARCHIVES says."""
+    return chosen_folder() or memory_folder()
