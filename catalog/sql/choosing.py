@@ -143,7 +143,7 @@ def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> li
     streams = _stream_clauses(session, wanted)
     if streams:
         others.append(_is_of(streams))
-    if others:
+    if first and others:
         met = select(Recording.id).where(Recording.id.in_(first), *others)
         kept = set(session.scalars(met))
         found = [key for key in first if key in kept]

@@ -46,12 +46,12 @@ def record(aeron: Aeron, archive: AeronArchive, channel: str, count: int, stop: 
 
 def sent_once(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Without answers sent again: that to a connect is, every 200 ms until it is heard."""
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     kept = []
-    for name, text in lines:
-        if name != "CMD_OUT_RESPONSE" or text not in seen:
-            kept.append((name, text))
-        seen.add(text)
+    for line in lines:
+        if line[0] != "CMD_OUT_RESPONSE" or line not in seen:
+            kept.append(line)
+        seen.add(line)
     return kept
 
 
