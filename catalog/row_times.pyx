@@ -14,7 +14,18 @@ def first_positions(
     int32_t initial_term_id,
     int32_t term_length,
 ):
-    """See the stub file."""
+    """Positions where rows' first frames begin.
+
+    Args:
+        term_ids: int32, of the first frames.
+        term_offsets: int32, of the first frames.
+        out: int64, filled from its beginning.
+        initial_term_id: of the recording.
+        term_length: of the recording, bytes.
+
+    Raises:
+        ValueError: a column is shorter than ``term_ids``.
+    """
     cdef Py_ssize_t rows = term_ids.shape[0]
     if term_offsets.shape[0] < rows or out.shape[0] < rows:
         raise ValueError(f"columns of {rows} rows have less room than that")
@@ -33,7 +44,17 @@ def carried_times(
     int64_t at,
     int64_t[::1] out,
 ):
-    """See the stub file."""
+    """What messages carry at an offset, little-endian int64; 0 where they are too short.
+
+    Args:
+        payload: of all rows, bytes.
+        payload_offsets: int32, where each begins, and where the last one ends.
+        at: offset in each message.
+        out: int64, filled from its beginning.
+
+    Raises:
+        ValueError: ``out`` is too short, or the offset negative.
+    """
     cdef Py_ssize_t rows = payload_offsets.shape[0] - 1
     if rows < 0 or out.shape[0] < rows or at < 0:
         raise ValueError(f"columns of {rows} rows have less room than that, or offset {at} is none")
@@ -57,7 +78,19 @@ def settle(
     int64_t end_position,
     int64_t end_time_ns,
 ):
-    """See the stub file."""
+    """Replace the times of what lies behind the last entry of an index that counts.
+
+    Args:
+        positions: int64, of the rows' first frames.
+        times: int64, epoch nanoseconds; those at or behind ``position`` are replaced.
+        position: of that entry.
+        time_ns: of that entry.
+        end_position: of the recording.
+        end_time_ns: of the recording, linear up to it; negative: nobody knows, and rows get 0.
+
+    Raises:
+        ValueError: fewer times than positions.
+    """
     cdef Py_ssize_t rows = positions.shape[0]
     if times.shape[0] < rows:
         raise ValueError(f"room for {times.shape[0]} times of {rows} rows")
@@ -79,7 +112,15 @@ def settle(
 
 
 def to_microseconds(int64_t[::1] times, uint8_t[::1] validity):
-    """See the stub file."""
+    """Turn epoch nanoseconds to microseconds, in place; what is not above zero becomes null.
+
+    Args:
+        times: int64.
+        validity: gets a bit a row, 1 where there is a time.
+
+    Returns:
+        How many are null.
+    """
     cdef Py_ssize_t rows = times.shape[0]
     if validity.shape[0] < (rows + 7) // 8:
         raise ValueError(f"{rows} rows need {(rows + 7) // 8} bytes of validity")

@@ -89,12 +89,35 @@ cdef int64_t _millionths(object speed) except -1:
 
 
 cdef class Pacer:
-    """Says when each message of a stream is due, and waits until then."""
+    """Says when each message of a stream is due, and waits until then.
+
+    The first message is due at once, and the others as long after it as they were recorded after
+    it, divided by the speed. A message that comes too late is due at once and moves nothing: the
+    stream catches up. Where times go back, as after a step of the clock, no time passes.
+
+    One thread waits; any thread may pause, resume, change the speed and stop. Such a change ends a
+    wait's sleep at once.
+
+    Attributes:
+        steps_back: how often a message's time lay before that of the message before.
+        due_ns: when the last message was due, in the clock's monotonic time.
+        late_ns_max: by how much the latest message was late.
+    """
 
     def __cinit__(self):
         self._read_fd = self._write_fd = -1
 
     def __init__(self, speed=1.0, *, Clock clock=None, paused=False):
+        """Make a pacer.
+
+        Args:
+            speed: how many recorded seconds pass in one; None: as fast as can be.
+            clock: for the time that passes; the machine's by default.
+            paused: begin paused.
+
+        Raises:
+            ConfigurationError: a speed outside 0.000001 to 1000000.
+        """
         if self._read_fd >= 0:
             raise TypeError("a pacer is made once")
         self._wanted_speed = self._speed = _millionths(speed)
@@ -142,7 +165,7 @@ cdef class Pacer:
         return load_acquire_i32(&self._wanted_pause) != 0
 
     def stop(self):
-        """End the wait that is under way and all that follow."""
+        """End the wait that is under way and all that follow, which return False."""
         store_release_i32(&self._stopped, 1)
         self._changed()
 
@@ -246,7 +269,14 @@ cdef class Pacer:
         return remaining
 
     def wait(self, int64_t time_ns, int64_t at_most_ns=50_000_000):
-        """Wait until a message of that time is due, without the GIL."""
+        """Wait until a message of that time is due, without the GIL.
+
+        Returns:
+            Whether it is due. False: stopped, or ``at_most_ns`` have passed; ask again then.
+
+        Raises:
+            KeyboardInterrupt: or whatever else a signal's handler raises.
+        """
         cdef int64_t now = self._clock.nano_time()
         cdef int64_t deadline = now + max(0, min(at_most_ns, INT64_MAX // 4))
         cdef int outcome
@@ -260,7 +290,7 @@ cdef class Pacer:
                 return False
 
     def nap(self, int64_t at_most_ns):
-        """Sleep so long, or until something changes."""
+        """Sleep so long, or until something changes; for a source that has nothing to give now."""
         cdef int64_t most = max(0, min(at_most_ns, _SLICE_NS))
         with nogil:
             self._sleep(most)
@@ -269,9 +299,9 @@ cdef class Pacer:
     # -- event loops -----------------------------------------------------------------------------
 
     def fileno(self):
-        """A descriptor that becomes readable with every change."""
+        """A descriptor that becomes readable with every change; for event loops."""
         return self._read_fd
 
     def drain(self):
-        """Take note of the changes."""
+        """Take note of the changes, so that the descriptor is not readable any more."""
         drain_pipe(self._read_fd)

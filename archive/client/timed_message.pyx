@@ -13,7 +13,20 @@ cdef object _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 cdef class TimedMessage:
-    """A message of a recording with its time, so it may be kept and pickled."""
+    """A message of a recording with its time; values only, so it may be kept and pickled.
+
+    Attributes:
+        time_ns: nanoseconds since the Unix epoch, of its first frame.
+        recording_id: that it is of.
+        position: in the recording's stream, after the message.
+        payload: a copy.
+        session_id: of the recording.
+        stream_id: of the recording.
+        term_id: of its first frame, as all fields below.
+        term_offset: of its first frame.
+        flags: 0xC0 for a whole message.
+        reserved_value: as the publisher set it.
+    """
 
     def __init__(
         self, time_ns, recording_id, position, bytes payload not None, *, session_id=0,
@@ -85,7 +98,13 @@ cdef int64_t _first_position(
 
 
 def first_positions(list rows not None, int32_t initial_term_id, int64_t term_length):
-    """Where the first frame of each message begins."""
+    """Where the first frame of each message begins, as 64-bit integers.
+
+    Args:
+        rows: messages of a subscription or of a folder, with ``term_id`` and ``term_offset``.
+        initial_term_id: of the recording.
+        term_length: of the recording, a power of two.
+    """
     cdef Py_ssize_t count = len(rows)
     found = array("q", bytes(8 * count))
     if count == 0:
@@ -108,7 +127,15 @@ def first_positions(list rows not None, int32_t initial_term_id, int64_t term_le
 def timed(
     list rows not None, times_ns, int64_t recording_id, session_id=None, stream_id=None
 ):
-    """Messages with their times."""
+    """Messages with their times.
+
+    Args:
+        rows: messages of a subscription (``data``) or of a folder (``payload``).
+        times_ns: of each of them, at least as many: 64-bit integers in a buffer.
+        recording_id: of all.
+        session_id: of all; their own when None.
+        stream_id: of all; their own when None.
+    """
     cdef Py_ssize_t count = len(rows)
     cdef list found = []
     if count == 0:

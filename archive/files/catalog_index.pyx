@@ -69,7 +69,12 @@ cdef bint _has_fragment(
 
 
 cdef class CatalogIndex:
-    """See the stub file."""
+    """Where the VALID entries of a catalog are, and whose streams they hold: 24 bytes each.
+
+    Ids ascend. Session and stream ids are those at the time of the walk or of the last
+    ``set_streams``; whoever does not write the catalog asks with ``fresh``: a recording may be
+    extended with another session.
+    """
 
     def __dealloc__(self) -> None:
         free(self._ids)
@@ -110,6 +115,11 @@ cdef class CatalogIndex:
         return self._count
 
     def add(self, int64_t recording_id, int64_t offset, int32_t session_id, int32_t stream_id):
+        """Append an entry.
+
+        Raises:
+            ValueError: its id is not above all others.
+        """
         if self._count > 0 and recording_id <= self._ids[self._count - 1]:
             raise ValueError(
                 f"recording id {recording_id} is not above {self._ids[self._count - 1]}"
@@ -117,6 +127,7 @@ cdef class CatalogIndex:
         self.push(recording_id, offset, session_id, stream_id)
 
     def offset_of(self, recording_id):
+        """Offset of an entry in the file, -1 when there is none of that id."""
         cdef int64_t at
         if not 0 <= recording_id <= INT64_MAX:
             return -1
@@ -126,6 +137,7 @@ cdef class CatalogIndex:
         return -1
 
     def remove(self, int64_t recording_id):
+        """Forget an entry; whether there was one."""
         cdef int64_t at = self.lower(recording_id), behind
         if at >= self._count or self._ids[at] != recording_id:
             return False
@@ -138,26 +150,31 @@ cdef class CatalogIndex:
         return True
 
     def shift(self, int64_t behind, int64_t difference):
+        """Entries at offsets above ``behind`` have moved by so many bytes."""
         cdef int64_t at
         for at in range(self._count):
             if self._offsets[at] > behind:
                 self._offsets[at] += difference
 
     def set_streams(self, int64_t recording_id, int32_t session_id, int32_t stream_id):
+        """An entry has other ids of session and stream now."""
         cdef int64_t at = self.lower(recording_id)
         if at < self._count and self._ids[at] == recording_id:
             self._session_ids[at] = session_id
             self._stream_ids[at] = stream_id
 
     def ids(self):
+        """All ids, ascending."""
         cdef int64_t at
         return [self._ids[at] for at in range(self._count)]
 
     def offsets(self):
+        """Offsets of all entries, in the order of their ids."""
         cdef int64_t at
         return [self._offsets[at] for at in range(self._count)]
 
     def active(self, MappedFile catalog not None):
+        """Ids of the entries that have no stop position."""
         cdef int64_t at, released = 0
         cdef uint8_t* base = catalog.section(0, catalog.length)
         found = []
@@ -176,6 +193,7 @@ cdef class CatalogIndex:
         const uint8_t[::1] fragment not None,
         bint fresh=False,
     ):
+        """Highest id from ``min_recording_id`` up that matches, -1 when there is none."""
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
         cdef const uint8_t* wanted = &fragment[0] if length > 0 else NULL
@@ -204,6 +222,19 @@ cdef class CatalogIndex:
         stream_id,
         const uint8_t[::1] fragment not None,
     ):
+        """Look at up to ``limit`` entries from an id on.
+
+        Args:
+            catalog: the file.
+            from_recording_id: lowest id to look at.
+            limit: entries to look at, 1 or more.
+            stream_id: wanted, None for any; then the fragment does not count either.
+            fragment: contained in the original channel.
+
+        Returns:
+            Ids that match; the id behind the last one looked at, ``from_recording_id`` when there
+            was none; whether the end was reached.
+        """
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
         cdef const uint8_t* wanted = &fragment[0] if length > 0 else NULL

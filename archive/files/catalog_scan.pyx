@@ -21,7 +21,17 @@ cdef enum:
 
 
 cdef class EntryScan:
-    """See the stub file."""
+    """What one walk over a catalog found.
+
+    Attributes:
+        index: of the VALID entries.
+        end_offset: behind the last entry.
+        last_id: of the last entry in any state, -1 when there is none.
+        last_offset: of the last entry in any state, -1 when there is none.
+        bad_offset: where the walk met something impossible, -1 when nowhere.
+        bad_value: what stood there.
+        problem: what is wrong with it.
+    """
 
     cdef readonly CatalogIndex index
     cdef readonly int64_t end_offset

@@ -7,14 +7,6 @@ CRC32C_NAME: Final[str]
 
 @final
 class Checksum:
-    """CRC-32 or CRC-32C, as the archive keeps it for frames and descriptors.
-
-    Attributes:
-        name: ``CRC-32`` or ``CRC-32C``.
-        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found
-            at run time.
-    """
-
     @property
     def name(self) -> str: ...
     @property

@@ -49,7 +49,13 @@ cdef int32_t crc_of(int kind, const uint8_t* data, int64_t length) noexcept nogi
 
 
 cdef class Checksum:
-    """See the stub file."""
+    """CRC-32 or CRC-32C, as the archive keeps it for frames and descriptors.
+
+    Attributes:
+        name: ``CRC-32`` or ``CRC-32C``.
+        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found
+            at run time.
+    """
 
     cdef int32_t compute_native(self, const uint8_t* data, int64_t length) noexcept nogil:
         return <int32_t> self._function(data, length)

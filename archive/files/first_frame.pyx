@@ -19,7 +19,7 @@ cdef int64_t _find(const uint8_t* base, int64_t length) noexcept nogil:
 
 
 def first_frame(data):
-    """See the stub file."""
+    """Offset of the first aligned word above 0, -1 when there is none."""
     cdef Py_buffer view
     cdef int64_t found
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

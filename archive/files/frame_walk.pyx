@@ -13,7 +13,18 @@ WALK_PAST_HOLE = 2
 
 
 def walk_chunk(const uint8_t[::1] chunk, int64_t at, int64_t hole):
-    """Step over whole and cut frames; see the stub file."""
+    """Step from frame to frame by their lengths.
+
+    Args:
+        chunk: bytes of a segment.
+        at: offset in them of the first frame.
+        hole: offset in them; the walk stops behind the first frame that ends behind it.
+
+    Returns:
+        Offset behind the last frame, which may be behind the chunk; offset of the last frame, -1
+        without one; its aligned length; why the walk ended: no header is left in the chunk, a
+        length of 0 or less, or the hole.
+    """
     cdef int64_t capacity = chunk.shape[0]
     cdef int64_t last = -1, last_length = 0
     cdef int32_t length

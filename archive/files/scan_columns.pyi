@@ -7,14 +7,6 @@ COLUMNS: Final[dict[str, tuple[str, int]]]
 """Column name to (memoryview format, bytes a value), in the order of the schema."""
 
 class ScanColumns:
-    """Memory for the rows of one batch, column by column.
-
-    Attributes:
-        rows: filled so far.
-        payload_length: bytes filled in the payload column.
-        buffers: the memory of each wanted column, as ``allocate`` gave it.
-    """
-
     def __init__(
         self,
         rows_max: int,

@@ -27,7 +27,13 @@ COLUMNS = {
 
 
 cdef class ScanColumns:
-    """See the stub file."""
+    """Memory for the rows of one batch, column by column.
+
+    Attributes:
+        rows: filled so far.
+        payload_length: bytes filled in the payload column.
+        buffers: the memory of each wanted column, as ``allocate`` gave it.
+    """
 
     def __cinit__(self, rows_max, payload_capacity, names=None, allocate=None):
         if rows_max < 1:

@@ -61,7 +61,23 @@ BODY_LENGTH_MAX = BODY_MAX
 
 
 cdef class SegmentWalk:
-    """See the stub file.
+    """Steps over the frames of segments of one recording, natively and without the GIL.
+
+    Attributes:
+        status: how the last walk ended, one of the constants.
+        offset: in the file, where it ended: behind the last frame, or at the one in question.
+        last_offset: of the last frame stepped over.
+        last_length: of that frame, aligned; 0 when there was none.
+        chunk_offset: of the logical chunk in which it begins.
+        frames: stepped over.
+        found: a length or checksum in question, or the number of an I/O error.
+        expected: the checksum that it should be.
+        term_offset: of a frame whose header does not fit.
+        term_id: of that frame.
+        stream_id: of that frame.
+        expected_term_offset: what it should be.
+        expected_term_id: what it should be.
+        expected_stream_id: what it should be.
 
     Args:
         window: memory to read into, not used by anybody else meanwhile.

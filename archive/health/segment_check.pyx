@@ -77,7 +77,28 @@ PIECE_LENGTH_MIN = 128 * 1024
 
 @cython.final
 cdef class SegmentCheck:
-    """See the stub file."""
+    """Checks the frames of segments of one recording, a piece at a time, without the GIL.
+
+    One object for the segments of a recording in their order: what is learnt of its checksum and
+    its sessions stays known.
+
+    Args:
+        term_length: of the recording, a power of two.
+        initial_term_id: of the recording.
+        stream_id: of the recording.
+        session_id: of the recording's last session.
+        mtu_length: bytes of a DATA frame at most, of the recording.
+        checksum: that all DATA frames have; None finds out whether they have one.
+        piece_length: bytes of a piece at most, 128 KiB or more.
+
+    Attributes:
+        status: of the check so far, one of the constants.
+        offset: in the file, behind the last frame or piece of padding that was checked.
+        bad_offset: of the frame in question.
+        found: what stands there, or the number of an I/O error.
+        expected: what should stand there.
+        frames: that were checked.
+    """
 
     def __init__(
         self,
@@ -118,7 +139,18 @@ cdef class SegmentCheck:
         *,
         bint is_last=False,
     ) -> None:
-        """See the stub file."""
+        """Look at this segment from now on.
+
+        Args:
+            file: open until the check ends.
+            base_position: of the segment.
+            start: offset of its first frame.
+            limit: offset behind its last frame: there are frames up to there.
+            is_last: no frame of the recording follows.
+
+        Raises:
+            ValueError: offsets that no segment has.
+        """
         if not 0 <= start <= limit <= INT32_MAX or start % 32 or limit % 32:
             raise ValueError(f"no segment has frames from offset {start} to {limit}")
         if base_position < 0 or base_position % self._term_length:
@@ -136,7 +168,7 @@ cdef class SegmentCheck:
         self.status = GOES_ON if start < limit else END
 
     def step(self) -> int:
-        """See the stub file."""
+        """Check the next piece; CHECK_GOES_ON until the limit is reached or damage is met."""
         if self.status != GOES_ON:
             return self.status
         with nogil:
@@ -144,7 +176,7 @@ cdef class SegmentCheck:
         return self.status
 
     def passed(self) -> memoryview:
-        """See the stub file."""
+        """The bytes that the last step has checked; valid until the next one."""
         cdef int64_t begin = self._step_start - self._window.begin
         cdef int64_t length = self.offset - self._step_start
         if length <= 0 or begin < 0 or begin + length > self._window.length:

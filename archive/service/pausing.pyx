@@ -6,7 +6,11 @@ from aerolog.transport.concurrent.agent cimport Agent
 
 
 cdef class PausingAgent(Agent):
-    """See the stub file."""
+    """An agent whose ``control`` is called from a time on that it sets itself.
+
+    Attributes:
+        due_ns: monotonic time of the next ``control``.
+    """
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         if now_ns >= self.due_ns:

@@ -19,8 +19,6 @@ FAILED: Final[int]
 RELEASED: Final[int]
 
 class RecordingWriter:
-    """Writes one image into the segments of one recording."""
-
     recording_id: int
     join_position: int
     segment_base: int
@@ -65,8 +63,6 @@ class RecordingWriter:
     def mark_released(self) -> None: ...
 
 class RecorderAgent(Agent):
-    """Turns all writers; what needs Python is left to ``control`` of the subclass."""
-
     table: SessionTable
     doorbell: Doorbell
     clock: Clock

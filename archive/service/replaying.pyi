@@ -28,13 +28,6 @@ FAULT_HEADER: Final[int]
 FAULT_TYPE: Final[int]
 
 class ReplayReader:
-    """Sends one recording's frames through one publication.
-
-    Attributes:
-        damaged_read: position from which was read when damage was met behind sound frames, which
-            were sent then; -1 without.
-    """
-
     recording_id: int
     start_position: int
     replay_position: int
@@ -88,8 +81,6 @@ class ReplayReader:
     def mark_released(self) -> None: ...
 
 class ReplayerAgent(Agent):
-    """Turns all readers; what needs Python is left to ``control`` of the subclass."""
-
     table: SessionTable
     doorbell: Doorbell
     clock: Clock

@@ -5,8 +5,6 @@ from aerolog.transport.concurrent.idle import IdleStrategy
 DEFAULT_CAPACITY: Final[int]
 
 class SessionTable:
-    """Sessions that an agent on another thread works on."""
-
     capacity: int
     def __init__(self, capacity: int = ...) -> None: ...
     def wakes(self, idle: IdleStrategy) -> None: ...
@@ -15,7 +13,5 @@ class SessionTable:
     def release(self, index: int) -> None: ...
 
 class Doorbell:
-    """Tells a conductor that one of its agents has something for it."""
-
     def wakes(self, idle: IdleStrategy) -> None: ...
     def ring_bell(self) -> None: ...

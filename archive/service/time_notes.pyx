@@ -14,7 +14,11 @@ cdef enum:
 
 
 cdef class NotesAgent(Agent):
-    """See the stub file."""
+    """Writes the notes of recordings to their index files; ``control`` is the subclass's.
+
+    Args:
+        capacity: recordings at a time.
+    """
 
     def __init__(self, int32_t capacity):
         super().__init__("archive-times")
@@ -47,13 +51,13 @@ cdef class NotesAgent(Agent):
     def show_in(
         self, CountersReader counters not None, int32_t entries_id, int32_t dropped_id
     ) -> None:
-        """See the stub file."""
+        """Count the entries written, and the notes lost, in two counters."""
         self._counters = counters
         self._dropped_counter = counters.value_address(dropped_id)
         self._entries_counter = counters.value_address(entries_id)
 
     def add(self, TimeNotes notes not None) -> bool:
-        """See the stub file."""
+        """Have notes written from now on; False when there are too many. From any thread."""
         self._alive[id(notes)] = notes
         if self.table.add(notes):
             return True
@@ -61,7 +65,7 @@ cdef class NotesAgent(Agent):
         return False
 
     def take_ended(self) -> list:
-        """See the stub file."""
+        """Let go of notes that are closed or failed; on the agent's thread only."""
         ended = []
         for index, notes in self.table.sessions():
             if notes.closed or notes.failed_errno:

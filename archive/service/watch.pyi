@@ -12,8 +12,6 @@ def sharpen_timer(slack_ns: int = 1_000) -> None: ...
 def set_reference_id(counters: CountersReader, counter_id: int, reference_id: int) -> None: ...
 
 class WatchAgent(Agent):
-    """Asks for control() when there is something for the conductor to do."""
-
     doorbell: Doorbell
     liveness: Liveness
     deadline_ns: int

@@ -151,7 +151,14 @@ cdef bint block_is_valid(
 
 
 cdef class TimeBlocks:
-    """See the stub file."""
+    """The blocks of a time index, behind its header.
+
+    Args:
+        source: the file, or the whole of one in memory.
+        recording_id: that each block has to name, as identity.
+        identity: of the header.
+        first: number of the first block that is kept.
+    """
 
     def __init__(self, source, int64_t recording_id, int32_t identity, *, int64_t first=0):
         cdef Py_buffer view
@@ -227,7 +234,17 @@ cdef class TimeBlocks:
 
 
 def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
-    """See the stub file."""
+    """Blocks of entries, as they stand in a file behind its header.
+
+    Args:
+        times: int64, epoch nanoseconds.
+        positions: int64, as many, none before the one before it.
+        recording_id: named in each block, as identity.
+        identity: of the header.
+
+    Raises:
+        ValueError: as many of the one as of the other are wanted, positions in order.
+    """
     cdef const int64_t[::1] all_times = memoryview(times).cast("B").cast("q")
     cdef const int64_t[::1] all_positions = memoryview(positions).cast("B").cast("q")
     cdef int64_t count = all_times.shape[0], index

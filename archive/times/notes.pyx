@@ -58,7 +58,14 @@ TIME_OF_RESERVED = OF_RESERVED
 
 
 cdef class TimeNotes:
-    """See the stub file."""
+    """Notes of one recording, from the recorder's thread to the index file.
+
+    Args:
+        file: of the index, writable; closed by ``finish``.
+        blocks: of the file; entries behind ``position`` are cut off.
+        position: from which on is recorded.
+        time_offset: of an i64, epoch ns, in the payload of messages, or one of the two above.
+    """
 
     def __init__(
         self,
@@ -252,18 +259,26 @@ cdef class TimeNotes:
         int64_t position,
         const uint8_t[::1] frames=None,
     ) -> None:
-        """See the stub file."""
+        """Tell of a block, as the recorder does.
+
+        Args:
+            clock: for the epoch time.
+            begin_ns: monotonic time at which writing it began.
+            end_ns: and ended.
+            position: of its first frame.
+            frames: the block, for times in messages.
+        """
         if frames is None:
             self.written(clock, begin_ns, end_ns, position, NULL, 0)
         else:
             self.written(clock, begin_ns, end_ns, position, &frames[0], frames.shape[0])
 
     def write_out(self) -> int:
-        """See the stub file."""
+        """Write what is in the ring to the file; entries written, -1 when that cannot be."""
         return self.drain()
 
     def finish(self, int64_t position) -> None:
-        """See the stub file."""
+        """Note where the recording ends, write everything, close the file."""
         cdef int64_t before_ns = self._written_ns + self._difference
         if self.is_closed():
             return
@@ -280,7 +295,7 @@ cdef class TimeNotes:
         self._file.close()
 
     def give_up(self) -> None:
-        """See the stub file."""
+        """Close the file with what is in it."""
         with nogil:
             while not cas_i32(&self._lock, 0, 1):
                 sched_yield()
@@ -307,12 +322,17 @@ cdef int64_t frame_time(const uint8_t* frame, int64_t length, int32_t offset) no
 
 
 def time_in_frame(const uint8_t[::1] frame not None, int32_t offset) -> int:
-    """See the stub file."""
+    """The time in a message's first frame; 0 without one.
+
+    Args:
+        frame: with its header.
+        offset: in the payload, or TIME_OF_RESERVED.
+    """
     return frame_time(&frame[0], frame.shape[0], offset) if frame.shape[0] else 0
 
 
 def let_go_of_blocks(DataFile file not None, int64_t first, int64_t limit) -> None:
-    """See the stub file."""
+    """Give back the place on disk of blocks, as far as the file system does such a thing."""
     if type(file) is DataFile and 0 <= first < limit:
         aerolog_release_range(
             file._fd, (first + 1) * BLOCK_LENGTH, (limit - first) * BLOCK_LENGTH)

@@ -21,7 +21,15 @@ from aerolog.archive.times.blocks cimport (
 
 
 cdef class TimeCursor:
-    """See the stub file."""
+    """Finds times and positions in the blocks of an index; one thread at a time may use it.
+
+    Args:
+        blocks: of the index.
+        head_time: epoch ns, before which nothing was recorded from ``head_position`` on.
+        head_position: of what is known without the index: the start of the recording.
+        tail_time: before which everything was recorded that lies before ``tail_position``.
+        tail_position: the end of the recording.
+    """
 
     def __init__(
         self,
@@ -312,21 +320,25 @@ cdef class TimeCursor:
     # -- for Python -------------------------------------------------------------------------------
 
     def find_time(self, int64_t position) -> int:
-        """See the stub file."""
+        """When a frame at a position was recorded, epoch ns; linear between entries."""
         return self.time_at(position)
 
     def find_position(self, int64_t time_ns) -> int:
-        """See the stub file."""
+        """The largest known position with nothing before it that was recorded then or later."""
         return self._position_at(time_ns)
 
     def find_end_position(self, int64_t time_ns) -> int:
-        """See the stub file."""
+        """The smallest known position with nothing from it on that was recorded before."""
         if self._valid_before(self.blocks.limit) >= 0 and block_runs_after(&self._block) > 0:
             self._make_suffixes()
         return self._end_position_at(time_ns)
 
     def fill_times(self, const int64_t[::1] positions not None, int64_t[::1] out not None) -> None:
-        """See the stub file."""
+        """Times of many positions, int64 to int64; fast for runs that ascend. Without the GIL.
+
+        Raises:
+            ValueError: ``out`` is too short.
+        """
         cdef int64_t index, count = positions.shape[0]
         if out.shape[0] < count:
             raise ValueError(f"room for {out.shape[0]} times of {count} positions")

@@ -23,7 +23,20 @@ def walk_entries(
     const uint8_t[::1] data, int64_t at, int64_t alignment, int64_t last_valid, list offsets,
     list lengths
 ):
-    """Append where entries are and how long; see the stub file."""
+    """Append offsets and lengths of entries from an offset on, up to one out of the ordinary.
+
+    Args:
+        data: the catalog's bytes.
+        at: offset of the first entry.
+        alignment: of entries; nothing is walked when it is no power of two.
+        last_valid: id of the last VALID entry before, -1 when there is none.
+        offsets: gets the offsets.
+        lengths: gets the lengths, header and fill included.
+
+    Returns:
+        Offset behind the last entry appended; how many of them are VALID; the id of the last VALID
+        one; that of the last one in any state, -1 when there is none.
+    """
     cdef int64_t capacity = data.shape[0]
     cdef int64_t frame_length, recording_id, valid = 0, last_id = -1
     cdef int32_t length
@@ -48,7 +61,7 @@ def walk_entries(
 
 
 cdef class DescriptorWriter:
-    """See the stub file."""
+    """Writes descriptors as lines of text."""
 
     cdef bytes _labels
     cdef int64_t _label_ends[FIELDS_MAX + STRINGS + 1]
@@ -62,6 +75,17 @@ cdef class DescriptorWriter:
         self, list fields not None, list string_labels not None, bytes end not None,
         int64_t strings_offset
     ):
+        """Tell the layout.
+
+        Args:
+            fields: of the block: what stands before the number, offset in the block, size 4 or 8.
+            string_labels: what stands before each string.
+            end: what stands behind the last one.
+            strings_offset: of the strings, from the block's start.
+
+        Raises:
+            ValueError: a field is out of the block.
+        """
         if len(fields) > FIELDS_MAX or len(string_labels) != STRINGS:
             raise ValueError(f"{len(fields)} fields, {len(string_labels)} strings: other layout")
         self._count = len(fields)
@@ -85,7 +109,18 @@ cdef class DescriptorWriter:
         self, const uint8_t[::1] data not None, list offsets not None, list lengths not None,
         Py_ssize_t first, int64_t room
     ):
-        """Lines of the VALID entries from one on; see the stub file."""
+        """Lines of VALID entries from one on, up to one out of the ordinary or to ``room`` bytes.
+
+        Args:
+            data: the catalog's bytes.
+            offsets: of the entries.
+            lengths: of the entries.
+            first: index of the first one wanted.
+            room: bytes of text at most.
+
+        Returns:
+            The text, ASCII; the index of the first entry that is not in it.
+        """
         cdef Py_ssize_t index = first
         cdef int64_t at, length, used = 0, wrote
         cdef const char* labels = self._labels

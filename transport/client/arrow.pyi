@@ -1,12 +1,6 @@
 from typing import Any
 
 class ArrowBatch:
-    """Messages as an Arrow record batch, handed over through the Arrow C data interface.
-
-    Columns: data (binary), position (int64), session_id (int32), reserved_value (int64).
-    ``pyarrow.record_batch(batch)`` takes it as it is, without a copy.
-    """
-
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...

@@ -1,1 +1,1 @@
-"""Batches of messages from Python memory into a log; native callers only."""
+# Native callers only.

@@ -2,11 +2,6 @@ from types import TracebackType
 from typing import Any, Self
 
 class BufferClaim:
-    """A claimed frame: fill ``buffer``, then commit or abort (log-buffers section 10).
-
-    False when the claim was refused; ``position`` is then the status.
-    """
-
     @property
     def position(self) -> int: ...
     @property

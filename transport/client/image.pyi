@@ -9,8 +9,6 @@ from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.protocol.responses import AvailableImage
 
 class Image(BatchSource):
-    """One publication as one subscription sees it; polled by one thread at a time."""
-
     def __init__(
         self,
         subscription: Subscription,

@@ -1,16 +1,12 @@
 from enum import IntEnum
 
 class Action(IntEnum):
-    """What a controlled handler tells the poll (log-buffers section 20)."""
-
     ABORT = 1
     BREAK = 2
     COMMIT = 3
     CONTINUE = 4
 
 class Header:
-    """A message's header: values, no views, so it may be kept and pickled."""
-
     @property
     def position(self) -> int: ...
     @property
@@ -39,8 +35,6 @@ class Header:
     def position_bits_to_shift(self) -> int: ...
 
 class Message:
-    """A message with its payload copied; values only, so it may be kept and pickled."""
-
     @property
     def data(self) -> bytes: ...
     @property

@@ -89,7 +89,7 @@ def _restore_header(*values):
 
 
 cdef class Message:
-    """A message with its payload copied, so it may be kept and pickled."""
+    """A message with its payload copied; values only, so it may be kept and pickled."""
 
     def __bytes__(self):
         return self.data

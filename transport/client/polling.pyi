@@ -3,8 +3,6 @@ from typing import Any
 from aerolog.transport.client.arrow import ArrowBatch
 
 class BatchSource:
-    """What batches are taken from: an image, or all images of a subscription."""
-
     def poll_into(
         self,
         buffer: Any,

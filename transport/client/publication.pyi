@@ -17,8 +17,6 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...
 
 class BasePublication:
-    """What shared and exclusive publications have in common."""
-
     def __init__(
         self,
         conductor: ClientConductor,
@@ -118,12 +116,9 @@ class BasePublication:
         trace: TracebackType | None,
     ) -> None: ...
 
-class Publication(BasePublication):
-    """Shared by all threads and processes that add the same channel and stream."""
+class Publication(BasePublication): ...
 
 class ExclusivePublication(BasePublication):
-    """The only writer of its log; used by one thread at a time."""
-
     @property
     def term_id(self) -> int: ...
     @property

@@ -1,1 +1,1 @@
-"""Reserved values of frames; native callers only."""
+# Native callers only.

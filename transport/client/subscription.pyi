@@ -10,8 +10,6 @@ from aerolog.transport.client.polling import BatchSource
 from aerolog.transport.client.status import ChannelStatus
 
 class Subscription(BatchSource):
-    """A stream's images, polled round robin; used by one thread at a time."""
-
     conductor: ClientConductor
     on_image: Callable[[Image], object] | None
     on_image_gone: Callable[[Image], object] | None

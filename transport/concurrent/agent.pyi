@@ -1,6 +1,4 @@
 class Agent:
-    """Base of all agents. A Python subclass overrides control(); a native one duty_cycle too."""
-
     role_name: str
     def __init__(self, role_name: str) -> None: ...
     def control(self) -> int: ...

@@ -8,8 +8,6 @@ from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.concurrent.idle import IdleStrategy
 
 class DutyCycleTracker:
-    """Longest duty cycle, and how many were longer than a threshold."""
-
     threshold_ns: int
     def __init__(self, threshold_ns: int = ...) -> None: ...
     @property
@@ -17,12 +15,9 @@ class DutyCycleTracker:
     @property
     def threshold_exceeded_count(self) -> int: ...
 
-class AgentTerminated(Exception):  # noqa: N818
-    """Raised by an agent's control() to end its runner."""
+class AgentTerminated(Exception): ...  # noqa: N818
 
 class AgentInvoker:
-    """Agents that the caller turns himself, in their order, on one thread."""
-
     agents: tuple[Agent, ...]
     trackers: tuple[DutyCycleTracker | None, ...]
     clock: Clock
@@ -54,8 +49,6 @@ class AgentInvoker:
     ) -> None: ...
 
 class AgentRunner(AgentInvoker):
-    """Agents on a thread of their own, under one idle strategy."""
-
     idle_strategy: IdleStrategy
     name: str
     affinity: int

@@ -1,6 +1,4 @@
 class SpscQueue:
-    """A bounded queue of native records; capacity is rounded up to a power of two."""
-
     capacity: int
     def __init__(self, capacity: int) -> None: ...
     def __len__(self) -> int: ...

@@ -1,6 +1,4 @@
 class Assembler:
-    """Joins the fragments of one image; belongs to the thread that polls it."""
-
     max_length: int
     def __init__(self, max_length: int) -> None: ...
     @property

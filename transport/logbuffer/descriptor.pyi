@@ -8,8 +8,6 @@ def check_geometry(term_length: int, page_size: int, mtu_length: int) -> None: .
 def log_file_length(term_length: int, page_size: int = 4096) -> int: ...
 
 class LogBuffers:
-    """Three terms and their metadata over a mapped file; keeps the file mapped."""
-
     file: MappedFile
     metadata: LogMetadata
 

@@ -7,8 +7,6 @@ from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.mapped_file import MappedFile
 
 class Fragment(NamedTuple):
-    """A copied fragment or message; position is the one after it."""
-
     payload: bytes
     position: int
     flags: int
@@ -21,8 +19,6 @@ class Fragment(NamedTuple):
 _ReservedValue: TypeAlias = int | Callable[[memoryview], int] | None
 
 class DirectPublication:
-    """Offers straight into a log; results are positions, or the negative codes of section 12."""
-
     logs: LogBuffers
     def __init__(
         self, logs: LogBuffers, counters: MappedFile, limit_offset: int, *, exclusive: bool
@@ -56,8 +52,6 @@ class DirectPublication:
     def close(self) -> None: ...
 
 class DirectSubscription:
-    """Reads straight out of a log and moves a position counter."""
-
     logs: LogBuffers
     def __init__(self, logs: LogBuffers, counters: MappedFile, position_offset: int) -> None: ...
     @property

@@ -29,7 +29,18 @@ COLUMNS = {
 
 
 cdef class MergedBatch:
-    """See the stub file."""
+    """Messages of a merge in columns, in their order.
+
+    Args:
+        rows_max: rows that there is room for.
+        payload_capacity: bytes that there is room for in the payload column.
+
+    The columns, each a number a row but for the last two: ``recording_id``, ``source`` (its place
+    among the recordings), ``time_ns`` (epoch nanoseconds), ``position`` (after the message, in the
+    stream of its recording), ``session_id`` and ``stream_id`` (of the recording), ``term_id``,
+    ``term_offset``, ``flags``, ``reserved_value`` (of the first frame), ``payload_offset`` (a row
+    more than the others: message i is payload[offset[i]:offset[i + 1]]), ``payload`` (bytes).
+    """
 
     def __cinit__(self, int64_t rows_max, int64_t payload_capacity):
         if not 1 <= rows_max <= ROWS_MAX:
@@ -87,12 +98,16 @@ cdef class MergedBatch:
         return self.c.rows
 
     def clear(self):
-        """Empty it, to be filled again: what was taken from it before changes."""
+        """Empty it, to be filled again: views of its columns show what comes then."""
         self.c.rows = 0
         self.c.payload_length = 0
 
     def column(self, str name not None):
-        """The filled part of a column, as a typed read-only memoryview over its memory."""
+        """The filled part of a column, without a copy: typed, read-only.
+
+        Raises:
+            ValueError: there is no such column.
+        """
         if name not in COLUMNS:
             raise ValueError(f"no such column: {name}; there are {', '.join(COLUMNS)}")
         text, size = COLUMNS[name]

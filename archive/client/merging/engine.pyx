@@ -37,7 +37,19 @@ TOO_LONG = MERGE_TOO_LONG
 
 
 cdef class MergeSource:
-    """See the stub file."""
+    """Messages of one recording that wait for their turn.
+
+    Args:
+        recording_id: named in each row.
+        session_id: of the recording.
+        stream_id: of the recording.
+        times: of positions.
+        floor_ns: no message is from before that time: nothing is read before it is its turn.
+
+    Attributes:
+        status: READY, WAITING, CONTROL, ENDED or DAMAGED.
+        position: up to where messages have been given out.
+    """
 
     def __cinit__(
         self,
@@ -89,7 +101,14 @@ cdef class MergeSource:
         return self.count < HEADS_MAX
 
     def choose(self, int64_t from_ns, int64_t until_ns, int64_t sure, int64_t stop):
-        """Leave out messages by their times and positions."""
+        """Leave messages out.
+
+        Args:
+            from_ns: those before that time.
+            until_ns: those at that time or later.
+            sure: position up to which times say for sure; what begins there or later stays.
+            stop: position; what begins there or later is left out.
+        """
         self.from_ns = from_ns
         self.until_ns = until_ns
         self.sure = sure
@@ -101,7 +120,11 @@ cdef class MergeSource:
 
 
 cdef class Merge:
-    """See the stub file."""
+    """The merge of sources by time, then by place among them, then by position.
+
+    Attributes:
+        needed: bytes of payload that the next message needs, after TOO_LONG.
+    """
 
     def __cinit__(self, sources):
         cdef MergeSource source
@@ -233,7 +256,13 @@ cdef class Merge:
         return status
 
     def run(self, MergedBatch batch not None):
-        """Append messages to a batch."""
+        """Append messages to a batch, without the GIL.
+
+        Returns:
+            FULL: the batch is, or the next message does not fit behind the others. TOO_LONG: it
+            does not fit into the empty batch, see ``needed``. BLOCKED: the source ``blocked`` has
+            to go on first. END: all sources have ended.
+        """
         cdef int status
         with nogil:
             status = self.run_native(&batch.c)
@@ -253,7 +282,11 @@ cdef class Merge:
         return self._losers[0]
 
     def raise_floor(self, int32_t index, int64_t floor_ns):
-        """A source without a message now counts as having its next one no earlier than that."""
+        """A source without a message now counts as having its next one no earlier than that.
+
+        Returns:
+            Whether that changes anything.
+        """
         cdef MergeSource source
         if not 0 <= index < self._count:
             raise IndexError(f"there are {self._count} sources, none at {index}")

@@ -13,9 +13,15 @@ cdef enum:
 
 
 def forward(ExclusivePublication publication not None, MergedBatch batch not None, int64_t first):
-    """Offer the rows of a batch from one on, until the publication takes no more.
+    """Offer rows of a batch, each with its recording's id as reserved value; without the GIL.
 
-    See the stub file.
+    Args:
+        publication: of one thread.
+        batch: the rows.
+        first: the row to begin with.
+
+    Returns:
+        The row to go on with, and the position after the last one or the refusal of the next.
     """
     cdef ExclusiveAppender appender = publication.exclusive
     cdef int64_t row = first

@@ -3,17 +3,6 @@ from aerolog.archive.times import TimeCursor
 from aerolog.transport.client import Image
 
 class ReplaySource(MergeSource):
-    """A replay from a running archive; what is not said here is as of ``MergeSource``.
-
-    Args:
-        start: position of the first frame.
-        end: where the range ends, None for a replay that goes on.
-
-    Attributes:
-        image: of the replay, None before it has come.
-        covered: up to where times are known: messages that begin behind it wait.
-    """
-
     def __init__(
         self,
         *,
@@ -30,14 +19,7 @@ class ReplaySource(MergeSource):
     @property
     def covered(self) -> int: ...
     @property
-    def next_position(self) -> int:
-        """Position of the next frame to look at."""
-
-    def attach(self, image: Image) -> None:
-        """The replay has come: read it from now on. Nobody else polls this image."""
-
-    def use_times(self, times: TimeCursor) -> None:
-        """Messages that are looked at from now on have their times from here."""
-
-    def cover(self, position: int) -> None:
-        """Times are known up to here."""
+    def next_position(self) -> int: ...
+    def attach(self, image: Image) -> None: ...
+    def use_times(self, times: TimeCursor) -> None: ...
+    def cover(self, position: int) -> None: ...

@@ -33,7 +33,16 @@ cdef enum:
 
 
 cdef class ReplaySource(MergeSource):
-    """See the stub file."""
+    """A replay from a running archive; what is not said here is as of ``MergeSource``.
+
+    Args:
+        start: position of the first frame.
+        end: where the range ends, None for a replay that goes on.
+
+    Attributes:
+        image: of the replay, None before it has come.
+        covered: up to where times are known: messages that begin behind it wait.
+    """
 
     def __cinit__(self, *, int64_t start, end=None, **__):
         self._end = INT64_MAX if end is None else end

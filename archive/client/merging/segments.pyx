@@ -51,7 +51,19 @@ WINDOW_LENGTH = 128 * 1024
 
 
 cdef class SegmentSource(MergeSource):
-    """See the stub file."""
+    """A recording of a folder; what is not said here is as of ``MergeSource``.
+
+    Args:
+        start: position of the first frame.
+        end: where the range ends; a frame that ends behind it is not looked at.
+        segment_length: of the recording.
+        term_length: of the recording.
+        initial_term_id: of the recording.
+        window_length: bytes of a segment that are looked at together.
+
+    Attributes:
+        io_error: the system's error number when a read failed, else 0.
+    """
 
     def __cinit__(
         self,

@@ -36,11 +36,23 @@ def _check_positive(**values: int) -> None:
 
 
 def max_window_for(receiver_window: int, term_length: int) -> int:
+    """The largest window of an image: what the receiver has, half a term at most, in bytes."""
     _check_positive(receiver_window=receiver_window, term_length=term_length)
     return min(receiver_window, term_length // 2)
 
 
 cdef class CongestionControl:
+    """Decides how much a sender may have on its way to one image.
+
+    Native strategies subclass this and override its `cdef` methods (see congestion.pxd); Python
+    ones subclass `PythonCongestionControl`. Every window is at least 0 and at most `max_window`.
+    The Python methods here call the native ones.
+
+    Attributes:
+        counter_names: counters the driver makes for the image, at most two, in the order in
+            which `bind_counters` takes them.
+        error: what stopped a Python strategy, None as long as it works.
+    """
     counter_names = ()
 
     cdef void bind_counter(self, int index, int64_t* value) noexcept nogil:
@@ -69,6 +81,11 @@ cdef class CongestionControl:
         return
 
     def bind_counters(self, MappedFile values not None, *offsets: int) -> None:
+        """Show the strategy's numbers in counters: an offset in `values` a counter name.
+
+        Raises:
+            ConfigurationError: more offsets than two, or one outside the file or not aligned.
+        """
         cdef int64_t at
         if len(offsets) > 2:
             raise ConfigurationError(f"{len(offsets)} counters; a strategy has two at most")
@@ -101,6 +118,7 @@ cdef class CongestionControl:
         rebuild_start: int = 0,
         rebuild_end: int = 0,
     ) -> tuple[int, bool]:
+        """One rebuild step: the window in bytes, and whether to force a status message."""
         cdef rebuild_t step = rebuild_t(
             now_ns,
             consumption_position,
@@ -124,6 +142,7 @@ cdef class CongestionControl:
 
 
 cdef class StaticWindow(CongestionControl):
+    """The same window always."""
     def __init__(self, receiver_window: int, term_length: int) -> None:
         self._window = max_window_for(receiver_window, term_length)
 
@@ -138,6 +157,7 @@ cdef class StaticWindow(CongestionControl):
 
 
 cdef class Cubic(CongestionControl):
+    """CUBIC with C = 0.4 and B = 0.2, counted in segments of the sender's MTU."""
     counter_names = ("rcv-cc-cubic-rtt", "rcv-cc-cubic-wnd")
 
     def __init__(
@@ -151,6 +171,7 @@ cdef class Cubic(CongestionControl):
         measure_rtt: bool = False,
         tcp_mode: bool = False,
     ) -> None:
+        """Raises ConfigurationError for a length or time that is not positive."""
         _check_positive(mtu=mtu)
         if not 0 < initial_rtt_ns <= RTT_MAX_NS:
             raise ConfigurationError(
@@ -238,11 +259,20 @@ cdef class Cubic(CongestionControl):
 
     @property
     def rtt_ns(self) -> int:
+        """The estimate of the round trip."""
         return load_acquire_i64(&self._rtt_ns)
 
 
 cdef class PythonCongestionControl(CongestionControl):
+    """Base of strategies written in Python.
+
+    Override `track_rebuild`, and the three round-trip methods when the strategy measures. They
+    are called with the GIL on the conductor's (track_rebuild) and the receiver's thread. An
+    exception, or a result that is no `(window, force)`, stops the strategy for this image: it
+    is kept in `error`, and the window stays what it was. Windows are cut to 0..max_window.
+    """
     def __init__(self, initial_window: int, max_window: int) -> None:
+        """Raises ConfigurationError unless 0 <= initial_window <= max_window < 2^31."""
         if not 0 <= initial_window <= max_window < 2**31:
             raise ConfigurationError(
                 f"initial window {initial_window} of {max_window}; use 0 <= initial <= max < 2^31"
@@ -316,9 +346,21 @@ cdef class PythonCongestionControl(CongestionControl):
         rebuild_start: int,
         rebuild_end: int,
     ) -> tuple[int, bool]:
+        """The window in bytes, and whether to force a status message; here: the initial one.
+
+        Args:
+            now_ns: of the driver's monotonic clock.
+            loss_found: a gap appeared, grew or shrank since the step before.
+            consumption_position: of the slowest subscriber.
+            status_position: of the last status message that was scheduled.
+            hwm_position: of the farthest byte received.
+            rebuild_start: where the step began to look for frames.
+            rebuild_end: of the first missing byte.
+        """
         return self._initial_window, False
 
     def measures_rtt(self, now_ns: int) -> bool:
+        """Whether to ask the sender for an echo now; here: never."""
         return False
 
     def on_rtt_requested(self, now_ns: int) -> None:

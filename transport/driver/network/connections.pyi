@@ -2,11 +2,6 @@ from aerolog.transport.driver.network.receive_transport import TransportSet
 from aerolog.transport.network.port import Address
 
 class Connections:
-    """Where an image comes from, by transport: address, activity, end (wire-protocol 9.5).
-
-    Belongs to the receiver. The methods here are for tests that turn no receiver.
-    """
-
     def __init__(self, transports: TransportSet) -> None: ...
     def open(self, index: int, control: Address | None, now_ns: int) -> None: ...
     def close(self, index: int) -> None: ...

@@ -24,6 +24,10 @@ cdef inline bint _within(int64_t since_ns, int64_t now_ns, int64_t timeout_ns) n
 
 
 cdef class Connections:
+    """Where an image comes from, by transport: address, activity, end (wire-protocol 9.5).
+
+    Belongs to the receiver. The methods here are for tests that turn no receiver.
+    """
     def __init__(self, TransportSet transports not None) -> None:
         self._transports = transports
         self._capacity = MAX_TRANSPORTS if transports.is_multi_destination else 1

@@ -12,11 +12,6 @@ MAX_WAITING_SESSIONS: Final[int]
 MAX_COOL_DOWNS: Final[int]
 
 class Dispatcher:
-    """Which streams and sessions an endpoint wants, and the images it has (wire-protocol 8.3).
-
-    All of it belongs to the receiver; what is here is for tests.
-    """
-
     def __init__(self, session_limit: int = ...) -> None: ...
     def wants(self, stream_id: int, session_id: int) -> bool: ...
     def session_state(self, stream_id: int, session_id: int) -> int: ...

@@ -28,6 +28,10 @@ cdef inline bint _waited(const slot_t* slot, int64_t now_ns) noexcept nogil:
 
 
 cdef class Dispatcher:
+    """Which streams and sessions an endpoint wants, and the images it has (wire-protocol 8.3).
+
+    All of it belongs to the receiver; what is here is for tests.
+    """
     def __init__(self, session_limit: int = 2**31 - 1) -> None:
         self._streams = IdTable()
         self._wanted = IdTable()

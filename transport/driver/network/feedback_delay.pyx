@@ -13,6 +13,10 @@ _LONGEST_NS = (1 << 62) - 1
 
 
 cdef class FeedbackDelay:
+    """Base: how long a receiver waits before it reports a gap, and before it does so again.
+
+    Native subclasses override both methods; the base reports at once, always.
+    """
     cdef int64_t first_delay_ns(self) noexcept nogil:
         return 0
 
@@ -20,13 +24,16 @@ cdef class FeedbackDelay:
         return 0
 
     def first(self) -> int:
+        """Delay of the first report of a gap, in ns, 0 or more."""
         return self.first_delay_ns()
 
     def retry(self) -> int:
+        """Delay of the next report of a gap that is still open, in ns, 0 or more."""
         return self.retry_delay_ns()
 
 
 cdef class StaticDelay(FeedbackDelay):
+    """Delays that never change."""
     def __init__(self, first_ns: int, retry_ns: int) -> None:
         for value in (first_ns, retry_ns):
             if not 0 <= value <= _LONGEST_NS:
@@ -40,6 +47,17 @@ cdef class StaticDelay(FeedbackDelay):
     def unicast(
         cls, delay_ns: int = 1000, retry_ratio: int = 100, nak_delay_ns: int | None = None
     ) -> StaticDelay:
+        """The delay of the driver, or the channel's `nak-delay` in its place.
+
+        Args:
+            delay_ns: `aeron.nak.unicast.delay`; below 1 us counts as 1 us.
+            retry_ratio: `aeron.nak.unicast.retry.delay.ratio`, 1 or more.
+            nak_delay_ns: the channel's `nak-delay`, 0 or more.
+
+        Raises:
+            ConfigurationError: a ratio below 1, or a delay below 0 or longer than int64 when
+                multiplied.
+        """
         if retry_ratio < 1:
             raise ConfigurationError(f"retry delay ratio is {retry_ratio}; use 1 or more")
         first = max(delay_ns, MIN_UNICAST_DELAY_NS) if nak_delay_ns is None else nak_delay_ns
@@ -47,6 +65,7 @@ cdef class StaticDelay(FeedbackDelay):
 
     @classmethod
     def unreliable(cls) -> StaticDelay:
+        """No delay: gaps of a stream that is not reliable are filled at once."""
         return cls(0, 0)
 
     cdef int64_t first_delay_ns(self) noexcept nogil:
@@ -57,9 +76,20 @@ cdef class StaticDelay(FeedbackDelay):
 
 
 cdef class OptimalMulticastDelay(FeedbackDelay):
+    """Random delays by which one receiver of a group speaks for most."""
     def __init__(
         self, seed: int, max_backoff_ns: int = 10_000_000, group_size: int = 10
     ) -> None:
+        """The same seed gives the same delays.
+
+        Args:
+            seed: of the random source, any integer; its low 64 bits count.
+            max_backoff_ns: `aeron.nak.multicast.max.backoff`, the longest delay, 1 or more.
+            group_size: `aeron.nak.multicast.group.size`, 1 or more.
+
+        Raises:
+            ConfigurationError: a value out of range.
+        """
         if not 1 <= max_backoff_ns <= _LONGEST_NS:
             raise ConfigurationError(f"longest backoff is {max_backoff_ns} ns; use 1 or more")
         if not 1 <= group_size <= 2**31 - 1:

@@ -16,6 +16,7 @@ cdef inline int64_t _hash(int64_t key) noexcept nogil:
 
 
 cdef class IdTable:
+    """A table of int64 keys; the methods here are for tests."""
     def __dealloc__(self) -> None:
         free(self._slots)
 
@@ -95,6 +96,7 @@ cdef class IdTable:
         return &self._slots[index]
 
     def put(self, key: int, state: int) -> None:
+        """Raises ValueError for a state below 1, MemoryError without memory."""
         if state < 1:
             raise ValueError(f"state {state} would mark a free slot; use 1 or more")
         if self.add(key, state) is NULL:

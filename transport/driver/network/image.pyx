@@ -81,6 +81,16 @@ cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
 
 
 cdef class NetworkImage(ImageIntake):
+    """The image of one session of one stream: its log, what is missing of it, who is told.
+
+    Its life: the receiver makes it ACTIVE when it takes it, and DRAINING at the end of stream, when
+    it hears nothing for the liveness timeout, or when nothing subscribes to it any more. At a timer
+    event with `linger_is_due` the conductor enters LINGER and calls `Receiver.remove_image`; with
+    `done_is_due` and `ImageReleased` received it enters DONE and frees log and counters.
+
+    The conductor makes it, turns it (as a `ConductedStream`) and ends it; between
+    `Receiver.add_image` and the event `ImageReleased` the receiver writes into it.
+    """
     def __init__(
         self,
         LogBuffers logs not None,
@@ -105,6 +115,33 @@ cdef class NetworkImage(ImageIntake):
         status_message_timeout_ns: int = 200_000_000,
         image_liveness_timeout_ns: int = 10_000_000_000,
     ) -> None:
+        """Allocates the room of the first term that data may enter.
+
+        Args:
+            logs: the image's log, all zeros.
+            counters: holds the counters named by the ids; kept alive. Hwm and rcv-pos are set to
+                the initial position here.
+            endpoint: the `ReceiveEndpoint` that answers for it.
+            clock: of the driver, for the loss report.
+            transport_index: of the transport that received the SETUP.
+            control: where status messages go, of the event `CreateImage`.
+            rcv_hwm_id, rcv_pos_id, rcv_naks_sent_id: counter ids.
+            initial_position: of the SETUP, in bytes.
+            subscribers: positions of its subscribers, `image.subscribers` from then on.
+            feedback_delay: when gaps are reported; `StaticDelay.unreliable()` if not reliable.
+            congestion: the window.
+            loss_report: where losses are noted, None for nowhere.
+            channel: of the subscription, for the loss report.
+            source: identity of the source, for the loss report.
+            reliable: gaps are reported; else they are filled.
+            sparse: room on disk is allocated before the window lets data in.
+            status_message_timeout_ns: `aeron.rcv.status.message.timeout`.
+            image_liveness_timeout_ns: `aeron.image.liveness.timeout`.
+
+        Raises:
+            IndexError: no such counter.
+            ConfigurationError: an address, position or index that is none.
+        """
         if initial_position < 0 or initial_position % FRAME_ALIGNMENT:
             raise ConfigurationError(
                 f"initial position is {initial_position}; use a multiple of {FRAME_ALIGNMENT}"
@@ -329,15 +366,22 @@ cdef class NetworkImage(ImageIntake):
 
     @property
     def state(self) -> int:
+        """INIT until the receiver has it, ACTIVE, DRAINING (receiver), LINGER, DONE (conductor)."""
         return self._state()
 
     @property
     def state_since_ns(self) -> int:
+        """When the state was entered; DRAINING: by the receiver's clock, which is the same."""
         if self._conductor_state:
             return self._conductor_state_since_ns
         return self._draining_since_ns
 
     def enter(self, state: int, now_ns: int) -> None:
+        """Go on to LINGER or DONE.
+
+        Raises:
+            ValueError: the state is not a later one of these two.
+        """
         if state not in (IMAGE_LINGER, IMAGE_DONE) or state <= self._conductor_state:
             raise ValueError(f"an image does not go from state {self._state()} to {state}")
         self._conductor_state = state
@@ -345,6 +389,7 @@ cdef class NetworkImage(ImageIntake):
 
     @property
     def is_end_of_stream(self) -> bool:
+        """All its sources have ended; the log says where."""
         return load_acquire_i32(&self._ended) != 0
 
     @property
@@ -353,40 +398,56 @@ cdef class NetworkImage(ImageIntake):
 
     @property
     def is_drained(self) -> bool:
+        """All subscribers have consumed what was rebuilt."""
         return self.subscribers.all_reached(load_plain_i64(self._rcv_pos))
 
     def linger_is_due(self, now_ns: int) -> bool:
+        """Whether the timer is to end it: DRAINING, drained and five status message timeouts
+        old; or revoked.
+        """
         return self._linger_is_due(now_ns)
 
     def done_is_due(self, now_ns: int) -> bool:
+        """Whether LINGER is over: no subscribers left, or the liveness timeout has passed."""
         return self._done_is_due(now_ns)
 
     def accepts_subscribers(self) -> bool:
+        """INIT, ACTIVE, or DRAINING and not drained."""
         cdef int32_t state = self._state()
         return state < IMAGE_DRAINING or (state == IMAGE_DRAINING and not self.is_drained)
 
     def join_position(self) -> int:
+        """Where a new subscriber starts: the lowest of rcv-pos and all subscriber positions."""
         cdef int64_t fastest
         cdef int64_t slowest = self.subscribers.lowest(&fastest)
         cdef int64_t received = load_plain_i64(self._rcv_pos)
         return received if slowest < 0 else min(slowest, received)
 
     def untethered_limit(self) -> int:
+        """Position that an untethered subscriber must be past (wire-protocol 11)."""
         return self._untethered_limit()
 
     @property
     def rebuild_position(self) -> int:
+        """All before it has been received: rcv-pos."""
         return load_acquire_i64(self._rcv_pos)
 
     @property
     def hwm_position(self) -> int:
+        """The farthest byte received: rcv-hwm."""
         return load_acquire_i64(self._hwm)
 
     @property
     def window_length(self) -> int:
+        """Of the status message scheduled last."""
         return self._next_window
 
     def reject(self, reason: str) -> None:
+        """Answer with error frames from now on, until it times out.
+
+        Args:
+            reason: for the publication's clients, ASCII; cut after 1023 bytes.
+        """
         cdef const uint8_t[::1] text
         if self.is_rejected:
             return
@@ -402,6 +463,7 @@ cdef class NetworkImage(ImageIntake):
 
     @property
     def response_session_id(self) -> int | None:
+        """Announced with every timed status message; None stops it."""
         if self._response_session == INT64_MIN:
             return None
         return self._response_session

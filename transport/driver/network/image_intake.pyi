@@ -2,8 +2,6 @@ from aerolog.transport.driver.conducted import ConductedStream
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 
 class ImageIntake(ConductedStream):
-    """What the receiver does with an image; see `NetworkImage`."""
-
     @property
     def session_id(self) -> int: ...
     @property

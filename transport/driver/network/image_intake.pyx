@@ -65,6 +65,7 @@ cdef inline int64_t _later(int64_t now_ns, int64_t by_ns) noexcept nogil:
 
 
 cdef class ImageIntake(ConductedStream):
+    """What the receiver does with an image; see `NetworkImage`."""
     # ---- life -----------------------------------------------------------------------------------
 
     cdef void activate(self, int64_t now_ns) noexcept nogil:

@@ -5,6 +5,4 @@ from aerolog.transport.logbuffer.descriptor import LogBuffers
 PIECE_LENGTH: int
 
 class ImageRoom(TermRoom):
-    """What room the log of an image has; the receiver writes nowhere else."""
-
     def __init__(self, logs: LogBuffers, start_position: int, *, sparse: bool) -> None: ...

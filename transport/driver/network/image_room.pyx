@@ -21,6 +21,7 @@ PIECE_LENGTH = 1 << 18
 
 
 cdef class ImageRoom(TermRoom):
+    """What room the log of an image has; the receiver writes nowhere else."""
     def __init__(self, LogBuffers logs not None, start_position, *, bint sparse):
         super().__init__(logs, start_position, sparse=sparse)
         self._start = <int64_t> start_position & ~<int64_t> (logs.log.page_size - 1)

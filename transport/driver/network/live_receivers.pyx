@@ -12,6 +12,11 @@ cdef class LiveReceivers:
     """
 
     def __init__(self, timeout_ns):
+        """Make an empty table.
+
+        Args:
+            timeout_ns: a receiver that is silent for longer is gone.
+        """
         self._timeout_ns = timeout_ns
 
     def __dealloc__(self):

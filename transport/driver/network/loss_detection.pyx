@@ -34,12 +34,27 @@ from aerolog.transport.protocol.frames cimport (
 
 
 class Gap(NamedTuple):
+    """Missing bytes of one term.
+
+    Attributes:
+        term_id: int32.
+        term_offset: of the first missing byte.
+        length: in bytes, a multiple of 32.
+    """
     term_id: int
     term_offset: int
     length: int
 
 
 class LossScan(NamedTuple):
+    """What one scan found.
+
+    Attributes:
+        rebuild_position: of the first missing byte, or where the frames end.
+        loss_found: there is a gap that was not the active one before.
+        report: the gap is to be reported (or filled) now.
+        gap: the gap there is, None without one.
+    """
     rebuild_position: int
     loss_found: bool
     report: bool
@@ -119,6 +134,10 @@ cdef inline bint _reached(int64_t deadline_ns, int64_t now_ns) noexcept nogil:
 
 
 cdef class LossDetector:
+    """Finds the first gap of an image and says when to report it.
+
+    A gap that grows or shrinks is a new one: its delay starts again.
+    """
     def __cinit__(self, FeedbackDelay delay not None) -> None:
         self._delay = delay
         self._active = gap_t(0, 0, 0)
@@ -164,11 +183,13 @@ cdef class LossDetector:
 
     @property
     def deadline_ns(self) -> int:
+        """When the active gap is reported next."""
         return self._deadline_ns
 
     def scan_log(
         self, LogBuffers logs not None, rebuild_position: int, hwm_position: int, now_ns: int
     ) -> LossScan:
+        """Look from the rebuild position to the high-water mark, in the rebuild's term only."""
         cdef loss_scan_t found
         self.scan(&logs.log, rebuild_position, hwm_position, now_ns, &found)
         gap = None
@@ -178,6 +199,7 @@ cdef class LossDetector:
 
 
 cdef class LossRanges:
+    """What of an image's losses the loss report has already."""
     def __cinit__(self) -> None:
         self._last = gap_t(0, 0, 0)
 
@@ -201,10 +223,12 @@ cdef class LossRanges:
         return extra
 
     def add(self, gap: Gap) -> int:
+        """Bytes of the gap to observe in the report, 0 when it has them all."""
         cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
         return self.add_gap(&native)
 
 
 def fill(LogBuffers logs not None, gap: Gap) -> bool:
+    """Pad a gap of an unreliable stream; False when something lies in it or it is no gap."""
     cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
     return fill_gap(&logs.log, &native)

@@ -3,8 +3,6 @@ from aerolog.transport.driver.network.send_endpoint import SendEndpoint
 from aerolog.transport.network.port import Address
 
 class OutboundStream(SentStream):
-    """The sender's part of a publication, see `publication.NetworkPublication`."""
-
     endpoint: SendEndpoint
     is_response: bool
     response_correlation_id: int

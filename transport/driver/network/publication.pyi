@@ -44,32 +44,7 @@ class NetworkPublication(OutboundStream):
         response_correlation_id: int = -1,
         send_timestamp_offset: int = ...,
         max_datagrams_per_send: int = ...,
-    ) -> None:
-        """Args:
-        logs: the publication's log; session, stream, MTU and term length are its.
-        counters: holds the counters of the ids and the system counters; kept alive.
-        endpoint: that sends it; not yet told to the sender.
-        flow_control: of this publication alone; the sender's from now on.
-        retransmit: the same.
-        pub_pos_id, pub_lmt_id: written by the conductor.
-        snd_pos_id, snd_lmt_id, snd_bpe_id, snd_naks_id: written by the sender.
-        exclusive: an exclusive publication is unblocked only while it drains.
-        sparse: room on disk is made as the limit moves.
-        initial_position: where it starts, a multiple of 32 in bytes.
-        window_length: publication window in bytes.
-        unblock_timeout_ns: how long the sender must stand still before publishers are unblocked.
-        now_ns: monotonic time.
-        window_limit_timeout_ns, linger_timeout_ns, resting_timeout_ns: of untethered spies.
-        connection_timeout_ns: receivers silent for longer are gone
-            (`aeron.publication.connection.timeout`).
-        signal_eos: whether heartbeats say so when the stream has ended (`eos=`).
-        spies_simulate_connection: `ssc=`.
-        is_response: `control-mode=response`: sent to where eliciting status messages come from.
-        response_correlation_id: of the subscription (request) or image (response), -1 for none.
-        send_timestamp_offset: `channel-snd-ts-offset` in bytes of payload,
-            RESERVED_VALUE_OFFSET (-8) or NO_TIMESTAMP (-1).
-        max_datagrams_per_send: most of one send step, 1 to 64.
-        """
+    ) -> None: ...
     # Conductor, as IpcStream:
     @property
     def state(self) -> int: ...
@@ -83,35 +58,23 @@ class NetworkPublication(OutboundStream):
     @property
     def publisher_position(self) -> int: ...
     @property
-    def consumer_position(self) -> int:
-        """The sender's position."""
+    def consumer_position(self) -> int: ...
     spies: SubscriberPositions
-    def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None:
-        """At `join_position()`; also `spies.add`, this one updates the connected flag at once."""
+    def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None: ...
     def remove_spy(self, counter_id: int) -> bool: ...
-    def set_spy_state(self, counter_id: int, state: int, now_ns: int) -> None:
-        """`spies.set_state`, and what it means to the connected flag."""
-    def due_spies(self, now_ns: int) -> list[int]:
-        """Untethered spies whose state changes now, see `SubscriberPositions.due`."""
-    def join_position(self) -> int:
-        """Where a new spy starts: the sender's position."""
-    def revoke(self) -> None:
-        """Mark the log revoked; the next timer event asks for control."""
-    def end_stream(self) -> None:
-        """The last reference is gone (or revoked): limit and end position are the tail; when all
-        is sent, heartbeats say that the stream has ended."""
-    def mark_end_of_stream(self) -> None:
-        """Heartbeats say so from now on, and nobody elicits setups any more."""
+    def set_spy_state(self, counter_id: int, state: int, now_ns: int) -> None: ...
+    def due_spies(self, now_ns: int) -> list[int]: ...
+    def join_position(self) -> int: ...
+    def revoke(self) -> None: ...
+    def end_stream(self) -> None: ...
+    def mark_end_of_stream(self) -> None: ...
     def disconnect(self) -> None: ...
     def sample_publisher(self) -> None: ...
     @property
-    def drained(self) -> bool:
-        """DRAINING is over on the wire: everything is sent, or nobody is there to send it to.
-        Asks nothing of spies."""
+    def drained(self) -> bool: ...
     @property
     def spies_drained(self) -> bool: ...
-    def settle(self) -> None:
-        """DRAINING at a timer event: unblock what is blocked; end of stream once drained."""
+    def settle(self) -> None: ...
     # What the sender has found, readable by the conductor:
     @property
     def is_end_of_stream(self) -> bool: ...

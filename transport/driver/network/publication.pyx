@@ -118,6 +118,33 @@ cdef class NetworkPublication(OutboundStream):
         int send_timestamp_offset=-1,
         int max_datagrams_per_send=64,
     ):
+        """Make a publication of a log.
+
+        Args:
+            logs: the publication's log; session, stream, MTU and term length are its.
+            counters: holds the counters of the ids and the system counters; kept alive.
+            endpoint: that sends it; not yet told to the sender.
+            flow_control: of this publication alone; the sender's from now on.
+            retransmit: the same.
+            pub_pos_id, pub_lmt_id: written by the conductor.
+            snd_pos_id, snd_lmt_id, snd_bpe_id, snd_naks_id: written by the sender.
+            exclusive: an exclusive publication is unblocked only while it drains.
+            sparse: room on disk is made as the limit moves.
+            initial_position: where it starts, a multiple of 32 in bytes.
+            window_length: publication window in bytes.
+            unblock_timeout_ns: how long the sender stands still before publishers are unblocked.
+            now_ns: monotonic time.
+            window_limit_timeout_ns, linger_timeout_ns, resting_timeout_ns: of untethered spies.
+            connection_timeout_ns: receivers silent for longer are gone
+                (`aeron.publication.connection.timeout`).
+            signal_eos: whether heartbeats say so when the stream has ended (`eos=`).
+            spies_simulate_connection: `ssc=`.
+            is_response: `control-mode=response`: sent to where eliciting status messages come from.
+            response_correlation_id: of the subscription (request) or image (response), -1 for none.
+            send_timestamp_offset: `channel-snd-ts-offset` in bytes of payload,
+                RESERVED_VALUE_OFFSET (-8) or NO_TIMESTAMP (-1).
+            max_datagrams_per_send: most of one send step, 1 to 64.
+        """
         OutboundStream.__init__(
             self,
             logs,

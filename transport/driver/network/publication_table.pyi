@@ -1,2 +1,1 @@
-class PublicationTable:
-    """A sender's publications by endpoint, session and stream; native code only."""
+class PublicationTable: ...

@@ -37,7 +37,13 @@ cdef void add_to(int64_t* counter, int64_t amount) noexcept nogil:
 
 
 cdef class ReceiveContext:
+    """Counters and the frames that a receiver sends in one cycle; native code only."""
     def __init__(self, CountersReader counters not None) -> None:
+        """Make the context of one receiver.
+
+        Args:
+            counters: holds the system counters under their fixed ids.
+        """
         self._reader = counters
         self.counters.bytes_received = self._address(SystemCounter.BYTES_RECEIVED)
         self.counters.naks_sent = self._address(SystemCounter.NAK_MESSAGES_SENT)

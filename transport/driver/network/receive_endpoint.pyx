@@ -24,6 +24,7 @@ def _checked_offset(name: str, offset: int) -> int:
 
 
 cdef class ReceiveEndpoint(TransportSet):
+    """A receive channel endpoint: transports, the streams wanted from them, who answers."""
     def __init__(
         self,
         receiver_id,
@@ -35,6 +36,21 @@ cdef class ReceiveEndpoint(TransportSet):
         channel_timestamp_offset=NO_OFFSET,
         media_timestamp_offset=NO_OFFSET,
     ):
+        """Made by the conductor, turned by the receiver after `Receiver.add_endpoint`.
+
+        Args:
+            receiver_id: int64, of this endpoint alone: the driver's base plus a running number.
+            transports: exactly one; of a multi-destination endpoint, those there are already.
+            group_tag: int64 sent with status messages and errors, None for none.
+            multi_destination: control-mode=manual: transports come and go.
+            session_limit: `aeron.driver.stream.session.limit`: images a stream may have.
+            channel_timestamp_offset: `channel-rcv-ts-offset`: into the payload, -8 for the
+                reserved value, -1 for none.
+            media_timestamp_offset: `media-rcv-ts-offset`, likewise; the ports need `timestamps`.
+
+        Raises:
+            ConfigurationError: not one transport, or an index used twice.
+        """
         super().__init__(receiver_id, group_tag=group_tag, multi_destination=multi_destination)
         self.dispatcher = Dispatcher(session_limit)
         self._transports = {}
@@ -54,9 +70,15 @@ cdef class ReceiveEndpoint(TransportSet):
 
     @property
     def transports(self):
+        """Those that the conductor has given it, in the order of their indexes."""
         return tuple(self._transports[index] for index in sorted(self._transports))
 
     def free_index(self):
+        """The lowest index no transport has, for the next destination.
+
+        Raises:
+            ConfigurationError: it has as many transports as it may have.
+        """
         for index in range(MAX_TRANSPORTS):
             if index not in self._transports:
                 return index

@@ -16,6 +16,7 @@ from aerolog.transport.network.port import Address
 
 
 cdef class ReceiveTransport:
+    """A port through which an endpoint receives and answers, and what its channel says of it."""
     def __init__(
         self,
         index: int,
@@ -24,6 +25,17 @@ cdef class ReceiveTransport:
         explicit_control: Address | None = None,
         control_group: Address | None = None,
     ) -> None:
+        """The port stays the caller's, who closes it after the receiver has released it.
+
+        Args:
+            index: among its endpoint's transports, 0 to MAX_TRANSPORTS - 1; 0 for the only one.
+            port: of `Network.open_receive_port`.
+            explicit_control: the channel's `control`, unicast: elicited from once a second.
+            control_group: of a multicast channel: where all answers go.
+
+        Raises:
+            ConfigurationError: an index out of range, or an address that is none.
+        """
         if not 0 <= index < MAX_TRANSPORTS:
             raise ConfigurationError(
                 f"transport index is {index}; use 0 to {MAX_TRANSPORTS - 1}"
@@ -42,6 +54,7 @@ cdef class ReceiveTransport:
 
 
 cdef class TransportSet:
+    """The transports of an endpoint, and who answers through them."""
     def __init__(
         self,
         receiver_id: int,

@@ -65,7 +65,23 @@ cdef int64_t _SETUP_CREDIT_NS = 50_000_000
 
 
 cdef class Receiver(Reception):
+    """The agent that receives: datagrams into images, status messages and NAKs out of them.
+
+    The methods below are the conductor's. None blocks or fails for lack of room: what the
+    receiver's queue does not take is kept, in order, and handed over by `flush`. Objects are kept
+    alive until the receiver has given them back by an event; what is asked of one that has been
+    given back does nothing.
+    """
     def __init__(self, clock, counters, **options):
+        """Make the agent.
+
+        Args:
+            clock: of the driver; wall-clock time of `channel-rcv-ts-offset`.
+            counters: holds the system counters under their fixed ids.
+            reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
+            queue_length: commands and events that may wait, each.
+            role_name: of the agent.
+        """
         super().__init__(clock, counters, **options)
         self._backlog = deque()
         self._held = {}
@@ -234,6 +250,7 @@ cdef class Receiver(Reception):
     # ---- commands of the conductor --------------------------------------------------------------
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None):
+        """Receive from its transports; those with explicit control elicit at once."""
         self._hold(endpoint)
         for transport in endpoint.transports:
             self._hold(transport)
@@ -241,36 +258,47 @@ cdef class Receiver(Reception):
         self._put(ADD_ENDPOINT, endpoint)
 
     def remove_endpoint(self, ReceiveEndpoint endpoint not None):
+        """Its images are deactivated. Answered by `EndpointReleased`; then close the ports."""
         self._put(REMOVE_ENDPOINT, endpoint)
 
     def add_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
+        """Want all sessions of a stream, or one; sessions are not counted: once each.
+
+        A single session is elicited at once where transport 0 has explicit control.
+        """
         self._put(
             ADD_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
         )
 
     def remove_subscription(self, ReceiveEndpoint endpoint not None, stream_id, session_id=None):
+        """Want them no more; images that nothing else wants start to drain."""
         self._put(
             REMOVE_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
         )
 
     def add_image(self, ReceiveEndpoint endpoint not None, ImageIntake image not None):
+        """Answer a `CreateImage`: the image becomes ACTIVE in the receiver's next cycle."""
         if image.endpoint is not endpoint:
             raise ConfigurationError("the image was made for another endpoint")
         self._hold(image)
         self._put(ADD_IMAGE, image)
 
     def refuse_image(self, ReceiveEndpoint endpoint not None, session_id, stream_id):
+        """Answer a `CreateImage` without an image; a SETUP after a second asks again."""
         self._put(REFUSE_IMAGE, endpoint, 0, _key(stream_id, session_id))
 
     def remove_image(self, ImageIntake image not None):
+        """Let go of an image that lingers; once each. Answered by `ImageReleased`."""
         self._put(REMOVE_IMAGE, image)
 
     def remove_cool_down(self, ReceiveEndpoint endpoint not None, session_id, stream_id):
+        """Let a session come back (rejoin)."""
         self._put(REMOVE_COOL_DOWN, endpoint, 0, _key(stream_id, session_id))
 
     def add_destination(
         self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None
     ):
+        """Receive through one more transport of a multi-destination endpoint."""
         if not endpoint.is_multi_destination:
             raise ConfigurationError("only a multi-destination endpoint takes more transports")
         endpoint.hold(transport)
@@ -280,15 +308,18 @@ cdef class Receiver(Reception):
     def remove_destination(
         self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None
     ):
+        """Receive through it no more; images forget it. Answered by `TransportReleased`."""
         endpoint.drop(transport)
         self._put(REMOVE_DESTINATION, endpoint, 0, 0, <int64_t> <void*> transport)
 
     def request_setup(self, ReceiveEndpoint endpoint not None, stream_id, session_id):
+        """Send an eliciting status message to transport 0's explicit control, if it has one."""
         self._put(REQUEST_SETUP, endpoint, 0, _key(stream_id, session_id))
 
     def change_address(
         self, ReceiveEndpoint endpoint not None, ReceiveTransport transport not None, address
     ):
+        """The explicit control has moved; images keep what they have."""
         cdef record_t record
         cdef address_t control
         if not transport.has_control:
@@ -298,6 +329,7 @@ cdef class Receiver(Reception):
         self._put(CHANGE_ADDRESS, transport, 0, record.a, record.b, record.c, record.d)
 
     def flush(self):
+        """Hand over what the queue did not take before; call it every control cycle."""
         while self._backlog and self._offer(self._backlog[0]):
             self._backlog.popleft()
 
@@ -325,6 +357,7 @@ cdef class Receiver(Reception):
         self._held[<uintptr_t> <void*> thing] = thing
 
     def on_cycle(self):
+        """One native duty cycle at the clock's time, for tests; returns a work count."""
         return self.duty_cycle(self._clock.nano_time())
 
     # ---- events ---------------------------------------------------------------------------------
@@ -333,6 +366,11 @@ cdef class Receiver(Reception):
         return self.has_events()
 
     def events(self):
+        """What happened since the last call, of many setups only some.
+
+        Setups of which the conductor has had more than 50 ms of work come one at a time, and not
+        before the others had as much of its time: a flood of them takes half of it at most.
+        """
         cdef record_t record
         cdef int64_t now_ns = self._clock.nano_time()
         found = []

@@ -3,8 +3,6 @@ from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 
 class ReceiverTransports(Agent):
-    """The transports of a receiver and its queues; see `Receiver`."""
-
     def __init__(
         self,
         clock: Clock,

@@ -44,6 +44,7 @@ cdef void unpack_address(const record_t* record, address_t* address) noexcept no
 
 
 cdef class ReceiverTransports(Agent):
+    """The transports of a receiver and its queues; see `Receiver`."""
     def __init__(
         self,
         Clock clock not None,

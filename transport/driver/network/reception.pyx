@@ -118,6 +118,7 @@ cdef const address_t* _answer_to(
 
 
 cdef class Reception(ReceiverTransports):
+    """What the receiver does with datagrams; see `Receiver`."""
     def __cinit__(self, *args, **kwargs):
         cdef int index
         self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)

@@ -45,6 +45,13 @@ cdef class SendContext:
     """
 
     def __init__(self, Clock clock not None, CountersReader counters not None, queue_length):
+        """Make the context of one sender.
+
+        Args:
+            clock: of the driver.
+            counters: holds the system counters under their fixed ids.
+            queue_length: events that may wait.
+        """
         self.clock = clock
         self._reader = counters
         self.events = SpscQueue(queue_length)

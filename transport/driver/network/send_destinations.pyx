@@ -44,6 +44,13 @@ cdef class SendDestinations:
     def __init__(
         self, int mode, *, CountersReader counters: CountersReader | None = None, int counter_id=-1
     ):
+        """Make an empty list.
+
+        Args:
+            mode: DYNAMIC or MANUAL.
+            counters: holds the counter.
+            counter_id: `mdc-num-dest`, -1 for none.
+        """
         if mode not in (DYNAMIC, MANUAL):
             raise ConfigurationError(f"destinations are DYNAMIC (1) or MANUAL (2): {mode}")
         self.mode = mode

@@ -3,13 +3,6 @@ from aerolog.transport.driver.network.shared_window import SharedWindow
 from aerolog.transport.network.port import Address, DatagramPort
 
 class SendEndpoint:
-    """One send channel endpoint: a port and where it sends to. Made by the conductor.
-
-    Multi-destination: `destinations` is given. Response mode: `is_response`; each publication
-    sends to where its receiver's eliciting status message came from. Else to `remote`, or to the
-    connected peer.
-    """
-
     def __init__(
         self,
         port: DatagramPort,
@@ -20,16 +13,7 @@ class SendEndpoint:
         is_multicast: bool = False,
         is_response: bool = False,
         needs_resolution: bool = False,
-    ) -> None:
-        """Args:
-        port: open; the conductor closes it after `EndpointReleased`.
-        destinations: of a multi-destination endpoint.
-        remote: address of the peer or the group, None with destinations or responses.
-        is_connected: whether the port is connected to it (`aeron.driver.connect`, multicast).
-        is_multicast: whether `remote` is a group.
-        is_response: whether its publications answer (`control-mode=response`).
-        needs_resolution: whether `remote` came from a name, so that `Unresolved` is of use.
-        """
+    ) -> None: ...
     is_multicast: bool
     is_response: bool
     needs_resolution: bool
@@ -40,8 +24,6 @@ class SendEndpoint:
     @property
     def shared(self) -> SharedWindow: ...
     @property
-    def is_group(self) -> bool:
-        """Multicast or multi-destination: group semantics."""
+    def is_group(self) -> bool: ...
     @property
-    def remote(self) -> Address | None:
-        """The peer as last set; for tests while the sender does not turn."""
+    def remote(self) -> Address | None: ...

@@ -57,6 +57,17 @@ cdef class SendEndpoint:
         bint is_response=False,
         bint needs_resolution=False,
     ):
+        """Make an endpoint on an open port.
+
+        Args:
+            port: open; the conductor closes it after `EndpointReleased`.
+            destinations: of a multi-destination endpoint.
+            remote: address of the peer or the group, None with destinations or responses.
+            is_connected: whether the port is connected to it (`aeron.driver.connect`, multicast).
+            is_multicast: whether `remote` is a group.
+            is_response: whether its publications answer (`control-mode=response`).
+            needs_resolution: whether `remote` came from a name, so that `Unresolved` is of use.
+        """
         if (destinations is not None) + (remote is not None) + is_response > 1:
             raise ConfigurationError(
                 "an endpoint sends to destinations, to one remote address, or to whom it answers"

@@ -7,13 +7,6 @@ from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.network.port import Address
 
 class Sender(SenderEndpoints):
-    """The agent that sends: data, setups, heartbeats and retransmissions out, control frames in.
-
-    The methods below are the conductor's. None blocks or fails for lack of room: what the
-    sender's queue does not take is kept, in order, and handed over by `flush`. Objects are kept
-    alive until the sender has given them back by an event.
-    """
-
     def __init__(
         self,
         clock: Clock,
@@ -24,44 +17,20 @@ class Sender(SenderEndpoints):
         reresolution_check_interval_ns: int = ...,
         queue_length: int = 1024,
         role_name: str = "sender",
-    ) -> None:
-        """Args:
-        clock: of the driver; wall-clock time of `channel-snd-ts-offset`.
-        counters: holds the system counters under their fixed ids.
-        status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at least
-            twice in it, whatever is sent.
-        send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`.
-        reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
-        queue_length: commands and events that may wait, each.
-        role_name: of the agent.
-        """
-
+    ) -> None: ...
     def add_endpoint(self, endpoint: SendEndpoint) -> None: ...
-    def remove_endpoint(self, endpoint: SendEndpoint) -> None:
-        """After its publications. Answered by `EndpointReleased`; then close the port."""
-
+    def remove_endpoint(self, endpoint: SendEndpoint) -> None: ...
     def add_publication(self, publication: NetworkPublication) -> None: ...
-    def remove_publication(self, publication: NetworkPublication) -> None:
-        """Answered by `PublicationReleased`; until then the log is in use."""
-
+    def remove_publication(self, publication: NetworkPublication) -> None: ...
     def add_destination(
         self, endpoint: SendEndpoint, registration_id: int, address: Address | None
-    ) -> None:
-        """A manual destination; None while its name is not resolved."""
-
+    ) -> None: ...
     def remove_destination(self, endpoint: SendEndpoint, registration_id: int) -> None: ...
     def remove_destination_by_address(self, endpoint: SendEndpoint, address: Address) -> None: ...
     def change_destination(
         self, endpoint: SendEndpoint, registration_id: int | None, address: Address
-    ) -> None:
-        """A name was resolved to another address; None: the endpoint's own peer."""
-
-    def flush(self) -> None:
-        """Hand over what the queue did not take before; call it every control cycle."""
-
-    def events(self) -> list[SenderEvent]:
-        """What happened since the last call."""
-
+    ) -> None: ...
+    def flush(self) -> None: ...
+    def events(self) -> list[SenderEvent]: ...
     def has_waiting_events(self) -> bool: ...
-    def on_cycle(self) -> int:
-        """One native duty cycle at the clock's time, for tests; returns a work count."""
+    def on_cycle(self) -> int: ...

@@ -89,6 +89,18 @@ cdef class Sender(SenderEndpoints):
         queue_length=1024,
         role_name="sender",
     ):
+        """Make the agent.
+
+        Args:
+            clock: of the driver; wall-clock time of `channel-snd-ts-offset`.
+            counters: holds the system counters under their fixed ids.
+            status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at
+                least twice in it, whatever is sent.
+            send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`.
+            reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
+            queue_length: commands and events that may wait, each.
+            role_name: of the agent.
+        """
         SenderEndpoints.__init__(self, clock, counters, role_name, max(256, queue_length))
         self._commands = SpscQueue(queue_length)
         self._poll_ratio = send_to_status_poll_ratio

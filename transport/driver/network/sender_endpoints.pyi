@@ -3,8 +3,6 @@ from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 
 class SenderEndpoints(Agent):
-    """What a sender hears; see `sender.Sender`."""
-
     def __init__(
         self, clock: Clock, counters: CountersReader, role_name: str, queue_length: int
     ) -> None: ...

@@ -88,12 +88,23 @@ def judge(
     length: int,
     heartbeat: bool = False,
 ) -> int:
+    """What becomes of a packet at `position`: one of PACKET_*.
+
+    Args:
+        last_status_position: of the last status message sent, in bytes.
+        max_window: the largest receiver window, in bytes.
+        term_length: in bytes.
+        position: of the packet's first frame; below 0 for a term before the first.
+        length: of the datagram, in bytes.
+        heartbeat: a header alone with frame length 0.
+    """
     cdef receive_window_t window
     set_receive_window(&window, last_status_position, max_window, term_length)
     return judge_packet(&window, position, length, heartbeat)
 
 
 def insert(LogBuffers logs not None, position: int, datagram) -> int:
+    """Put a datagram's frames at a position of an image; one of INSERT_*."""
     cdef const uint8_t[::1] data = datagram
     cdef int64_t start = position
     if data.shape[0] > 65535 or data.shape[0] == 0:
@@ -102,6 +113,7 @@ def insert(LogBuffers logs not None, position: int, datagram) -> int:
 
 
 def clean(LogBuffers logs not None, clean_position: int, min_subscriber_position: int) -> int:
+    """Zero what all subscribers passed a term ago; returns the new clean position."""
     cdef int64_t cleaned = clean_position
     clean_image(&logs.log, &cleaned, min_subscriber_position)
     return cleaned
