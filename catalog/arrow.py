@@ -17,12 +17,11 @@ from aerolog.catalog.ranged_rows import RangedRows, ScanPart
 from aerolog.catalog.record_times import RowTimes
 from aerolog.catalog.schema import COLUMN_NAMES, arrow_schema, recording_metadata
 from aerolog.catalog.times import TimeRange, TimeSource
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     import pandas as pd
     import polars as pl
@@ -170,7 +169,7 @@ def record_batches(
     return (batch.select(names) for batch in found.batches(part, scan, maker, compact=compact))
 
 
-class ArrowRecording:
+class ArrowRecording(Resource):
     """A recording that opens as Arrow data, or as a pandas or Polars frame. A context manager."""
 
     def __init__(self, folder: ArchiveFolder, recording_id: int) -> None:
@@ -230,17 +229,6 @@ class ArrowRecording:
     def close(self) -> None:
         """Let go of the folder; what was read stays."""
         self._folder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def open_recording(archive_dir: str | Path, recording_id: int) -> ArrowRecording:

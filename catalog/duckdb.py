@@ -20,11 +20,10 @@ from aerolog.catalog.lazy_dataset import LazyDataset
 from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bounds
 from aerolog.catalog.sql.models import Archive, Base
 from aerolog.transport.errors import AerologError
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
-    from typing import Self
 
     import pyarrow as pa
     from sqlalchemy import Table
@@ -102,7 +101,7 @@ class CatalogTable(LazyDataset):
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class CatalogQueries:
+class CatalogQueries(Resource):
     """A DuckDB of its own over one catalog. A context manager."""
 
     def __init__(
@@ -183,17 +182,6 @@ class CatalogQueries:
     def close(self) -> None:
         """Let go of DuckDB; a second call does nothing."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

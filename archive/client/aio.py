@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.archive.client.operations import ArchiveOperations
 from aerolog.archive.client.steps import AwaitedForm
+from aerolog.transport.resource import AsyncResource
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from aerolog.transport.client import Aeron
 
 
-class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
+class AsyncAeronArchive(ArchiveOperations, AwaitedForm, AsyncResource):
     """A session with an archive, for one event loop; see `AeronArchive` for the operations.
 
     Example:
@@ -45,14 +44,3 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
     async def close(self) -> None:
         """End the session, and the client when it is an own one; recordings go on."""
         self._release()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -6,19 +6,19 @@ AeronTimeoutError, one that the archive refuses ArchiveError with its code.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client.operations import ArchiveOperations
 from aerolog.archive.client.steps import WaitingForm
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.client import Aeron
 
 
-class AeronArchive(ArchiveOperations, WaitingForm):
+class AeronArchive(ArchiveOperations, WaitingForm, Resource):
     """A session with an archive. Any thread may call it, one at a time gets through.
 
     Example:
@@ -61,14 +61,3 @@ class AeronArchive(ArchiveOperations, WaitingForm):
         """End the session, and the client when it is an own one; recordings go on."""
         with self._lock:
             self._release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -15,10 +15,10 @@ from aerolog.archive.protocol import (
     decode,
 )
 from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.client import Aeron, Subscription
     from aerolog.transport.client.message import Message
@@ -100,7 +100,7 @@ class RecordingEventsBase(Turned):
             self._aeron.do_work()
 
 
-class RecordingEvents(RecordingEventsBase, WaitingForm):
+class RecordingEvents(RecordingEventsBase, WaitingForm, Resource):
     """A subscription to what an archive publishes about its recordings.
 
     The archive publishes only when it is told to (``aeron.archive.recording.events.enabled``), to
@@ -128,19 +128,8 @@ class RecordingEvents(RecordingEventsBase, WaitingForm):
         """Stop listening."""
         self.subscription.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm):
+class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm, AsyncResource):
     """As `RecordingEvents`, for asyncio.
 
     Example:
@@ -165,17 +154,6 @@ class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm):
     async def close(self) -> None:
         """Stop listening."""
         self.subscription.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
 
 def _subscribed(aeron: Aeron, channel: str, stream_id: int) -> Steps[Subscription]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from aerolog.transport.client.waiting import waiter
+from aerolog.transport.resource import AsyncResource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
-    from types import TracebackType
 
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.message import Message
@@ -72,7 +72,7 @@ class MessageSource(ABC):
 SourceT = TypeVar("SourceT", bound=MessageSource)
 
 
-class AsyncMessages(Generic[SourceT]):
+class AsyncMessages(AsyncResource, Generic[SourceT]):
     """A message source for asyncio: its iteration gives the event loop a turn after each poll."""
 
     def __init__(self, source: SourceT) -> None:
@@ -107,14 +107,3 @@ class AsyncMessages(Generic[SourceT]):
     async def close(self) -> None:
         """Take no more."""
         self._source.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.archive.client.iterating import AsyncMessages, MessageSource
 from aerolog.archive.client.options import REPLAY_STREAM_ID
@@ -33,10 +33,10 @@ from aerolog.transport.errors import (
     PersistentSubscriptionError,
     ResourceClosedError,
 )
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.client import ArrowBatch, Image
     from aerolog.transport.client.message import Action, Header, Message
@@ -48,7 +48,7 @@ _EVENT_LIMIT: Final = 4096  # events nobody asks for are forgotten, oldest first
 _CLIENT_NAME: Final = "PersistentSubscription"
 
 
-class PersistentSubscription(MessageSource):
+class PersistentSubscription(MessageSource, Resource):
     """Every message of a recorded stream once and in order: recorded ones first, then live ones.
 
     When the live stream drops, it goes on from the recording and joins live again; when the archive
@@ -332,17 +332,6 @@ class PersistentSubscription(MessageSource):
             self._counters.close()
         if self._owns_aeron:
             self.aeron.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if "_steps" in self.__dict__ and not self._closed:

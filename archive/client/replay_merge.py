@@ -9,7 +9,7 @@ and for streams that drop.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import calls
 from aerolog.archive.client.iterating import AsyncMessages, MessageSource
@@ -23,11 +23,11 @@ from aerolog.transport.errors import (
     ReplayMergeError,
     ResourceClosedError,
 )
+from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from types import TracebackType
 
     from aerolog.archive.client.base import ArchiveClientBase
     from aerolog.archive.files.descriptor import RecordingDescriptor
@@ -59,7 +59,7 @@ class ReplayMergeState(Enum):
     CLOSED = "closed"
 
 
-class ReplayMerge(MessageSource):
+class ReplayMerge(MessageSource, Resource):
     """One image of a recording and then of the live stream; for one thread at a time.
 
     Nothing waits but the iterators; ``do_work``, which every poll begins with, brings it forward.
@@ -448,17 +448,6 @@ class ReplayMerge(MessageSource):
             with self.archive._lock:  # noqa: SLF001 - a request is made in here
                 next(stopping := self._stop_replay(), None)
                 stopping.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return (

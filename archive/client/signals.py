@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.protocol import RecordingSignal
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.archive.protocol import RecordingSignalEvent
 
@@ -60,7 +60,7 @@ class SignalFilter:
 EVERY_SIGNAL: Final = SignalFilter()
 
 
-class SignalHandler:
+class SignalHandler(Resource):
     """A handler of signals that was added to a client; closing it takes it away.
 
     Attributes:
@@ -78,17 +78,6 @@ class SignalHandler:
     def close(self) -> None:
         """Take the handler away; idempotent."""
         self._signals.remove(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class SignalQueue:

@@ -21,13 +21,12 @@ from aerolog.archive.client.timed_range import Wanted, instant_ns, notes_of
 from aerolog.archive.client.timeline import LAST_STRETCH
 from aerolog.archive.times import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import ConfigurationError, TimeIndexUnavailableError
+from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
-    from types import TracebackType
-    from typing import Self
 
     from aerolog.archive.client.client import AeronArchive
     from aerolog.archive.client.timed_range import TimedRange
@@ -41,7 +40,7 @@ LIMIT_TYPE_ID: Final = 10_041
 _LOOK_NS: Final = 20_000_000
 
 
-class ChannelReplay(PaceControl):
+class ChannelReplay(PaceControl, Resource):
     """A recording that an archive replays onto a channel at its recorded pace, or another.
 
     A context manager: at its end the replay ends too. For an archive on the driver of its client.
@@ -237,17 +236,6 @@ class ChannelReplay(PaceControl):
         finally:
             if counter is not None:
                 counter.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _no_index(recording_id: int) -> ConfigurationError:

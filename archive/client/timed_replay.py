@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.client.paced import PaceControl, both, pace, pace_async, pace_lists
 from aerolog.archive.client.timed_range import Wanted, instant_ns
 from aerolog.archive.client.timed_source import LARGE_PART, open_source
+from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from aerolog.archive.client.aio import AsyncAeronArchive
     from aerolog.archive.client.client import AeronArchive
@@ -107,7 +106,7 @@ class _TimedReplayBase(PaceControl):
         self._source.close()
 
 
-class TimedReplay(_TimedReplayBase):
+class TimedReplay(_TimedReplayBase, Resource):
     """A replay by time: an iterable of timed messages with a pace. A context manager.
 
     Any thread may pause, resume, stop and change the speed, while one thread iterates.
@@ -151,19 +150,8 @@ class TimedReplay(_TimedReplayBase):
         """End the replay; idempotent."""
         self._release()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncTimedReplay(_TimedReplayBase):
+class AsyncTimedReplay(_TimedReplayBase, AsyncResource):
     """As `TimedReplay`, for an event loop: ``async with``, ``async for``."""
 
     def __aiter__(self) -> AsyncIterator[TimedMessage]:
@@ -172,9 +160,3 @@ class AsyncTimedReplay(_TimedReplayBase):
     async def close(self) -> None:
         """End the replay; idempotent."""
         self._release()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

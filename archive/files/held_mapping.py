@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+from aerolog.transport.resource import Resource
 
+if TYPE_CHECKING:
     from aerolog.transport.memory.mapped_file import MappedFile
 
 
-class HeldMapping:
+class HeldMapping(Resource):
     """Holds a mapping until it is closed: the file is unmapped when the last view of it goes.
 
     Args:
@@ -24,14 +23,3 @@ class HeldMapping:
     def close(self) -> None:
         """Let go of the file; a second call does nothing."""
         self.__dict__.pop("_mapped", None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

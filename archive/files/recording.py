@@ -17,12 +17,11 @@ from aerolog.archive.files.recovery import recover_stop_position
 from aerolog.archive.files.scan_columns import ScanColumns
 from aerolog.archive.files.segment import parse_segment_name, recording_id_of
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from typing_extensions import Buffer
 
@@ -75,7 +74,7 @@ class Message:
     payload: bytes
 
 
-class ArchiveFolder:
+class ArchiveFolder(Resource):
     """An archive's folder, ours or the reference's, open for reading. A context manager."""
 
     def __init__(self, archive_dir: str | Path, files: FileSystem | None = None) -> None:
@@ -112,17 +111,6 @@ class ArchiveFolder:
     def close(self) -> None:
         """Let go of the catalog; recordings that were given out stay usable."""
         self.catalog.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Recording:

@@ -6,7 +6,7 @@ import os
 import random
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.crash_repair import finish_interrupted
@@ -33,10 +33,10 @@ from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.archive.files.checksum import Checksum
     from aerolog.archive.service.authentication import Authenticator, AuthorisationService
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SEGMENTS_SLEEP = "2ms"
 
 
-class Archive:
+class Archive(Resource):
     """An archive in this process. It runs from its construction until ``close``.
 
     A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
@@ -513,17 +513,6 @@ class Archive:
         close = getattr(self._own_authenticator, "close", None)
         if close is not None:
             close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else self.config[p.THREADING_MODE]

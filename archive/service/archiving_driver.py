@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from aerolog.archive.service.archive import Archive
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.driver.properties import THREADING_MODE
 from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
-    from types import TracebackType
 
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
 
 
-class ArchivingMediaDriver:
+class ArchivingMediaDriver(Resource):
     """A driver, started first, and an archive on it, closed first.
 
     The archive's errors count in the driver's error counter. When the driver has no thread of its
@@ -111,17 +111,6 @@ class ArchivingMediaDriver:
             self.archive.close()
         finally:
             self.driver.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _is_invoked(driver: MediaDriver) -> bool:

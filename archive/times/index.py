@@ -19,11 +19,11 @@ from aerolog.archive.times.layout import (
 from aerolog.archive.times.search import TimeCursor
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Buffer
 
@@ -50,7 +50,7 @@ def epoch_ns(time: int | datetime) -> int:
     return (aware - _EPOCH) // _MICROSECOND * 1000
 
 
-class TimeIndex:
+class TimeIndex(Resource):
     """When what was recorded, and where. One thread at a time; a context manager.
 
     An entry (time, position) says that at that time the recording had come to that position. Times
@@ -396,17 +396,6 @@ class TimeIndex:
         """Let go of the file; again is harmless. It is the last use, also of cursors."""
         if self._file is not None:
             self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<TimeIndex of {self.recording_id} by {self.source}, {self.entries} entries>"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client.events import RecordingEvents
 from aerolog.archive.files.mark_file import MarkFile
@@ -22,11 +22,11 @@ from aerolog.catalog.sql.journal import place_of
 from aerolog.catalog.sql.syncing import SyncReport, sync_folder, sync_recordings
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError, FileFormatError
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
 
     from aerolog.archive.protocol import RecordingSignalEvent
     from aerolog.catalog.sql.opening import RecordingCatalog
@@ -56,7 +56,7 @@ class Ears:
     wanted: bool = True
 
 
-class Follower:
+class Follower(Resource):
     """Keeps a catalog as an archive's folder is. A context manager; for one thread.
 
     Example:
@@ -182,17 +182,6 @@ class Follower:
         if self._on_problem is not None and str(error) != self._told.get(source):
             self._on_problem(error)
         self._told[source] = str(error)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class _Hearing:

@@ -13,10 +13,10 @@ from aerolog.catalog.sql.engine import WRITES, make_engine
 from aerolog.catalog.sql.errors import CatalogUrlError
 from aerolog.catalog.sql.failures import parsed_url
 from aerolog.catalog.sql.migrating import prepare
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
     from typing import Self
 
     from sqlalchemy.engine import Engine
@@ -43,7 +43,7 @@ def open_engine(url: str | None = None, archive_dir: Path | str | None = None) -
     return make_engine(catalog_url(url, archive_dir))
 
 
-class RecordingCatalog:
+class RecordingCatalog(Resource):
     """A SQL catalog that is open. A context manager; threads may share it.
 
     Attributes:
@@ -92,14 +92,3 @@ class RecordingCatalog:
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
         self.engine.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

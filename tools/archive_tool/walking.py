@@ -6,7 +6,7 @@ import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.layout import MAX_I32
 from aerolog.archive.files.segment import (
@@ -24,10 +24,9 @@ from aerolog.archive.files.segment_walk import (
 from aerolog.archive.files.segment_window import SegmentWindow
 from aerolog.tools.archive_tool.stopping import LastFrame, is_verified
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from aerolog.archive.files.checksum import Checksum
     from aerolog.tools.archive_tool.editing import Entry
 
@@ -76,7 +75,7 @@ class Walked:
     error: OSError | None = None
 
 
-class Walkers:
+class Walkers(Resource):
     """Threads that walk; a context manager."""
 
     def __init__(self, checksum: Checksum | None) -> None:
@@ -141,14 +140,3 @@ class Walkers:
     def close(self) -> None:
         """End the threads; what was not begun yet is not."""
         self._pool.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

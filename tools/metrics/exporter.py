@@ -5,15 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
 from aerolog._version import __version__
 from aerolog.tools.metrics.archives import ArchiveSource
 from aerolog.tools.metrics.drivers import DriverReader, DriverSource, Source
 from aerolog.tools.metrics.samples import Collected, Samples
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from aerolog.transport.resource import Resource
 
 #: Label sets of a kind that are told apart, by default.
 DEFAULT_LIMIT = 200
@@ -40,7 +37,7 @@ class Watched:
     interval_s: float = DEFAULT_INTERVAL_S
 
 
-class Exporter:
+class Exporter(Resource):
     """Collects; threads may share it. A context manager."""
 
     def __init__(self, watched: Watched) -> None:
@@ -86,14 +83,3 @@ class Exporter:
                 source.close()
             for reader in self._readers.values():
                 reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

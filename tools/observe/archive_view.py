@@ -18,11 +18,10 @@ from aerolog.tools.observe.errors import Trouble, ViewError
 from aerolog.tools.observe.side_files import SideFiles
 from aerolog.tools.observe.streams import RecordingPosition, recording_positions
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
-    from typing import Self
 
     from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
     from aerolog.archive.files.mark_file import MarkFileHeader
@@ -147,7 +146,7 @@ class ArchiveCounters:
         return sum(found) if found else None
 
 
-class ArchiveView:
+class ArchiveView(Resource):
     """An archive's folder, open for looking. A context manager.
 
     Attributes:
@@ -326,17 +325,6 @@ class ArchiveView:
     def close(self) -> None:
         """Lets go of the catalog."""
         self._catalog.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _recording(entry: CatalogEntry, segments: Iterable[SegmentFile]) -> RecordingView:

@@ -32,11 +32,9 @@ from aerolog.transport.memory.error_log import ErrorObservation, read_error_log
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT
 from aerolog.transport.memory.loss_report import LossEntry, read_loss_report
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from aerolog.tools.observe.logs import Logs
     from aerolog.transport.memory.cnc_header import CncLengths
 
@@ -56,7 +54,7 @@ _NO_DRIVER: Final = "start a driver there, or name another directory with --aero
 _NOT_OURS: Final = "check that this is an Aeron directory; a driver that starts there replaces it"
 
 
-class DriverView:
+class DriverView(Resource):
     """A driver's files, open for looking. A context manager.
 
     Attributes:
@@ -193,17 +191,6 @@ class DriverView:
 
     def close(self) -> None:
         """Nothing to wait for: what is mapped goes when nobody looks at it any more."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _default_dir() -> str:

@@ -20,11 +20,11 @@ from aerolog.transport.client.subscription import Subscription
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
 from aerolog.transport.protocol import commands
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
-    from types import TracebackType
 
     from aerolog.transport.client.events import EventStream
     from aerolog.transport.client.options import CounterHandler, ImageHandler
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _open_clients: weakref.WeakSet[Aeron] = weakref.WeakSet()
 
 
-class Aeron:
+class Aeron(Resource):
     """A client of a media driver; all its methods may be called from any thread.
 
     Its heartbeats come from a native thread that needs no interpreter lock. With ``invoker=True``
@@ -436,17 +436,6 @@ class Aeron:
             if thread is not threading.current_thread():
                 thread.join()
             self._thread = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         conductor = self.__dict__.get("_conductor")

@@ -21,11 +21,11 @@ from aerolog.transport.errors import (
     PublicationClosedError,
     ResourceClosedError,
 )
+from aerolog.transport.resource import AsyncResource
 
 if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Callable
-    from types import TracebackType
 
     from aerolog.transport.client.counters import Counter
     from aerolog.transport.client.destination import Destination
@@ -81,7 +81,7 @@ async def _until(
         await backoff.wait(0)
 
 
-class AsyncPublication:
+class AsyncPublication(AsyncResource):
     """A publication for asyncio; everything that does not wait is on ``publication``."""
 
     def __init__(self, publication: Publication | ExclusivePublication) -> None:
@@ -131,19 +131,8 @@ class AsyncPublication:
         """Close; does not wait."""
         self.publication.close()
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncSubscription:
+class AsyncSubscription(AsyncResource):
     """A subscription for asyncio: ``async for message in subscription``.
 
     Everything that does not wait is on ``subscription``.
@@ -201,17 +190,6 @@ class AsyncSubscription:
         """Close; does not wait."""
         self.subscription.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 class AsyncResponseClient:
     """A ResponseClient for asyncio; one request at a time, more with ``correlated``."""
@@ -263,7 +241,7 @@ class AsyncResponseClient:
         self.client.close()
 
 
-class AsyncAeron:
+class AsyncAeron(AsyncResource):
     """A client for asyncio; made by ``await AsyncAeron.connect()``, or by an open ``Aeron``.
 
     Everything that does not wait is on ``aeron``.
@@ -359,14 +337,3 @@ class AsyncAeron:
     async def close(self) -> None:
         """Close the client and all that belongs to it; idempotent."""
         await asyncio.to_thread(self.aeron.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -6,7 +6,7 @@ import importlib
 import os
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.errors import ResourceClosedError
@@ -14,10 +14,10 @@ from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.memory.counters import CountersReader as SharedCounters
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from aerolog.transport.client.conductor import ClientConductor
 
@@ -161,7 +161,7 @@ class CountersReader(Counters):
         super().__init__(self.cnc.counters)
 
 
-class Counter:
+class Counter(Resource):
     """A counter of this client, to be written; made by ``Aeron``. Any thread may use it.
 
     Attributes:
@@ -239,17 +239,6 @@ class Counter:
     def close(self) -> None:
         """Give the counter back; a static one stays. Idempotent."""
         self._conductor.close_counter(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if self.__dict__.get("closed", True):

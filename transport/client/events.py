@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import queue
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
+
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
 
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.subscription import Subscription
@@ -91,7 +92,7 @@ class ClientClosed(Event):
     reason: BaseException | None
 
 
-class EventStream:
+class EventStream(Resource):
     """Events of one client from the moment this was made, in order.
 
     Iteration blocks for the next event and ends after ClientClosed, or, with a timeout, when that
@@ -142,14 +143,3 @@ class EventStream:
     def close(self) -> None:
         """Stop collecting events."""
         self._on_close(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -8,15 +8,15 @@ start over: what was not polled from the lost driver is lost.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.errors import ResourceClosedError
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.subscription import Subscription
@@ -48,7 +48,7 @@ class Declared(Generic[_T]):
         self._current = self._add(aeron)
 
 
-class ReconnectingAeron:
+class ReconnectingAeron(Resource):
     """Keeps a client and what was declared with it; safe for any thread.
 
     Args:
@@ -132,14 +132,3 @@ class ReconnectingAeron:
         with self._lock:
             self._closed = True
             self._aeron.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -19,11 +19,11 @@ from aerolog.transport.errors import (
     NotConnectedError,
     ResourceClosedError,
 )
+from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.client.image import Image
@@ -81,7 +81,7 @@ class ResponseSession:
             publication.close()
 
 
-class ResponseServer:
+class ResponseServer(Resource):
     """Answers requests; call ``poll`` often, from one thread, or ``run``.
 
     Args:
@@ -178,19 +178,8 @@ class ResponseServer:
         self.sessions.clear()
         self.subscription.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class ResponseClient:
+class ResponseClient(Resource):
     """Sends requests and takes the responses; used by one thread at a time.
 
     Args:
@@ -304,14 +293,3 @@ class ResponseClient:
         """Take leave of the server at once."""
         self.publication.revoke()
         self.subscription.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

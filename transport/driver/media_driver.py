@@ -41,10 +41,10 @@ from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.network.opening import SYSTEM_NETWORK, Network
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.config.sources import Properties
@@ -54,7 +54,7 @@ BUILD = f"aerolog-{__version__}"
 _NS_PER_MS = 1_000_000
 
 
-class MediaDriver:
+class MediaDriver(Resource):
     """A media driver in this process. It runs from its construction until ``close``.
 
     A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
@@ -197,17 +197,6 @@ class MediaDriver:
         self._conductor.close_network()
         self._events.close()
         self._delete_directory_if_configured()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else self._settings[p.THREADING_MODE]

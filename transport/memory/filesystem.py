@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.mapped_file import MappedFile, existing_parent, usable_space
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
-    from typing import Self
 
 
 class FileStamp(NamedTuple):
@@ -40,7 +39,7 @@ class FileStamp(NamedTuple):
     inode: int
 
 
-class FileLock:
+class FileLock(Resource):
     """A file that is locked until this is closed."""
 
     def __init__(self, release: Callable[[], None]) -> None:
@@ -51,17 +50,6 @@ class FileLock:
         release, self._release = self._release, None
         if release is not None:
             release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @runtime_checkable

@@ -25,12 +25,11 @@ from aerolog.transport.errors import (
     NotConnectedError,
     ResourceClosedError,
 )
+from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from datetime import datetime
-    from types import TracebackType
-    from typing import Self
 
     from aerolog.archive.client.aio import AsyncAeronArchive
     from aerolog.archive.client.client import AeronArchive
@@ -358,7 +357,7 @@ class _Waits:
         return now_ns - self._since_ns
 
 
-class MergedReplay(_Merging):
+class MergedReplay(_Merging, Resource):
     """Recordings merged in time order: an iterable of timed messages. A context manager.
 
     It is gone through once. For a pace, wrap it: ``paced(merged, 2.0)``.
@@ -451,19 +450,8 @@ class MergedReplay(_Merging):
         """End the replays and close what was opened; idempotent."""
         self._release()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncMergedReplay(_Merging):
+class AsyncMergedReplay(_Merging, AsyncResource):
     """As `MergedReplay`, for an event loop: ``async with``, ``async for``.
 
     Archives are `AsyncAeronArchive` clients of the loop, or folders.
@@ -531,9 +519,3 @@ class AsyncMergedReplay(_Merging):
     async def close(self) -> None:
         """End the replays and close what was opened; idempotent."""
         self._release()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

@@ -12,17 +12,17 @@ import gc
 import random
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from aerolog.testing.hosts import SimulatedHost
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.network.frame_codec import decode_frames
+from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from aerolog.testing.filesystem import FakeFileSystem
     from aerolog.transport.network.port import Address
@@ -82,7 +82,7 @@ class Party:
         return f"<Party {self.name}>"
 
 
-class Simulation:
+class Simulation(Resource):
     """A world of its own: hosts, a network between them, and time.
 
     A context manager: on leaving, everything is closed. While it is open the garbage collector
@@ -289,14 +289,3 @@ class Simulation:
             self.parties.clear()
             if self._collects:
                 gc.enable()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
