@@ -42,10 +42,7 @@ cdef class Image(BatchSource):
     cdef int _descriptor(self) except -1
     cdef object _call(self, object handler, const fragment_t* message)
     cdef int32_t poll_handler(
-        self, object handler, int32_t limit, int64_t limit_position, bint assemble
-    ) except -1
-    cdef int32_t poll_actions(
-        self, object handler, int32_t limit, int64_t limit_position, bint assemble
+        self, object handler, bint controlled, int32_t limit, int64_t limit_position, bint assemble
     ) except -1
     cdef int32_t poll_copies(
         self, list messages, int32_t limit, int64_t limit_position, bint assemble

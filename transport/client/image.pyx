@@ -149,45 +149,10 @@ cdef class Image(BatchSource):
         return answer
 
     cdef int32_t poll_handler(
-        self, object handler, int32_t limit, int64_t limit_position, bint assemble
+        self, object handler, bint controlled, int32_t limit, int64_t limit_position, bint assemble
     ) except -1:
-        cdef fragment_t fragments[CHUNK]
-        cdef fragment_t message
-        cdef int32_t done = 0
-        cdef int32_t count
-        cdef int32_t i
-        cdef int32_t status
-        cdef int64_t position
-        cdef int64_t next_position
-        while done < limit:
-            position = self.reader.position()
-            count = self.reader.scan(
-                limit_position, fragments, min(limit - done, <int32_t> CHUNK), &next_position
-            )
-            try:
-                for i in range(count):
-                    position = fragments[i].position
-                    done += 1
-                    message = fragments[i]
-                    if assemble:
-                        status = self.reader.assembler.add(&fragments[i], &message)
-                        if status == ASSEMBLE_NOTHING:
-                            continue
-                        if status == ASSEMBLE_NO_MEMORY:
-                            raise MemoryError("no memory to assemble a message")
-                    self._call(handler, &message)
-                    if self.reader.is_closed():
-                        return done
-                position = next_position
-            finally:
-                self.reader.advance(position)
-            if count < CHUNK or next_position & self.reader.log.term_mask == 0:
-                break
-        return done
-
-    cdef int32_t poll_actions(
-        self, object handler, int32_t limit, int64_t limit_position, bint assemble
-    ) except -1:
+        """Hand messages to a handler; what it answers steers the poll where it is controlled."""
+        cdef object answer
         cdef fragment_t fragments[CHUNK]
         cdef fragment_t message
         cdef int32_t done = 0
@@ -216,7 +181,9 @@ cdef class Image(BatchSource):
                             continue
                         if status == ASSEMBLE_NO_MEMORY:
                             raise MemoryError("no memory to assemble a message")
-                    action = _action(self._call(handler, &message))
+                    answer = self._call(handler, &message)
+                    if controlled:
+                        action = _action(answer)
                     if action == ACTION_COMMIT:
                         self.reader.advance(position)
                     elif action == ACTION_ABORT:
@@ -323,7 +290,7 @@ cdef class Image(BatchSource):
         cdef int64_t limit_position = _limit_position(until)
         self._enter()
         try:
-            return self.poll_handler(handler, most, limit_position, assemble)
+            return self.poll_handler(handler, False, most, limit_position, assemble)
         finally:
             self._busy = 0
 
@@ -341,7 +308,7 @@ cdef class Image(BatchSource):
         cdef int64_t limit_position = _limit_position(until)
         self._enter()
         try:
-            return self.poll_actions(handler, most, limit_position, assemble)
+            return self.poll_handler(handler, True, most, limit_position, assemble)
         finally:
             self._busy = 0
 

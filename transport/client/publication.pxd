@@ -14,6 +14,13 @@ from libc.stdint cimport int32_t, int64_t
 from aerolog.transport.logbuffer.appender cimport Appender, ExclusiveAppender
 
 
+# Appends the messages of a batch: the count, and by the pointers the last result and length.
+ctypedef int64_t (*append_t)(
+    Appender appender, object messages, object start, object limit, int64_t* result,
+    int64_t* length,
+) except -1
+
+
 cdef class BasePublication:
     cdef object __weakref__
     cdef Appender appender
@@ -30,6 +37,9 @@ cdef class BasePublication:
     cdef readonly int32_t channel_status_id
     cdef readonly str channel
     cdef int _ready(self) except -1
+    cdef int64_t _offer_batch(
+        self, append_t append, object messages, object start, object limit
+    ) except -1
     cdef object _answer(self, int64_t result, int64_t length)
     cdef int64_t _append(self, object data, object reserved_value, int64_t* length) except? -100
     cdef int64_t _append_memory(

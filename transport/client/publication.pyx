@@ -232,6 +232,23 @@ cdef class BasePublication:
             reserved_value=reserved_value,
         )
 
+    cdef int64_t _offer_batch(
+        self, append_t append, object messages, object start, object limit
+    ) except -1:
+        cdef int64_t result = 0
+        cdef int64_t length = 0
+        cdef int64_t count
+        self._ready()
+        self._busy = self._exclusive
+        try:
+            count = append(self.appender, messages, start, limit, &result, &length)
+        finally:
+            self._busy = 0
+        self._last_result = result
+        if count == 0 and result < 0:
+            self._answer(result, length)
+        return count
+
     def offer_many(self, messages, *, start=0, limit=None):
         """Publish messages of a sequence, as many as there is room for, without waiting.
 
@@ -248,19 +265,7 @@ cdef class BasePublication:
         Raises:
             MessageTooLargeError: the first message can never be sent.
         """
-        cdef int64_t result = 0
-        cdef int64_t length = 0
-        cdef int64_t count
-        self._ready()
-        self._busy = self._exclusive
-        try:
-            count = append_sequence(self.appender, messages, start, limit, &result, &length)
-        finally:
-            self._busy = 0
-        self._last_result = result
-        if count == 0 and result < 0:
-            self._answer(result, length)
-        return count
+        return self._offer_batch(append_sequence, messages, start, limit)
 
     def offer_array(self, array, *, start=0, limit=None):
         """Publish one message a row of an array, as many as there is room for.
@@ -274,19 +279,7 @@ cdef class BasePublication:
         Returns:
             How many were sent, as of ``offer_many``.
         """
-        cdef int64_t result = 0
-        cdef int64_t length = 0
-        cdef int64_t count
-        self._ready()
-        self._busy = self._exclusive
-        try:
-            count = append_rows(self.appender, array, start, limit, &result, &length)
-        finally:
-            self._busy = 0
-        self._last_result = result
-        if count == 0 and result < 0:
-            self._answer(result, length)
-        return count
+        return self._offer_batch(append_rows, array, start, limit)
 
     def offer_arrow(self, array, *, start=0, limit=None):
         """Publish one message a value of Arrow memory, as many as there is room for.
@@ -300,19 +293,7 @@ cdef class BasePublication:
         Returns:
             How many were sent, as of ``offer_many``.
         """
-        cdef int64_t result = 0
-        cdef int64_t length = 0
-        cdef int64_t count
-        self._ready()
-        self._busy = self._exclusive
-        try:
-            count = append_arrow(self.appender, array, start, limit, &result, &length)
-        finally:
-            self._busy = 0
-        self._last_result = result
-        if count == 0 and result < 0:
-            self._answer(result, length)
-        return count
+        return self._offer_batch(append_arrow, array, start, limit)
 
     @property
     def last_result(self):

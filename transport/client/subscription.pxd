@@ -24,4 +24,5 @@ cdef class Subscription(BatchSource):
     cdef readonly object on_image_gone
     cdef list _batch_images
     cdef int _enter(self) except -1
+    cdef int32_t _poll(self, int form, object target, int32_t limit, bint assemble) except -1
     cdef int32_t _first(self, tuple images) noexcept

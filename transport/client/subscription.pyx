@@ -21,6 +21,12 @@ cdef int32_t _limit(object limit) except -1:
     return <int32_t> min(value, <int64_t> INT32_MAX)
 
 
+cdef enum _Form:
+    HANDLER
+    ACTIONS
+    COPIES
+
+
 cdef class Subscription(BatchSource):
     """A stream's images, polled in turns; used by one thread at a time. Made by ``Aeron``.
 
@@ -96,6 +102,44 @@ cdef class Subscription(BatchSource):
             first = 0
         return first
 
+    cdef int32_t _poll(self, int form, object target, int32_t limit, bint assemble) except -1:
+        """One turn over the images; the target is a handler, or the list that takes copies.
+
+        Returns:
+            How many fragments handlers were given, or how many messages were copied.
+        """
+        cdef int32_t done = 0
+        cdef int32_t first
+        cdef Py_ssize_t i
+        cdef Py_ssize_t count
+        cdef tuple images
+        cdef Image image
+        self._enter()
+        try:
+            images = self._images
+            count = len(images)
+            if count == 0:
+                return 0
+            first = self._first(images)
+            for i in range(count):
+                if done >= limit:
+                    break
+                image = <Image> images[(first + i) % count]
+                image._enter()
+                try:
+                    if form == COPIES:
+                        image.poll_copies(target, limit - done, INT64_MAX, assemble)
+                        done = <int32_t> len(<list> target)
+                    else:
+                        done += image.poll_handler(
+                            target, form == ACTIONS, limit - done, INT64_MAX, assemble
+                        )
+                finally:
+                    image._busy = 0
+        finally:
+            self._busy = 0
+        return done
+
     def poll(self, handler, limit=10, *, assemble=True):
         """Hand messages of all images to a handler, beginning with another image each time.
 
@@ -112,94 +156,19 @@ cdef class Subscription(BatchSource):
             ConcurrentUseError: another thread polls this subscription.
             Exception: the handler's own; its message counts as taken, what follows does not.
         """
-        cdef int32_t most = _limit(limit)
-        cdef int32_t done = 0
-        cdef int32_t first
-        cdef Py_ssize_t i
-        cdef Py_ssize_t count
-        cdef tuple images
-        cdef Image image
-        self._enter()
-        try:
-            images = self._images
-            count = len(images)
-            if count == 0:
-                return 0
-            first = self._first(images)
-            for i in range(count):
-                if done >= most:
-                    break
-                image = <Image> images[(first + i) % count]
-                image._enter()
-                try:
-                    done += image.poll_handler(handler, most - done, INT64_MAX, assemble)
-                finally:
-                    image._busy = 0
-        finally:
-            self._busy = 0
-        return done
+        return self._poll(HANDLER, handler, _limit(limit), assemble)
 
     def poll_controlled(self, handler, limit=10, *, assemble=True):
         """As ``poll``, with a handler that returns an Action (or None for CONTINUE).
 
         BREAK and ABORT end the turn of their image only.
         """
-        cdef int32_t most = _limit(limit)
-        cdef int32_t done = 0
-        cdef int32_t first
-        cdef Py_ssize_t i
-        cdef Py_ssize_t count
-        cdef tuple images
-        cdef Image image
-        self._enter()
-        try:
-            images = self._images
-            count = len(images)
-            if count == 0:
-                return 0
-            first = self._first(images)
-            for i in range(count):
-                if done >= most:
-                    break
-                image = <Image> images[(first + i) % count]
-                image._enter()
-                try:
-                    done += image.poll_actions(handler, most - done, INT64_MAX, assemble)
-                finally:
-                    image._busy = 0
-        finally:
-            self._busy = 0
-        return done
+        return self._poll(ACTIONS, handler, _limit(limit), assemble)
 
     def poll_messages(self, limit=10, *, assemble=True):
         """Take at most ``limit`` messages, copied, as a list."""
         cdef list messages = []
-        cdef int32_t most = _limit(limit)
-        cdef int32_t first
-        cdef Py_ssize_t i
-        cdef Py_ssize_t count
-        cdef tuple images
-        cdef Image image
-        self._enter()
-        try:
-            images = self._images
-            count = len(images)
-            if count == 0:
-                return messages
-            first = self._first(images)
-            for i in range(count):
-                if len(messages) >= most:
-                    break
-                image = <Image> images[(first + i) % count]
-                image._enter()
-                try:
-                    image.poll_copies(
-                        messages, most - <int32_t> len(messages), INT64_MAX, assemble
-                    )
-                finally:
-                    image._busy = 0
-        finally:
-            self._busy = 0
+        self._poll(COPIES, messages, _limit(limit), assemble)
         return messages
 
     def poll_block(self, handler, length):
