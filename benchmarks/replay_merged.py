@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client import AeronArchive
-from aerolog.archive.client.merging import MergedReplay
+from aerolog.archive.client import AeronArchive, MergedReplay
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.transport.client import Aeron

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.client.pacing import Pacer
-from aerolog.archive.client.timed_replay import TimedReplay
+from aerolog.archive.client.replay.pacer import Pacer
+from aerolog.archive.client.replay.timed_replay import TimedReplay
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import OURS, archiving, until
 from benchmarks.folders import archive_folder

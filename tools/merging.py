@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from aerolog.archive.client.paced import PaceControl, both, pace_lists
+from aerolog.archive.client.replay.paced_replay import PaceControl, both, pace_lists
 from aerolog.tools.console import print_json_line, say
 from aerolog.tools.messages import MessageFormat, MessageWriter
 from aerolog.tools.pace_keys import pace_keys
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from aerolog.archive.client import AeronArchive
-    from aerolog.archive.client.merging import MergedReplay
-    from aerolog.archive.client.timed_message import TimedMessage
+    from aerolog.archive.client import AeronArchive, MergedReplay
+    from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.archive.files.descriptor import RecordingDescriptor
     from aerolog.tools.options import ArchiveOptions
     from aerolog.tools.timed_options import TimedOptions
@@ -81,7 +80,7 @@ def open_merge(
     follow: bool,
 ) -> Iterator[tuple[MergedReplay, Callable[[], object]]]:
     """The merge that the command line asks for, and what raises when the archive is gone."""
-    from aerolog.archive.client.merging import MergedReplay
+    from aerolog.archive.client import MergedReplay
     from aerolog.tools.connecting import connect_archive, connect_driver
 
     times = timed.times()

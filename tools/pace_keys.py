@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.archive.client.paced import PaceControl
+    from aerolog.archive.client.replay.paced_replay import PaceControl
 
 HINT: Final = (
     "keys: space pauses and goes on, + faster, - slower, 1 as recorded, m as fast as can be, "
@@ -57,7 +57,7 @@ class PaceKeys:
             self._tell(HINT)
 
     def _set(self, speed: float | None) -> None:
-        from aerolog.archive.client.pacing import SPEED_MAX, SPEED_MIN
+        from aerolog.archive.client.replay.pacer import SPEED_MAX, SPEED_MIN
 
         if speed is not None:
             self._finite = speed = min(max(speed, SPEED_MIN), SPEED_MAX)

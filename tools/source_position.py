@@ -6,13 +6,13 @@ import socket
 import time
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client import ArchiveClientOptions, ArchiveConnection, calls
+from aerolog.archive.client import ArchiveClientOptions, ArchiveConnection, request
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.pending import Pending
-    from aerolog.archive.client.session import ControlSession
+    from aerolog.archive.client.client_session import ControlSession
+    from aerolog.archive.client.pending_request import Pending
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.transport.client import Aeron
 
@@ -101,7 +101,7 @@ class SourceArchive:
         now = time.monotonic()
         if self._asking is None and now >= self._asked + _ASK_EVERY_S:
             self._asked = now
-            call = calls.ask_position("max recorded position", self._recording_id)
+            call = request.ask_position("max recorded position", self._recording_id)
             self._asking = session.begin(call, self._aeron.next_correlation_id())
         session.pump()
         if self._asking is not None and self._asking.done:

@@ -28,7 +28,7 @@ def parse_speed(text: str | float) -> float:
         return math.inf
     match = _SPEED.fullmatch(text.lower())
     speed = float(match.group(1)) if match is not None else 0.0
-    from aerolog.archive.client.pacing import SPEED_MAX, SPEED_MIN
+    from aerolog.archive.client.replay.pacer import SPEED_MAX, SPEED_MIN
 
     if not SPEED_MIN <= speed <= SPEED_MAX:
         raise typer.BadParameter(f"--speed: {text!r} is no speed: 1x, 0.5x, 10x, or max")

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from aerolog.archive.client.timed_channel import ChannelReplay
-    from aerolog.archive.client.timed_message import TimedMessage
-    from aerolog.archive.client.timed_range import TimedRange
-    from aerolog.archive.client.timed_replay import TimedReplay
+    from aerolog.archive.client.replay.channel_replay import ChannelReplay
+    from aerolog.archive.client.replay.time_range import TimedRange
+    from aerolog.archive.client.replay.timed_message import TimedMessage
+    from aerolog.archive.client.replay.timed_replay import TimedReplay
     from aerolog.tools.messages import MessageWriter
 
 

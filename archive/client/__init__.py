@@ -3,15 +3,29 @@
 Both speak the reference's control protocol and work with an archive of either kind.
 """
 
-from aerolog.archive.client.aio import AsyncAeronArchive
-from aerolog.archive.client.base import ArchiveClientState
-from aerolog.archive.client.calls import RecordingSubscription
-from aerolog.archive.client.client import AeronArchive
-from aerolog.archive.client.connecting import ArchiveConnection, ConnectStep
-from aerolog.archive.client.events import AsyncRecordingEvents, RecordingEvent, RecordingEvents
+from aerolog.archive.client.aeron_archive import AeronArchive
+from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
+from aerolog.archive.client.client_base import ArchiveClientState
+from aerolog.archive.client.client_stats import ArchiveClientStats
+from aerolog.archive.client.connection import ArchiveConnection, ConnectStep
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.paced import AsyncPaced, Paced, paced, paced_async
-from aerolog.archive.client.persistent_options import (
+from aerolog.archive.client.recording_events import (
+    AsyncRecordingEvents,
+    RecordingEvent,
+    RecordingEvents,
+)
+from aerolog.archive.client.recording_position import (
+    RecordingPosition,
+    RecordingPositionKey,
+    find_by_recording,
+    find_by_session,
+)
+from aerolog.archive.client.recording_signals import SignalFilter, SignalHandler
+from aerolog.archive.client.replay.channel_replay import ChannelReplay
+from aerolog.archive.client.replay.merged_batch import MergedBatch
+from aerolog.archive.client.replay.merged_replay import AsyncMergedReplay, MergedReplay, Published
+from aerolog.archive.client.replay.paced_replay import AsyncPaced, Paced, paced, paced_async
+from aerolog.archive.client.replay.persistent_options import (
     FROM_LIVE,
     FROM_START,
     JoinEvent,
@@ -22,22 +36,18 @@ from aerolog.archive.client.persistent_options import (
     PersistentSubscriptionState,
     ReplayStarted,
 )
-from aerolog.archive.client.persistent_subscription import (
+from aerolog.archive.client.replay.persistent_subscription import (
     AsyncPersistentSubscription,
     PersistentSubscription,
 )
-from aerolog.archive.client.recording_pos import (
-    RecordingPosition,
-    RecordingPositionKey,
-    find_by_recording,
-    find_by_session,
+from aerolog.archive.client.replay.replay_merge import (
+    AsyncReplayMerge,
+    ReplayMerge,
+    ReplayMergeState,
 )
-from aerolog.archive.client.replay_merge import AsyncReplayMerge, ReplayMerge, ReplayMergeState
-from aerolog.archive.client.signals import SignalFilter, SignalHandler
-from aerolog.archive.client.stats import ArchiveClientStats
-from aerolog.archive.client.timed_channel import ChannelReplay
-from aerolog.archive.client.timed_message import TimedMessage
-from aerolog.archive.client.timed_replay import AsyncTimedReplay, TimedReplay
+from aerolog.archive.client.replay.timed_message import TimedMessage
+from aerolog.archive.client.replay.timed_replay import AsyncTimedReplay, TimedReplay
+from aerolog.archive.client.request import RecordingSubscription
 from aerolog.archive.credentials import (
     CredentialsSupplier,
     HmacCredentials,
@@ -57,6 +67,7 @@ __all__ = [
     "ArchiveClientStats",
     "ArchiveConnection",
     "AsyncAeronArchive",
+    "AsyncMergedReplay",
     "AsyncPaced",
     "AsyncPersistentSubscription",
     "AsyncRecordingEvents",
@@ -70,11 +81,14 @@ __all__ = [
     "JoinTrouble",
     "LiveJoined",
     "LiveLeft",
+    "MergedBatch",
+    "MergedReplay",
     "Paced",
     "PasswordCredentials",
     "PersistentSubscription",
     "PersistentSubscriptionListener",
     "PersistentSubscriptionState",
+    "Published",
     "RecordingDescriptor",
     "RecordingEvent",
     "RecordingEvents",

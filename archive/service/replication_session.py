@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aerolog.archive.client import calls
-from aerolog.archive.client.replaying import image_session_id
+from aerolog.archive.client import request
+from aerolog.archive.client.replay.replay_request import image_session_id
 from aerolog.archive.files.layout import NULL_POSITION
 from aerolog.archive.protocol import NULL_LENGTH, NULL_VALUE, RecordingSignal, SourceLocation
 from aerolog.archive.service.source_archive import (
@@ -186,7 +186,7 @@ class ReplicationSession:
         """What the source has, checked (REPLICATE_DESCRIPTOR)."""
         order = self._order
         found = yield from source.ask(
-            calls.list_recording(order.src_recording_id),
+            request.list_recording(order.src_recording_id),
             "failed to list remote recording descriptor",
             "failed to fetch remote recording descriptor",
         )
@@ -270,7 +270,7 @@ class ReplicationSession:
         token, endpoint = NULL_VALUE, ""
         if order.is_over_response:
             token = yield from source.ask(
-                calls.replay_token(order.src_recording_id),
+                request.replay_token(order.src_recording_id),
                 "failed to send replay token request",
                 "failed to get a replay token",
             )
@@ -283,7 +283,7 @@ class ReplicationSession:
             order.session_id_of(descriptor.session_id), endpoint, subscription.registration_id
         )
         wanted = order.stop_position
-        call = calls.start_replay(
+        call = request.start_replay(
             order.src_recording_id,
             channel,
             descriptor.stream_id,

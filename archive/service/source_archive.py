@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
-from aerolog.archive.client import calls
-from aerolog.archive.client.connecting import ArchiveConnection
+from aerolog.archive.client import request
+from aerolog.archive.client.client_session import refusal_text
+from aerolog.archive.client.connection import ArchiveConnection
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.replaying import ReplayOverResponse
-from aerolog.archive.client.session import refusal_text
+from aerolog.archive.client.replay.replay_request import ReplayOverResponse
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.refusals import exception_text
 from aerolog.transport.errors import (
@@ -30,8 +30,8 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from aerolog.archive.client.calls import Call
-    from aerolog.archive.client.session import ControlSession
+    from aerolog.archive.client.client_session import ControlSession
+    from aerolog.archive.client.request import Call
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.replication_order import ReplicationOrder
     from aerolog.transport.client.subscription import Subscription
@@ -176,7 +176,7 @@ class SourceArchive:
         for attempt in range(1, POSITION_ATTEMPTS + 1):
             try:
                 position = yield from self.ask(
-                    calls.ask_position("recording position", recording_id),
+                    request.ask_position("recording position", recording_id),
                     "failed to send recording position request",
                     "failed to get recording position",
                 )
@@ -253,11 +253,11 @@ class SourceArchive:
         if session is None:
             return
         if self._replay_session_id is not None and not session.disconnected:
-            request = calls.stop_replay(self._replay_session_id).request(
+            stop = request.stop_replay(self._replay_session_id).request(
                 session.control_session_id, self._context.aeron.next_correlation_id()
             )
             with contextlib.suppress(AerologError):  # it ends by itself when nobody listens
-                session.stream.offer(request.encode())
+                session.stream.offer(stop.encode())
         session.close()
         self._closing.close()
 

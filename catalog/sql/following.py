@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.client.events import RecordingEvents
+from aerolog.archive.client.recording_events import RecordingEvents
 from aerolog.archive.files.mark_file import MarkFile
 from aerolog.archive.protocol import RecordingProgress
 from aerolog.catalog.sql.errors import CatalogLockedError, CatalogUnreachableError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.client import calls
+from aerolog.archive.client import request
 from aerolog.archive.protocol import BooleanType, SourceLocation, decode
 
 SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
@@ -15,7 +15,7 @@ TRANSCRIPT = SHARED / "golden" / "archive-control-transcript.json"
 
 def replay(m):
     limit = getattr(m, "limit_counter_id", None)
-    return calls.start_replay(
+    return request.start_replay(
         m.recording_id,
         m.replay_channel,
         m.replay_stream_id,
@@ -28,7 +28,7 @@ def replay(m):
 
 
 def start(m, *recording):
-    make = calls.extend_recording if recording else calls.start_recording
+    make = request.extend_recording if recording else request.start_recording
     auto_stop = getattr(m, "auto_stop", None)
     return make(
         *recording,
@@ -40,54 +40,58 @@ def start(m, *recording):
 
 
 CALLS = {
-    "ArchiveIdRequest": lambda m: calls.archive_id(),
+    "ArchiveIdRequest": lambda m: request.archive_id(),
     "StartRecordingRequest": start,
     "StartRecordingRequest2": start,
     "ExtendRecordingRequest": lambda m: start(m, m.recording_id),
     "ExtendRecordingRequest2": lambda m: start(m, m.recording_id),
-    "StopRecordingRequest": lambda m: calls.try_stop_recording(m.channel, m.stream_id),
-    "StopRecordingSubscriptionRequest": lambda m: calls.try_stop_recording_subscription(
+    "StopRecordingRequest": lambda m: request.try_stop_recording(m.channel, m.stream_id),
+    "StopRecordingSubscriptionRequest": lambda m: request.try_stop_recording_subscription(
         m.subscription_id
     ),
-    "StopRecordingByIdentityRequest": lambda m: calls.try_stop_recording_by_identity(
+    "StopRecordingByIdentityRequest": lambda m: request.try_stop_recording_by_identity(
         m.recording_id
     ),
     "ReplayRequest": replay,
     "BoundedReplayRequest": replay,
-    "StopReplayRequest": lambda m: calls.stop_replay(m.replay_session_id),
-    "StopAllReplaysRequest": lambda m: calls.stop_all_replays(m.recording_id),
-    "ReplayTokenRequest": lambda m: calls.replay_token(m.recording_id),
-    "StartPositionRequest": lambda m: calls.ask_position("start position", m.recording_id),
-    "StopPositionRequest": lambda m: calls.ask_position("stop position", m.recording_id),
-    "RecordingPositionRequest": lambda m: calls.ask_position("recording position", m.recording_id),
-    "MaxRecordedPositionRequest": lambda m: calls.ask_position(
+    "StopReplayRequest": lambda m: request.stop_replay(m.replay_session_id),
+    "StopAllReplaysRequest": lambda m: request.stop_all_replays(m.recording_id),
+    "ReplayTokenRequest": lambda m: request.replay_token(m.recording_id),
+    "StartPositionRequest": lambda m: request.ask_position("start position", m.recording_id),
+    "StopPositionRequest": lambda m: request.ask_position("stop position", m.recording_id),
+    "RecordingPositionRequest": lambda m: request.ask_position(
+        "recording position", m.recording_id
+    ),
+    "MaxRecordedPositionRequest": lambda m: request.ask_position(
         "max recorded position", m.recording_id
     ),
-    "FindLastMatchingRecordingRequest": lambda m: calls.find_last_matching(
+    "FindLastMatchingRecordingRequest": lambda m: request.find_last_matching(
         m.min_recording_id, m.channel, m.stream_id, m.session_id
     ),
-    "ListRecordingRequest": lambda m: calls.list_recording(m.recording_id),
-    "ListRecordingsRequest": lambda m: calls.list_recordings(m.from_recording_id, m.record_count),
-    "ListRecordingsForUriRequest": lambda m: calls.list_recordings_for_uri(
+    "ListRecordingRequest": lambda m: request.list_recording(m.recording_id),
+    "ListRecordingsRequest": lambda m: request.list_recordings(m.from_recording_id, m.record_count),
+    "ListRecordingsForUriRequest": lambda m: request.list_recordings_for_uri(
         m.from_recording_id, m.record_count, m.channel, m.stream_id
     ),
-    "ListRecordingSubscriptionsRequest": lambda m: calls.list_recording_subscriptions(
+    "ListRecordingSubscriptionsRequest": lambda m: request.list_recording_subscriptions(
         m.pseudo_index,
         m.subscription_count,
         m.channel,
         m.stream_id if m.apply_stream_id == BooleanType.TRUE else None,
     ),
-    "TruncateRecordingRequest": lambda m: calls.truncate_recording(m.recording_id, m.position),
-    "PurgeRecordingRequest": lambda m: calls.purge_recording(m.recording_id),
-    "DetachSegmentsRequest": lambda m: calls.detach_segments(m.recording_id, m.new_start_position),
-    "DeleteDetachedSegmentsRequest": lambda m: calls.delete_detached_segments(m.recording_id),
-    "PurgeSegmentsRequest": lambda m: calls.purge_segments(m.recording_id, m.new_start_position),
-    "AttachSegmentsRequest": lambda m: calls.attach_segments(m.recording_id),
-    "MigrateSegmentsRequest": lambda m: calls.migrate_segments(
+    "TruncateRecordingRequest": lambda m: request.truncate_recording(m.recording_id, m.position),
+    "PurgeRecordingRequest": lambda m: request.purge_recording(m.recording_id),
+    "DetachSegmentsRequest": lambda m: request.detach_segments(
+        m.recording_id, m.new_start_position
+    ),
+    "DeleteDetachedSegmentsRequest": lambda m: request.delete_detached_segments(m.recording_id),
+    "PurgeSegmentsRequest": lambda m: request.purge_segments(m.recording_id, m.new_start_position),
+    "AttachSegmentsRequest": lambda m: request.attach_segments(m.recording_id),
+    "MigrateSegmentsRequest": lambda m: request.migrate_segments(
         m.src_recording_id, m.dst_recording_id
     ),
-    "UpdateChannelRequest": lambda m: calls.update_channel(m.recording_id, m.channel),
-    "StopReplicationRequest": lambda m: calls.try_stop_replication(m.replication_id),
+    "UpdateChannelRequest": lambda m: request.update_channel(m.recording_id, m.channel),
+    "StopReplicationRequest": lambda m: request.try_stop_replication(m.replication_id),
 }
 # Not calls of a session, of another operation, or of a step to come.
 OTHERS = {

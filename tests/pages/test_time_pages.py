@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from page_samples import ROOT, fresh_aeron_dir
 
-from aerolog.archive.client.merging import MergedReplay
+from aerolog.archive.client import MergedReplay
 from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.testing.recordings import RecordingBuilder, write_time_index

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from aerolog.archive.client.timed_message import TimedMessage
+    from aerolog.archive.client.replay.timed_message import TimedMessage
 
 FRAME = 32
 

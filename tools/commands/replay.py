@@ -25,8 +25,8 @@ from aerolog.tools.timed_options import TimedOptions
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.client.timed_range import TimedRange
-    from aerolog.archive.client.timed_replay import TimedReplay
+    from aerolog.archive.client.replay.time_range import TimedRange
+    from aerolog.archive.client.replay.timed_replay import TimedReplay
     from aerolog.tools.replayer import Range
 
 app = typer.Typer(add_completion=False)
@@ -191,7 +191,7 @@ def _from_archive(options: ArchiveOptions, wanted: "_Wanted", writer: MessageWri
 def _onto_channel(
     options: ArchiveOptions, wanted: "_Wanted", target: tuple[str, int], as_json: bool
 ) -> None:
-    from aerolog.archive.client.replaying import image_session_id
+    from aerolog.archive.client.replay.replay_request import image_session_id
     from aerolog.tools.connecting import connect_archive, connect_driver
     from aerolog.tools.console import remark
     from aerolog.tools.replayer import wait_replayed
@@ -221,7 +221,7 @@ def _onto_channel(
 def _paced_onto_channel(
     client: "AeronArchive", wanted: "_Wanted", target: tuple[str, int], as_json: bool
 ) -> None:
-    from aerolog.archive.client.timed_channel import ChannelReplay
+    from aerolog.archive.client.replay.channel_replay import ChannelReplay
     from aerolog.tools.console import remark
     from aerolog.tools.timed_replayer import run_onto_channel
 
@@ -254,7 +254,7 @@ def _say_replaying(
     part: tuple[int, int | None],
     as_json: bool,
 ) -> None:
-    from aerolog.archive.client.replaying import image_session_id
+    from aerolog.archive.client.replay.replay_request import image_session_id
     from aerolog.tools.console import print_json_line, say
 
     session_id = image_session_id(replay_id)
@@ -312,7 +312,7 @@ class _Wanted:
 
     def replay(self, source: "AeronArchive | str") -> "TimedReplay":
         """The messages of an archive or of a folder, with their times."""
-        from aerolog.archive.client.timed_replay import TimedReplay
+        from aerolog.archive.client.replay.timed_replay import TimedReplay
 
         times = self.timed.times()
         return TimedReplay(

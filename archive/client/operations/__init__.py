@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from aerolog.archive.client.operations.happenings import HappeningOperations
-from aerolog.archive.client.operations.queries import QueryOperations
-from aerolog.archive.client.operations.readers import ReaderOperations
-from aerolog.archive.client.operations.recording import RecordingOperations
-from aerolog.archive.client.operations.replaying import ReplayOperations
-from aerolog.archive.client.operations.replication import ReplicationOperations
-from aerolog.archive.client.operations.sessions import SessionOperations
-from aerolog.archive.client.operations.storage import StorageOperations
-from aerolog.archive.client.operations.times import TimeOperations
+from aerolog.archive.client.operations.query_operations import QueryOperations
+from aerolog.archive.client.operations.reader_operations import ReaderOperations
+from aerolog.archive.client.operations.recording_operations import RecordingOperations
+from aerolog.archive.client.operations.replay_operations import ReplayOperations
+from aerolog.archive.client.operations.replication_operations import ReplicationOperations
+from aerolog.archive.client.operations.session_operations import SessionOperations
+from aerolog.archive.client.operations.signal_operations import HappeningOperations
+from aerolog.archive.client.operations.storage_operations import StorageOperations
+from aerolog.archive.client.operations.time_operations import TimeOperations
 
 __all__ = ["ArchiveOperations"]
 

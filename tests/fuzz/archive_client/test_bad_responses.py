@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.archive.client import calls
+from aerolog.archive.client import request
+from aerolog.archive.client.client_session import ControlSession
+from aerolog.archive.client.control_stream import ControlStream
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.session import ControlSession
-from aerolog.archive.client.stream import ControlStream
 from aerolog.archive.protocol import (
     ControlResponse,
     ControlResponseCode,
@@ -111,12 +111,12 @@ PAYLOADS = st.lists(
 )
 CALLS = st.sampled_from(
     [
-        calls.archive_id(),
-        calls.ask_position("stop position", 1),
-        calls.try_stop_recording("aeron:ipc", 1),
-        calls.list_recordings(0, 3),
-        calls.list_recording(1),
-        calls.list_recording_subscriptions(0, 2, "", None),
+        request.archive_id(),
+        request.ask_position("stop position", 1),
+        request.try_stop_recording("aeron:ipc", 1),
+        request.list_recordings(0, 3),
+        request.list_recording(1),
+        request.list_recording_subscriptions(0, 2, "", None),
     ]
 )
 
@@ -178,6 +178,6 @@ def test_a_listing_takes_no_more_than_it_asked_for(count):
     ]
     stream = ControlStream(FakePublication(), FakeSubscription(found), None)
     session = ControlSession(stream, ArchiveClientOptions(), SESSION, 0)
-    pending = session.begin(calls.list_recordings(0, count), CORRELATION)
+    pending = session.begin(request.list_recordings(0, count), CORRELATION)
     session.pump()
     assert [one.recording_id for one in pending.result()] == list(range(count))

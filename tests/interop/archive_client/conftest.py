@@ -11,8 +11,8 @@ import pytest
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, RecordingSignal
-from aerolog.archive.client.calls import Call
-from aerolog.archive.client.stream import ControlStream
+from aerolog.archive.client.control_stream import ControlStream
+from aerolog.archive.client.request import Call
 from aerolog.transport.client import Aeron
 
 CHANNEL = "aeron:ipc?term-length=64k"

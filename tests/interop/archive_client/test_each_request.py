@@ -9,7 +9,7 @@ import pytest
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import RecordingSignal, SourceLocation
-from aerolog.archive.client.calls import Call
+from aerolog.archive.client.request import Call
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.uri import ChannelUri
 

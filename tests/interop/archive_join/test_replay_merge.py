@@ -8,7 +8,7 @@ import pytest
 from peer.streams import Receipt, wait_until
 
 from aerolog.archive.client import AeronArchive, ReplayMerge
-from aerolog.archive.client.replay_merge import ReplayMergeState
+from aerolog.archive.client.replay.replay_merge import ReplayMergeState
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

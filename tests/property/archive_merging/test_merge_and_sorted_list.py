@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from merge_folders import merged, row_of, write_recording
 
-from aerolog.archive.client.merging import MergedReplay
+from aerolog.archive.client import MergedReplay
 
 T0 = 1_700_000_000_000_000_000
 

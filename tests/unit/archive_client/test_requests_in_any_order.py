@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.archive.client import ArchiveClientOptions, calls
-from aerolog.archive.client.session import IN_FLIGHT_LIMIT, ControlSession
+from aerolog.archive.client import ArchiveClientOptions, request
+from aerolog.archive.client.client_session import IN_FLIGHT_LIMIT, ControlSession
 from aerolog.archive.protocol import (
     ControlResponse,
     ControlResponseCode,
@@ -82,7 +82,7 @@ def test_each_request_ends_once_and_in_turn(actions):
     begun, forgotten, sent_ever = [], set(), []
     for action in actions:
         if action in {"ask", "list"}:
-            call = calls.archive_id() if action == "ask" else calls.list_recordings(0, 5)
+            call = request.archive_id() if action == "ask" else request.list_recordings(0, 5)
             begun.append(session.begin(call, 100 + len(begun)))
         elif action == "forget" and begun:
             session.forget(begun[0])

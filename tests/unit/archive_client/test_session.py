@@ -4,9 +4,9 @@ from collections import deque
 
 import pytest
 
-from aerolog.archive.client import SignalFilter, calls
+from aerolog.archive.client import SignalFilter, request
+from aerolog.archive.client.client_session import IN_FLIGHT_LIMIT, ControlSession
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.session import IN_FLIGHT_LIMIT, ControlSession
 from aerolog.archive.protocol import (
     CloseSessionRequest,
     ControlResponse,
@@ -150,7 +150,7 @@ def signal(kind=RecordingSignal.START):
 
 
 def test_a_request_is_sent_once_and_its_answer_is_the_result(session, stream):
-    pending = session.begin(calls.ask_position("stop position", 5), 100)
+    pending = session.begin(request.ask_position("stop position", 5), 100)
     session.pump()
     session.pump()
     assert stream.sent == [
@@ -163,15 +163,15 @@ def test_a_request_is_sent_once_and_its_answer_is_the_result(session, stream):
 
 
 def test_a_missing_position_is_none(session, stream):
-    pending = session.begin(calls.ask_position("recording position", 5), 100)
+    pending = session.begin(request.ask_position("recording position", 5), 100)
     stream.incoming.append(ok(100, -1))
     session.pump()
     assert pending.result() is None
 
 
 def test_answers_are_matched_by_session_and_correlation(session, stream):
-    first = session.begin(calls.archive_id(), 100)
-    second = session.begin(calls.archive_id(), 101)
+    first = session.begin(request.archive_id(), 100)
+    second = session.begin(request.archive_id(), 101)
     stream.incoming += [ok(101, 1, session_id=SESSION + 1), ok(102, 2), ok(101, 3)]
     session.pump()
     assert not first.done
@@ -181,7 +181,7 @@ def test_answers_are_matched_by_session_and_correlation(session, stream):
 def test_a_request_that_is_not_taken_is_tried_as_often_as_configured(stream, clock):
     session = make_session(stream, clock, message_retry_attempts=2)
     stream.accepts = False
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     session.pump()
     assert not pending.done
     session.pump()
@@ -193,7 +193,7 @@ def test_a_request_that_is_not_taken_is_tried_as_often_as_configured(stream, clo
 
 
 def test_requests_are_sent_in_order_and_only_some_at_once(session, stream):
-    pending = [session.begin(calls.archive_id(), 100 + i) for i in range(IN_FLIGHT_LIMIT + 1)]
+    pending = [session.begin(request.archive_id(), 100 + i) for i in range(IN_FLIGHT_LIMIT + 1)]
     session.pump()
     assert [one.correlation_id for one in stream.sent] == [100 + i for i in range(IN_FLIGHT_LIMIT)]
     stream.incoming.append(ok(100, 7))
@@ -204,8 +204,8 @@ def test_requests_are_sent_in_order_and_only_some_at_once(session, stream):
 
 
 def test_the_time_for_an_answer_begins_when_the_request_is_sent(session, stream, clock):
-    first = session.begin(calls.list_recordings(0, 1), 100)
-    second = session.begin(calls.list_recordings(0, 1), 101)
+    first = session.begin(request.list_recordings(0, 1), 100)
+    second = session.begin(request.list_recordings(0, 1), 101)
     session.pump()
     clock.advance_ns(4_000_000_000)
     stream.incoming.append(descriptor(100, 0))
@@ -222,9 +222,9 @@ def test_the_time_for_an_answer_begins_when_the_request_is_sent(session, stream,
 
 
 def test_listings_go_one_by_one(session, stream):
-    session.begin(calls.list_recordings(0, 1), 100)
-    session.begin(calls.list_recording_subscriptions(0, 1, "", None), 101)
-    session.begin(calls.archive_id(), 102)
+    session.begin(request.list_recordings(0, 1), 100)
+    session.begin(request.list_recording_subscriptions(0, 1, "", None), 101)
+    session.begin(request.archive_id(), 102)
     session.pump()
     session.pump()
     assert [one.correlation_id for one in stream.sent] == [100]
@@ -235,7 +235,7 @@ def test_listings_go_one_by_one(session, stream):
 
 
 def test_an_unanswered_request_is_late(session, stream, clock):
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     session.pump()
     clock.advance_ns(4_999_999_999)
     session.pump()
@@ -251,9 +251,9 @@ def test_an_unanswered_request_is_late(session, stream, clock):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (calls.list_recordings(0, 1), "awaiting recording descriptors - correlationId=100"),
+        (request.list_recordings(0, 1), "awaiting recording descriptors - correlationId=100"),
         (
-            calls.list_recording_subscriptions(0, 1, "", None),
+            request.list_recording_subscriptions(0, 1, "", None),
             "awaiting subscription descriptors - correlationId=100",
         ),
     ],
@@ -268,7 +268,7 @@ def test_an_unanswered_listing_says_what_it_waited_for(session, clock, call, tex
 
 
 def test_an_error_response_is_the_request_s_error(session, stream):
-    pending = session.begin(calls.stop_replay(5), 100)
+    pending = session.begin(request.stop_replay(5), 100)
     stream.incoming.append(error(100, 5, "unknown recording id: 5"))
     session.pump()
     with pytest.raises(ArchiveError, match="unknown recording id: 5") as caught:
@@ -278,9 +278,9 @@ def test_an_error_response_is_the_request_s_error(session, stream):
 
 
 def test_a_forgiven_error_is_a_result_and_no_other_is(session, stream):
-    forgiven = session.begin(calls.try_stop_recording("aeron:ipc", 1), 100)
-    strict = session.begin(calls.strictly(calls.try_stop_recording("aeron:ipc", 1)), 101)
-    other = session.begin(calls.try_stop_recording("aeron:ipc", 1), 102)
+    forgiven = session.begin(request.try_stop_recording("aeron:ipc", 1), 100)
+    strict = session.begin(request.strictly(request.try_stop_recording("aeron:ipc", 1)), 101)
+    other = session.begin(request.try_stop_recording("aeron:ipc", 1), 102)
     stream.incoming += [error(100, 4), error(101, 4), error(102, 13)]
     session.pump()
     assert forgiven.result() is False
@@ -290,12 +290,12 @@ def test_a_forgiven_error_is_a_result_and_no_other_is(session, stream):
 
 
 def test_a_listing_ends_with_its_count_or_with_unknown(session, stream):
-    full = session.begin(calls.list_recordings(0, 2), 100)
+    full = session.begin(request.list_recordings(0, 2), 100)
     session.pump()
     stream.incoming += [descriptor(100, 0), descriptor(99, 7), descriptor(100, 1)]
     session.pump()
     assert [one.recording_id for one in full.result()] == [0, 1]
-    short = session.begin(calls.list_recordings(2, 2), 101)
+    short = session.begin(request.list_recordings(2, 2), 101)
     stream.incoming += [
         descriptor(101, 2),
         ControlResponse(
@@ -310,7 +310,7 @@ def test_a_listing_ends_with_its_count_or_with_unknown(session, stream):
 
 
 def test_each_descriptor_gives_a_listing_more_time(session, stream, clock):
-    pending = session.begin(calls.list_recordings(0, 3), 100)
+    pending = session.begin(request.list_recordings(0, 3), 100)
     for recording_id in range(2):
         clock.advance_ns(4_000_000_000)
         stream.incoming.append(descriptor(100, recording_id))
@@ -324,11 +324,11 @@ def test_each_descriptor_gives_a_listing_more_time(session, stream, clock):
 
 def test_a_listing_of_nothing_is_refused():
     with pytest.raises(ValueError, match="count is at least 1"):
-        calls.list_recordings(0, 0)
+        request.list_recordings(0, 0)
 
 
 def test_an_unexpected_code_is_an_error(session, stream):
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     stream.incoming.append(
         ControlResponse(
             control_session_id=SESSION,
@@ -368,7 +368,7 @@ def test_a_signal_handler_s_defect_is_reported_and_harms_nobody(stream, clock):
         raise ZeroDivisionError
 
     session = make_session(stream, clock, on_signal=broken)
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     stream.incoming += [signal(), ok(100, 7)]
     session.pump()
     assert pending.result() == 7
@@ -376,7 +376,9 @@ def test_a_signal_handler_s_defect_is_reported_and_harms_nobody(stream, clock):
 
 
 def test_a_signal_handler_may_not_begin_a_request(stream, clock):
-    session = make_session(stream, clock, on_signal=lambda _: session.begin(calls.archive_id(), 1))
+    session = make_session(
+        stream, clock, on_signal=lambda _: session.begin(request.archive_id(), 1)
+    )
     stream.incoming.append(signal())
     session.pump()
     assert isinstance(stream.reported[0], ReentrantCallError)
@@ -384,7 +386,7 @@ def test_a_signal_handler_may_not_begin_a_request(stream, clock):
 
 
 def test_a_lost_archive_ends_what_waits_and_what_follows(session, stream):
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     stream.is_connected = False
     stream.incoming.append(signal())
     session.pump()
@@ -394,11 +396,11 @@ def test_a_lost_archive_ends_what_waits_and_what_follows(session, stream):
         pending.result()
     assert session.disconnected
     with pytest.raises(ResourceClosedError):
-        session.begin(calls.archive_id(), 101)
+        session.begin(request.archive_id(), 101)
 
 
 def test_closing_tells_the_archive_once_and_ends_what_waits(session, stream):
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     session.close()
     session.close()
     assert [decode(one) for one in stream.publication.offered] == [
@@ -409,11 +411,11 @@ def test_closing_tells_the_archive_once_and_ends_what_waits(session, stream):
     with pytest.raises(ResourceClosedError):
         pending.result()
     with pytest.raises(ResourceClosedError):
-        session.begin(calls.archive_id(), 101)
+        session.begin(request.archive_id(), 101)
 
 
 def test_a_forgotten_request_s_answer_is_ignored(session, stream):
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     session.pump()
     session.forget(pending)
     stream.incoming.append(ok(100, 7))
@@ -423,7 +425,7 @@ def test_a_forgotten_request_s_answer_is_ignored(session, stream):
 
 def test_a_signal_handler_may_close_the_session(stream, clock):
     session = make_session(stream, clock, on_signal=lambda _: session.close())
-    pending = session.begin(calls.archive_id(), 100)
+    pending = session.begin(request.archive_id(), 100)
     stream.incoming += [signal(), signal(), ok(100, 7)]
     session.pump()
     assert session.closed

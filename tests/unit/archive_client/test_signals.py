@@ -12,7 +12,7 @@ from aerolog.archive.client import (
     SignalFilter,
     StaticCredentials,
 )
-from aerolog.archive.client.signals import SIGNAL_LIMIT, SignalQueue
+from aerolog.archive.client.recording_signals import SIGNAL_LIMIT, SignalQueue
 from aerolog.transport.errors import ConfigurationError
 
 START, STOP, DELETE = RecordingSignal.START, RecordingSignal.STOP, RecordingSignal.DELETE

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive
-from aerolog.archive.client.steps import (
+from aerolog.archive.client.caller import (
     AwaitedForm,
     Parts,
     Steps,

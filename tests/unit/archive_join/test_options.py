@@ -3,7 +3,7 @@
 import pytest
 
 from aerolog.archive.client import FROM_LIVE, FROM_START
-from aerolog.archive.client.persistent_options import (
+from aerolog.archive.client.replay.persistent_options import (
     PersistentSubscriptionOptions,
     ReplayChannelKind,
 )

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from merge_folders import Row, every, merged, row_of, write_recording
 
-from aerolog.archive.client.merging import AsyncMergedReplay, MergedReplay
-from aerolog.archive.client.paced import paced
+from aerolog.archive.client import AsyncMergedReplay, MergedReplay
+from aerolog.archive.client.replay.paced_replay import paced
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.checksum import CRC32C_NAME, checksum_for
 from aerolog.archive.files.descriptor import RecordingState

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from aerolog.archive.client.merging.batch import MergedBatch
-from aerolog.archive.client.merging.engine import BLOCKED, END, Merge, MergeSource
-from aerolog.archive.client.merging.shares import REPLAYS_PATIENCE_NS, ReplayShare, together
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.timed_range import TimedRange
+from aerolog.archive.client.replay.merge import BLOCKED, END, Merge, MergeSource
+from aerolog.archive.client.replay.merged_batch import MergedBatch
+from aerolog.archive.client.replay.replay_source import REPLAYS_PATIENCE_NS, ReplayShare, together
+from aerolog.archive.client.replay.time_range import TimedRange
 from aerolog.archive.times import TimeIndex
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
@@ -147,7 +147,7 @@ def test_an_archive_that_is_gone_is_no_stall(archive, share):
 def test_a_replay_for_which_there_is_no_room_is_asked_for_again(archive, share, monkeypatch):
     now = [0]
     clock = SimpleNamespace(monotonic_ns=lambda: now[0])
-    monkeypatch.setattr("aerolog.archive.client.merging.shares.time", clock)
+    monkeypatch.setattr("aerolog.archive.client.replay.replay_source.time", clock)
     archive.refusal = ArchiveError(ArchiveErrorCode.MAX_REPLAYS, "max concurrent replays")
     carried_out(share.open())
     assert not share.is_open

@@ -12,8 +12,8 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive
-from aerolog.archive.client.timed_channel import ChannelReplay
-from aerolog.archive.client.timed_replay import AsyncTimedReplay, TimedReplay
+from aerolog.archive.client.replay.channel_replay import ChannelReplay
+from aerolog.archive.client.replay.timed_replay import AsyncTimedReplay, TimedReplay
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ConfigurationError
 

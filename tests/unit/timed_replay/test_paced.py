@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from aerolog.archive.client.paced import paced, paced_async
-from aerolog.archive.client.timed_message import TimedMessage
+from aerolog.archive.client.replay.paced_replay import paced, paced_async
+from aerolog.archive.client.replay.timed_message import TimedMessage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

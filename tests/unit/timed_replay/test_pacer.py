@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.archive.client.pacing import Pacer
+from aerolog.archive.client.replay.pacer import Pacer
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ConfigurationError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aerolog.archive.client.paced import paced
-from aerolog.archive.client.pacing import SPEED_MAX, SPEED_MIN
+from aerolog.archive.client.replay.paced_replay import paced
+from aerolog.archive.client.replay.pacer import SPEED_MAX, SPEED_MIN
 from aerolog.tools.pace_keys import PaceKeys
 
 

@@ -1,0 +1,328 @@
+"""A control session: requests under way, their answers, and what comes unasked.
+
+Time is read from the clock given; nothing here waits, so blocking and asyncio clients share it
+(spec archive-protocol 21.3 and 21.4).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from aerolog.archive.client.client_stats import ArchiveClientStats
+from aerolog.archive.client.pending_request import Pending
+from aerolog.archive.client.recording_signals import SignalQueue
+from aerolog.archive.protocol import (
+    CloseSessionRequest,
+    ControlResponse,
+    ControlResponseCode,
+    RecordingDescriptor,
+    RecordingSignalEvent,
+    RecordingSubscriptionDescriptor,
+)
+from aerolog.transport.config.values import format_duration
+from aerolog.transport.errors import (
+    AerologError,
+    AeronTimeoutError,
+    ArchiveError,
+    BackPressuredError,
+    NotConnectedError,
+    ReentrantCallError,
+    ResourceClosedError,
+)
+
+if TYPE_CHECKING:
+    from aerolog.archive.client.control_stream import ControlStream
+    from aerolog.archive.client.options import ArchiveClientOptions
+    from aerolog.archive.client.request import Call
+    from aerolog.archive.protocol import Message
+
+T = TypeVar("T")
+ERROR_LIMIT: Final = 64
+IN_FLIGHT_LIMIT: Final = 32  # sent and unanswered: they and their answers fit into the logs
+ENDS_OF_LISTING: Final = frozenset(
+    {ControlResponseCode.RECORDING_UNKNOWN, ControlResponseCode.SUBSCRIPTION_UNKNOWN}
+)
+
+
+def refusal_text(correlation_id: int, text: str) -> str:
+    """What an archive said to a request, as the error of the request puts it."""
+    return f"response for correlationId={correlation_id}, error: {text}"
+
+
+class ControlSession:
+    """One client's session with an archive.
+
+    Requests are sent in the order in which they begin, some at once; listings go one by one, as
+    the archive wants them.
+
+    Attributes:
+        control_session_id: the archive's id of it.
+        archive_id: of the archive, -1 when it is too old to tell.
+        disconnected: the archive's responses stopped coming; the session will not recover.
+        closed: this side has ended it.
+        signals: what came, and who wants to be told.
+        stats: what is counted.
+    """
+
+    def __init__(
+        self,
+        stream: ControlStream,
+        options: ArchiveClientOptions,
+        control_session_id: int,
+        archive_id: int,
+    ) -> None:
+        self.stream = stream
+        self.options = options
+        self.control_session_id = control_session_id
+        self.archive_id = archive_id
+        self.disconnected = False
+        self.closed = False
+        self.last_correlation_id = -1
+        self.signals = SignalQueue()
+        self.stats = ArchiveClientStats()
+        self._clock = options.clock
+        self._unsent: deque[Pending[Any]] = deque()
+        self._sent: dict[int, Pending[Any]] = {}
+        self._errors: deque[ArchiveError] = deque(maxlen=ERROR_LIMIT)
+        self._in_callback = False
+
+    def inherit(self, previous: ControlSession) -> None:
+        """Go on with what a session before this one has collected."""
+        self.signals = previous.signals
+        self.stats = previous.stats
+        self._errors = previous._errors
+
+    def begin(self, call: Call[T], correlation_id: int, *, sent: bool = False) -> Pending[T]:
+        """Note a request; `pump` sends it and finds its answer.
+
+        Args:
+            call: what to ask.
+            correlation_id: a new one.
+            sent: the request goes another way than the session's own stream.
+
+        Raises:
+            ResourceClosedError: the session is closed, or was found to be disconnected.
+            ReentrantCallError: called from a signal handler.
+        """
+        self._check_callback()
+        if self.closed:
+            raise ResourceClosedError("client is closed")
+        if self.disconnected:
+            raise ResourceClosedError("client is closed: the archive has disconnected")
+        request = call.request(self.control_session_id, correlation_id).encode()
+        pending = Pending(call, request, correlation_id)
+        if sent:
+            self._on_sent(pending)
+        else:
+            self._unsent.append(pending)
+        self.last_correlation_id = correlation_id
+        return pending
+
+    def forget(self, pending: Pending[Any]) -> None:
+        """Nobody waits for this request any more; its answer will be ignored."""
+        if self._sent.pop(pending.correlation_id, None) is None and pending in self._unsent:
+            self._unsent.remove(pending)
+
+    def pump(self) -> int:
+        """Send what is unsent, take in what has come, end what is overdue; the work done.
+
+        Raises:
+            ReentrantCallError: called from a signal handler.
+        """
+        self._check_callback()
+        work = self._send_next() if self._unsent else 0
+        messages = self.stream.poll()
+        for message in messages:
+            self._dispatch(message)
+        if not messages and not self.stream.is_connected:
+            self._disconnect()
+        elif self._sent:
+            self._expire()
+        return work + len(messages)
+
+    def take_error(self, correlation_id: int | None = None) -> ArchiveError | None:
+        """The oldest error response that came when no request waited for it.
+
+        Args:
+            correlation_id: only of this request, answered before: a replay may fail later on.
+        """
+        for error in self._errors:
+            if correlation_id in {None, error.correlation_id}:
+                self._errors.remove(error)
+                return error
+        return None
+
+    def close(self) -> None:
+        """Tell the archive, without waiting, and close the streams; idempotent."""
+        if self.closed:
+            return
+        self.closed = True
+        self._fail_all(ResourceClosedError("client is closed"))
+        publication = self.stream.publication
+        if not publication.closed and publication.is_connected:
+            publication.offer(
+                CloseSessionRequest(control_session_id=self.control_session_id).encode()
+            )
+        self.stream.close()
+
+    def _check_callback(self) -> None:
+        if self._in_callback:
+            raise ReentrantCallError("reentrant calls not permitted during callbacks")
+
+    # -- sending ---------------------------------------------------------------------------------
+
+    def _send_next(self) -> int:
+        """Send in order what may be sent; the number of requests that left the queue."""
+        left = 0
+        while self._unsent and len(self._sent) < IN_FLIGHT_LIMIT:
+            pending = self._unsent[0]
+            if pending.call.listing is not None and self._is_listing():
+                break
+            if not self._try_to_send(pending):
+                break
+            left += 1
+        return left
+
+    def _is_listing(self) -> bool:
+        return any(pending.call.listing is not None for pending in self._sent.values())
+
+    def _try_to_send(self, pending: Pending[Any]) -> bool:
+        """Whether a request left the queue, sent or failed."""
+        try:
+            if self.stream.offer(pending.request):
+                self._unsent.popleft()
+                self._on_sent(pending)
+                return True
+        except AerologError as error:
+            self._end(pending, error)
+            return True
+        pending.tries += 1
+        if pending.tries < self.options.message_retry_attempts:
+            return False
+        self._end(pending, BackPressuredError(f"failed to send {pending.call.what} request"))
+        return True
+
+    def _on_sent(self, pending: Pending[Any]) -> None:
+        pending.mark_sent(self._clock.now_ns(), self.options.message_timeout_ns)
+        self._sent[pending.correlation_id] = pending
+        self.stats.requests += 1
+
+    # -- what comes ------------------------------------------------------------------------------
+
+    def _dispatch(self, message: Message) -> None:
+        if getattr(message, "control_session_id", None) != self.control_session_id:
+            return
+        if isinstance(message, ControlResponse):
+            self._on_response(message)
+        elif isinstance(message, RecordingSignalEvent):
+            self._on_signal(message)
+        elif isinstance(message, RecordingDescriptor | RecordingSubscriptionDescriptor):
+            self._on_descriptor(message)
+
+    def _on_response(self, response: ControlResponse) -> None:
+        pending = self._sent.get(response.correlation_id)
+        if pending is None:
+            if response.code == ControlResponseCode.ERROR:
+                self._on_stray_error(response)
+        elif response.code == ControlResponseCode.ERROR:
+            self._on_error(pending, response)
+        elif pending.call.listing is not None and response.code in ENDS_OF_LISTING:
+            self._finish(pending, pending.found)
+        elif response.code == ControlResponseCode.OK and pending.call.listing is None:
+            whole = pending.call.takes_response
+            self._finish(pending, response if whole else response.relevant_id)
+        else:
+            text = f"unexpected response code: {response.code.name}"
+            self._refuse(pending, ArchiveError(0, text, response.correlation_id))
+
+    def _on_error(self, pending: Pending[Any], response: ControlResponse) -> None:
+        if pending.call.forgiven is not None and response.relevant_id == pending.call.forgiven:
+            self._count(pending, refused=False)
+            self.forget(pending)
+            pending.forgive()
+            return
+        text = refusal_text(response.correlation_id, response.error_message)
+        self._refuse(pending, ArchiveError(response.relevant_id, text, response.correlation_id))
+
+    def _on_stray_error(self, response: ControlResponse) -> None:
+        error = ArchiveError(response.relevant_id, response.error_message, response.correlation_id)
+        if self.options.on_error is not None:
+            self.stream.report(error)
+        else:
+            self._errors.append(error)
+
+    def _on_descriptor(
+        self, message: RecordingDescriptor | RecordingSubscriptionDescriptor
+    ) -> None:
+        pending = self._sent.get(message.correlation_id)
+        if pending is None or pending.call.listing is None:
+            return
+        pending.found.append(message)
+        pending.deadline_ns = self._clock.now_ns() + self.options.message_timeout_ns
+        if len(pending.found) == pending.call.listing:
+            self._finish(pending, pending.found)
+
+    def _on_signal(self, signal: RecordingSignalEvent) -> None:
+        self.stats.signals += 1
+        self.signals.put(signal)
+        consumers = self.signals.handlers_of(signal)
+        if self.options.on_signal is not None:
+            consumers.insert(0, self.options.on_signal)
+        for consumer in consumers:
+            self._in_callback = True
+            try:
+                consumer(signal)
+            except Exception as error:  # noqa: BLE001 - a handler's defect ends no request
+                self.stream.report(error)
+            finally:
+                self._in_callback = False
+
+    # -- ends of requests ------------------------------------------------------------------------
+
+    def _count(self, pending: Pending[Any], *, refused: bool) -> None:
+        if pending.sent_ns is not None:
+            self.stats.on_answer(self._clock.now_ns() - pending.sent_ns, refused=refused)
+
+    def _finish(self, pending: Pending[Any], answer: Any) -> None:
+        self._count(pending, refused=False)
+        self.forget(pending)
+        pending.finish(answer)
+
+    def _refuse(self, pending: Pending[Any], error: ArchiveError) -> None:
+        self._count(pending, refused=True)
+        self._end(pending, error)
+
+    def _end(self, pending: Pending[Any], error: BaseException) -> None:
+        self.forget(pending)
+        pending.fail(error)
+
+    def _expire(self) -> None:
+        now_ns = self._clock.now_ns()
+        for pending in list(self._sent.values()):
+            if now_ns - pending.deadline_ns > 0:
+                self.stats.timeouts += 1
+                self._end(
+                    pending,
+                    AeronTimeoutError(
+                        f"awaiting {pending.call.awaits} - correlationId={pending.correlation_id} "
+                        f"messageTimeout={format_duration(self.options.message_timeout_ns)}"
+                    ),
+                )
+
+    def _disconnect(self) -> None:
+        if self.closed or self.disconnected:
+            return
+        self.disconnected = True
+        subscription = self.stream.subscription
+        self._fail_all(
+            NotConnectedError(
+                "response channel from archive is not connected, "
+                f"channel={subscription.channel}, streamId={subscription.stream_id}, "
+                f"imageCount={0 if subscription.closed else len(subscription.images)}"
+            )
+        )
+
+    def _fail_all(self, error: BaseException) -> None:
+        for pending in [*self._sent.values(), *self._unsent]:
+            self._end(pending, error)

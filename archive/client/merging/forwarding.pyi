@@ -1,6 +1,0 @@
-from aerolog.archive.client.merging.batch import MergedBatch
-from aerolog.transport.client import ExclusivePublication
-
-def forward(
-    publication: ExclusivePublication, batch: MergedBatch, first: int
-) -> tuple[int, int]: ...

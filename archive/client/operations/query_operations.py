@@ -1,0 +1,153 @@
+"""Questions: what is recorded, from where and how far (spec archive-protocol 13)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.archive.client import request
+from aerolog.archive.client.caller import Parts, Steps, operation, series
+from aerolog.archive.client.client_base import PAGE, ArchiveClientBase
+from aerolog.archive.client.recording_position import RecordingPosition, find_by_recording
+
+if TYPE_CHECKING:
+    from aerolog.archive.client.request import Channel, RecordingSubscription
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+
+
+class QueryOperations(ArchiveClientBase):
+    """List recordings and recording subscriptions, ask for positions and for the archive's id."""
+
+    @operation
+    def list_recording(self, recording_id: int) -> Steps[RecordingDescriptor | None]:
+        """One recording, None when unknown."""
+        return self._ask(request.list_recording(recording_id))
+
+    @operation
+    def list_recordings(
+        self, from_recording_id: int = 0, count: int = PAGE
+    ) -> Steps[list[RecordingDescriptor]]:
+        """Up to ``count`` recordings from an id on, in the order of ids.
+
+        Raises:
+            ValueError: a count below 1, which no archive answers.
+        """
+        return self._ask(request.list_recordings(from_recording_id, count))
+
+    @operation
+    def list_recordings_for_uri(
+        self, from_recording_id: int, count: int, channel_fragment: str, stream_id: int
+    ) -> Steps[list[RecordingDescriptor]]:
+        """As list_recordings, of one stream whose original channel contains a text."""
+        return self._ask(
+            request.list_recordings_for_uri(from_recording_id, count, channel_fragment, stream_id)
+        )
+
+    @series
+    def recordings(
+        self,
+        *,
+        from_recording_id: int = 0,
+        channel: str = "",
+        stream_id: int | None = None,
+        page: int = PAGE,
+    ) -> Parts[RecordingDescriptor]:
+        """All recordings, fetched a page at a time.
+
+        Args:
+            from_recording_id: the first id wanted.
+            channel: a text that the original channel contains.
+            stream_id: only this stream.
+            page: recordings to ask for at once.
+        """
+        begin = from_recording_id
+        while True:
+            found = yield from self._ask(
+                request.list_recordings(begin, page)
+                if stream_id is None
+                else request.list_recordings_for_uri(begin, page, channel, stream_id)
+            )
+            yield [one for one in found if channel in one.original_channel]
+            if len(found) < page:
+                return
+            begin = found[-1].recording_id + 1
+
+    @operation
+    def list_recording_subscriptions(
+        self,
+        *,
+        from_index: int = 0,
+        count: int = PAGE,
+        channel_fragment: str = "",
+        stream_id: int | None = None,
+    ) -> Steps[list[RecordingSubscription]]:
+        """The subscriptions through which the archive records now.
+
+        Args:
+            from_index: how many of the archive's subscriptions to pass over, whether they match
+                or not.
+            count: how many are wanted at most.
+            channel_fragment: a text that the channel contains.
+            stream_id: only this stream.
+        """
+        return self._ask(
+            request.list_recording_subscriptions(from_index, count, channel_fragment, stream_id)
+        )
+
+    @operation
+    def find_last_matching_recording(
+        self,
+        min_recording_id: int,
+        channel_fragment: Channel,
+        stream_id: int,
+        session_id: int,
+    ) -> Steps[int | None]:
+        """The newest recording of a session, None when there is none.
+
+        Args:
+            min_recording_id: the lowest id that will do.
+            channel_fragment: a text that the original channel contains.
+            stream_id: of the recording.
+            session_id: of the recorded publication.
+        """
+        return self._ask(
+            request.find_last_matching(
+                min_recording_id, str(channel_fragment), stream_id, session_id
+            )
+        )
+
+    @operation
+    def start_position(self, recording_id: int) -> Steps[int | None]:
+        """Where a recording begins."""
+        return self._ask(request.ask_position("start position", recording_id))
+
+    @operation
+    def stop_position(self, recording_id: int) -> Steps[int | None]:
+        """Where a recording ended, None while it is active."""
+        return self._ask(request.ask_position("stop position", recording_id))
+
+    @operation
+    def recording_position(self, recording_id: int) -> Steps[int | None]:
+        """How far an active recording is, None when it is not active."""
+        return self._ask(request.ask_position("recording position", recording_id))
+
+    @operation
+    def max_recorded_position(self, recording_id: int) -> Steps[int | None]:
+        """How far a recording is or was."""
+        return self._ask(request.ask_position("max recorded position", recording_id))
+
+    @operation
+    def query_archive_id(self) -> Steps[int]:
+        """Ask for the archive's id, which connecting has asked for already (`archive_id`)."""
+        return self._ask(request.archive_id())
+
+    def recording_position_counter(self, recording_id: int) -> RecordingPosition | None:
+        """The counter that tells how far an active recording is, None when it is not active.
+
+        It is a counter of the archive's driver, so this is for clients of the same driver.
+        """
+        archive_id = self._usable().archive_id
+        counters = self.aeron.counters
+        counter_id = find_by_recording(counters, recording_id, archive_id)
+        if counter_id is None or counter_id not in counters:
+            return None
+        return RecordingPosition(counters[counter_id], recording_id)

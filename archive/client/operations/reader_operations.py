@@ -1,0 +1,38 @@
+"""Who reads an archive's recordings: a question that the reference's archive does not answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.archive.client import request
+from aerolog.archive.client.caller import Steps, operation
+from aerolog.archive.client.client_base import ArchiveClientBase
+from aerolog.archive.retention.asking import NO_MORE, READERS, parse
+from aerolog.archive.times.asking import PREFIX
+
+if TYPE_CHECKING:
+    from aerolog.archive.retention.asking import RecordingReader
+
+
+class ReaderOperations(ArchiveClientBase):
+    """What replays and replications of the archive need now."""
+
+    @operation
+    def recording_readers(self) -> Steps[list[RecordingReader] | None]:
+        """Which recordings are replayed or made by replications now, and from where on.
+
+        Returns:
+            The lowest position of each kind by recording; None from an archive that does not tell,
+            as the reference's.
+        """
+        found: list[RecordingReader] = []
+        from_id = 0
+        while from_id != NO_MORE:
+            answer = yield from self._ask(request.ask_time(from_id, READERS))
+            if not answer.error_message.startswith(PREFIX):
+                return None
+            found += parse(answer.error_message)
+            if answer.relevant_id <= from_id:
+                break
+            from_id = answer.relevant_id
+        return found

@@ -1,0 +1,167 @@
+"""The recording events stream: which recordings start, grow and stop (spec archive-protocol 17)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self
+
+from aerolog.archive.client.caller import AwaitedForm, Parts, Steps, Turned, WaitingForm, series
+from aerolog.archive.client.connection import give_up
+from aerolog.archive.client.options import RECORDING_EVENTS_STREAM_ID
+from aerolog.archive.protocol import (
+    RecordingProgress,
+    RecordingStarted,
+    RecordingStopped,
+    decode,
+)
+from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.resource import AsyncResource, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.client import Aeron, Subscription
+    from aerolog.transport.client.message import Message
+
+RecordingEvent = RecordingStarted | RecordingProgress | RecordingStopped
+EVENTS_CHANNEL = "aeron:ipc"
+LIMIT = 64
+
+
+class RecordingEventsBase(Turned):
+    """A subscription to what an archive publishes about its recordings.
+
+    Attributes:
+        subscription: to the events, usable with whatever waits for messages.
+    """
+
+    subscription: Subscription
+
+    def __init__(self, aeron: Aeron, on_error: Callable[[BaseException], object] | None) -> None:
+        super().__init__()
+        self._aeron = aeron
+        self._on_error = on_error
+
+    def poll(self, limit: int = LIMIT) -> list[RecordingEvent]:
+        """The events that have come, oldest first, out of at most ``limit`` messages."""
+        self._turn()
+        return self._decoded(self.subscription.poll_messages(limit))
+
+    def poll_into(self, consumer: Callable[[RecordingEvent], object], limit: int = LIMIT) -> int:
+        """Call ``consumer`` with each event that has come; their number."""
+        events = self.poll(limit)
+        for event in events:
+            consumer(event)
+        return len(events)
+
+    @series
+    def events(
+        self, timeout: float | None = None, *, recording_id: int | None = None
+    ) -> Parts[RecordingEvent]:
+        """Events as they come, until the subscription is closed.
+
+        Args:
+            timeout: seconds without a wanted one after which the iteration ends.
+            recording_id: only of this recording.
+        """
+        last = time.monotonic()
+        while not self.subscription.closed:
+            messages = self.subscription.poll_messages(LIMIT)
+            wanted = [
+                event
+                for event in self._decoded(messages)
+                if recording_id in {None, event.recording_id}
+            ]
+            if wanted:
+                yield wanted
+                last = time.monotonic()
+            elif timeout is not None and time.monotonic() - last >= timeout:
+                return
+            else:
+                yield len(messages)
+
+    def _decoded(self, messages: list[Message]) -> list[RecordingEvent]:
+        decoded = (self._decode(message.data) for message in messages)
+        return [event for event in decoded if event is not None]
+
+    def _decode(self, data: bytes) -> RecordingEvent | None:
+        try:
+            message = decode(data)
+        except MessageFormatError as error:
+            if self._on_error is not None:
+                self._on_error(error)
+            return None
+        if isinstance(message, RecordingStarted | RecordingProgress | RecordingStopped):
+            return message
+        return None
+
+    def _turn(self) -> None:
+        if self._aeron.options.invoker:
+            self._aeron.do_work()
+
+
+class RecordingEvents(RecordingEventsBase, WaitingForm, Resource):
+    """A subscription to what an archive publishes about its recordings.
+
+    The archive publishes only when it is told to (``aeron.archive.recording.events.enabled``), to
+    whoever listens; progress may be skipped when nobody reads fast enough. What is no event is
+    given to ``on_error`` and passed over.
+
+    Example:
+        for event in RecordingEvents(aeron).events(timeout=1.0): ...
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        channel: str = EVENTS_CHANNEL,
+        stream_id: int = RECORDING_EVENTS_STREAM_ID,
+        *,
+        on_error: Callable[[BaseException], object] | None = None,
+        idle: Callable[[int], object] | None = None,
+    ) -> None:
+        super().__init__(aeron, on_error)
+        self._use_idle(idle)
+        self.subscription = aeron.add_subscription(channel, stream_id)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self.subscription.close()
+
+
+class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm, AsyncResource):
+    """As `RecordingEvents`, for asyncio.
+
+    Example:
+        async with await AsyncRecordingEvents.connect(aeron) as events:
+            async for event in events.events(timeout=1.0): ...
+    """
+
+    @classmethod
+    async def connect(
+        cls,
+        aeron: Aeron,
+        channel: str = EVENTS_CHANNEL,
+        stream_id: int = RECORDING_EVENTS_STREAM_ID,
+        *,
+        on_error: Callable[[BaseException], object] | None = None,
+    ) -> Self:
+        """Subscribe; arguments as `RecordingEvents`."""
+        events = cls(aeron, on_error)
+        events.subscription = await events._carry_out(_subscribed(aeron, channel, stream_id))
+        return events
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self.subscription.close()
+
+
+def _subscribed(aeron: Aeron, channel: str, stream_id: int) -> Steps[Subscription]:
+    adding = aeron.add_subscription_async(channel, stream_id)
+    try:
+        while not adding.done():
+            yield 0
+    except BaseException:
+        give_up(adding)
+        raise
+    return adding.result(0)

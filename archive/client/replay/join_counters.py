@@ -1,0 +1,76 @@
+"""The counters by which others see a persistent subscription (spec client 24)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from aerolog.archive.client.replay.persistent_options import PersistentSubscriptionOptions
+    from aerolog.transport.client import Aeron, Counter
+    from aerolog.transport.client.registration import RegistrationFuture
+
+STATE: Final = 114
+JOIN_DIFFERENCE: Final = 115
+LIVE_LEFT_COUNT: Final = 116
+LIVE_JOINED_COUNT: Final = 117
+_NAMES: Final = {
+    STATE: "Persistent Subscription State",
+    JOIN_DIFFERENCE: "Persistent Subscription Join Difference",
+    LIVE_LEFT_COUNT: "Persistent Subscription Live Left Count",
+    LIVE_JOINED_COUNT: "Persistent Subscription Live Joined Count",
+}
+_NO_DIFFERENCE: Final = -(1 << 63)
+_LONGEST_LABEL: Final = 380
+
+
+class JoinCounters:
+    """Values by type id, shown as soon as the driver has made the counters.
+
+    Args:
+        aeron: whose counters they are; None to show nothing.
+        options: what the labels tell.
+    """
+
+    def __init__(self, aeron: Aeron | None, options: PersistentSubscriptionOptions) -> None:
+        self._values = {STATE: 0, JOIN_DIFFERENCE: _NO_DIFFERENCE}
+        self._values |= {LIVE_LEFT_COUNT: 0, LIVE_JOINED_COUNT: 0}
+        self._adding: dict[int, RegistrationFuture[Counter]] = {}
+        self._counters: dict[int, Counter] = {}
+        if aeron is None:
+            return
+        told = (
+            f"{options.replay_stream_id} {options.replay_channel} "
+            f"{options.live_stream_id} {options.live_channel}"
+        )
+        for type_id, name in _NAMES.items():
+            label = f"{name}: {told}"[:_LONGEST_LABEL]
+            self._adding[type_id] = aeron.add_counter_async(type_id, label)
+
+    def set(self, type_id: int, value: int) -> None:
+        """Show a value."""
+        self._values[type_id] = value
+        if self._adding:
+            self.poll()
+        counter = self._counters.get(type_id)
+        if counter is not None and not counter.closed:
+            counter.value = value
+
+    def increment(self, type_id: int) -> None:
+        """Count one more."""
+        self.set(type_id, self._values[type_id] + 1)
+
+    def poll(self) -> None:
+        """Take in the counters that are there by now."""
+        for type_id, future in list(self._adding.items()):
+            if future.done():
+                del self._adding[type_id]
+                self._counters[type_id] = future.result(0)
+                self._counters[type_id].value = self._values[type_id]
+
+    def close(self) -> None:
+        """Give the counters back."""
+        for future in self._adding.values():
+            if not future.cancel():
+                future.result(0).close()
+        for counter in self._counters.values():
+            counter.close()

@@ -1,0 +1,374 @@
+"""Replay, then live: one stream without gap or duplicate (spec client 24).
+
+What is told and heard is in `persistent_options`, what is done besides delivering in
+`persistent_engine`, how a replay and a live stream meet in `joining`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from aerolog.archive.client.options import REPLAY_STREAM_ID
+from aerolog.archive.client.replay.join_counters import JoinCounters
+from aerolog.archive.client.replay.join_engine import JoinEngine
+from aerolog.archive.client.replay.message_source import AsyncMessages, MessageSource
+from aerolog.archive.client.replay.persistent_options import (
+    FROM_LIVE,
+    JoinEvent,
+    JoinTrouble,
+    LiveJoined,
+    LiveLeft,
+    PersistentSubscriptionListener,
+    PersistentSubscriptionOptions,
+    PersistentSubscriptionState,
+)
+from aerolog.transport.client import Aeron
+from aerolog.transport.errors import (
+    AerologError,
+    ArchiveError,
+    ArchiveErrorCode,
+    JoinErrorReason,
+    PersistentSubscriptionError,
+    ResourceClosedError,
+)
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.client import ArrowBatch, Image
+    from aerolog.transport.client.message import Action, Header, Message
+    from aerolog.transport.uri import ChannelUri
+
+T = TypeVar("T")
+State = PersistentSubscriptionState
+_EVENT_LIMIT: Final = 4096  # events nobody asks for are forgotten, oldest first
+_CLIENT_NAME: Final = "PersistentSubscription"
+
+
+class PersistentSubscription(MessageSource, Resource):
+    """Every message of a recorded stream once and in order: recorded ones first, then live ones.
+
+    When the live stream drops, it goes on from the recording and joins live again; when the archive
+    goes away while it is needed, it connects anew. It has a session of its own with the archive and
+    uses UDP, IPC and spies alike. Nothing but the iterators waits: each poll does what can be done
+    now. For one thread at a time.
+
+    Example:
+        with PersistentSubscription(
+            aeron, recording_id=3, start_position=FROM_START,
+            live_channel="aeron:udp?endpoint=239.1.1.1:4000", live_stream_id=10,
+            replay_channel="aeron:udp?endpoint=localhost:0",
+            request_channel="aeron:udp?endpoint=archive:8010",
+            response_channel="aeron:udp?endpoint=localhost:0",
+        ) as stream:
+            for message in stream: ...
+
+    Attributes:
+        aeron: the transport client in use.
+        options: as checked.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron | None = None,
+        *,
+        recording_id: int,
+        live_channel: str | ChannelUri,
+        live_stream_id: int,
+        start_position: int = FROM_LIVE,
+        replay_channel: str | ChannelUri | None = None,
+        replay_stream_id: int = REPLAY_STREAM_ID,
+        listener: PersistentSubscriptionListener | None = None,
+        counters: bool = True,
+        aeron_dir: str | None = None,
+        **archive_options: Any,
+    ) -> None:
+        """Begin; the first polls connect.
+
+        Args:
+            aeron: the client to use; without one an own client is made and closed with this.
+            recording_id: what to replay.
+            live_channel: where the stream itself is subscribed to (``aeron:ipc``, a UDP channel,
+                ``aeron-spy:...``).
+            live_stream_id: of the live stream and of the recording.
+            start_position: where a message begins, FROM_START or FROM_LIVE.
+            replay_channel: where the archive shall replay to; None is where it answers, with a port
+                of its own. With ``control-mode=response`` it comes over a response channel.
+            replay_stream_id: of the replays.
+            listener: is told about joins, drops and errors; see also `take_events`.
+            counters: show the four counters of the reference (types 114 to 117).
+            aeron_dir: the driver's directory, for an own client.
+            archive_options: as of `AeronArchive`: request_channel, response_channel,
+                message_timeout (seconds), credentials, ...
+
+        Raises:
+            ConfigurationError: arguments that cannot be used.
+        """
+        self.options = PersistentSubscriptionOptions.of(
+            recording_id=recording_id,
+            live_channel=live_channel,
+            live_stream_id=live_stream_id,
+            start_position=start_position,
+            replay_channel=replay_channel,
+            replay_stream_id=replay_stream_id,
+            **archive_options,
+        )
+        self._closed = False
+        self._owns_aeron = aeron is None
+        self.aeron = Aeron(aeron_dir, name=_CLIENT_NAME) if aeron is None else aeron
+        self._conductor = self.aeron.conductor
+        self._turn = self.aeron.do_work if self.aeron.options.invoker else None
+        self._listener = PersistentSubscriptionListener() if listener is None else listener
+        self._events: deque[JoinEvent] = deque(maxlen=_EVENT_LIMIT)
+        self._untold: deque[JoinEvent] = deque()
+        self._failure: PersistentSubscriptionError | None = None
+        try:
+            self._counters = JoinCounters(self.aeron if counters else None, self.options)
+        except BaseException:
+            if self._owns_aeron:
+                self.aeron.close()
+            raise
+        self._engine = JoinEngine(self.aeron, self.options, self._counters, self._note)
+        self._steps = self._engine.run()
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> PersistentSubscriptionState:
+        """Where it stands."""
+        return self._engine.state
+
+    @property
+    def is_live(self) -> bool:
+        """Whether messages come from the live stream."""
+        return self._engine.state is State.LIVE
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether messages come from the recording."""
+        return self._engine.state in {State.REPLAY, State.ATTEMPT_SWITCH}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has failed for good; polls raise why."""
+        return self._failure is not None
+
+    @property
+    def failure(self) -> PersistentSubscriptionError | None:
+        """What it failed of."""
+        return self._failure
+
+    @property
+    def position(self) -> int | None:
+        """Where the next message begins, None before that is known.
+
+        Everything before it has been delivered: keep it to go on there another time.
+        """
+        return self._engine.position
+
+    @property
+    def image(self) -> Image | None:
+        """The image that messages come from now."""
+        return self._engine.source
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def take_events(self) -> list[JoinEvent]:
+        """What happened since the last call, oldest first."""
+        taken = list(self._events)
+        self._events.clear()
+        return taken
+
+    def _note(self, event: JoinEvent) -> None:
+        self._events.append(event)
+        self._untold.append(event)
+
+    def _tell(self) -> None:
+        """Tell the listener what has happened; what it raises leaves the poll."""
+        while self._untold:
+            event = self._untold.popleft()
+            if isinstance(event, LiveJoined):
+                self._listener.on_live_joined()
+            elif isinstance(event, LiveLeft):
+                self._listener.on_live_left()
+            elif isinstance(event, JoinTrouble):
+                self._listener.on_error(event.error)
+
+    # -- polling ---------------------------------------------------------------------------------
+
+    def poll(self, handler: Callable[[memoryview, Header], object], limit: int = 10) -> int:
+        """Hand messages to a handler, as ``Image.poll``.
+
+        Raises:
+            PersistentSubscriptionError: it has failed for good; see its ``reason``.
+        """
+
+        def take(image: Image, until: int | None) -> int:
+            return image.poll(handler, limit, until=until)
+
+        return self._deliver(take, 0)
+
+    def poll_controlled(
+        self, handler: Callable[[memoryview, Header], Action | None], limit: int = 10
+    ) -> int:
+        """Hand messages to a handler that steers the poll, as ``Image.poll_controlled``."""
+
+        def take(image: Image, until: int | None) -> int:
+            return image.poll_controlled(handler, limit, until=until)
+
+        return self._deliver(take, 0)
+
+    def poll_messages(self, limit: int = 64) -> list[Message]:
+        """Take at most ``limit`` messages, copied."""
+
+        def take(image: Image, until: int | None) -> list[Message]:
+            return image.poll_messages(limit, until=until)
+
+        nothing: list[Message] = []
+        return self._deliver(take, nothing)
+
+    # Batches know no position to stop at: near the live stream they are of one message each.
+
+    def poll_into(self, buffer: Any, offsets: Any, *, limit: int | None = None, **more: Any) -> int:
+        """Copy whole messages into memory of the caller, as ``Image.poll_into``."""
+
+        def take(image: Image, until: int | None) -> int:
+            most = limit if until is None else 1 if limit is None else min(limit, 1)
+            return image.poll_into(buffer, offsets, limit=most, **more)
+
+        return self._deliver(take, 0)
+
+    def poll_array(self, dtype: Any = None, out: Any = None, *, limit: int = 4096) -> Any:
+        """Take messages as rows of a NumPy array, as ``Image.poll_array``; None without any."""
+
+        def take(image: Image, until: int | None) -> Any:
+            return image.poll_array(dtype, out, limit=limit if until is None else min(limit, 1))
+
+        return self._deliver(take, None)
+
+    def poll_arrow(self, limit: int = 4096) -> ArrowBatch | None:
+        """Take messages as an Arrow record batch, as ``Image.poll_arrow``; None without any."""
+
+        def take(image: Image, until: int | None) -> ArrowBatch | None:
+            return image.poll_arrow(limit if until is None else min(limit, 1))
+
+        return self._deliver(take, None)
+
+    def _deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
+        self.do_work()
+        engine = self._engine
+        source, switch = engine.source, engine.switch
+        if source is None:
+            return nothing
+        if switch is None:
+            return take(source, None)
+        taken = switch.take(take, nothing)
+        if engine.join_when_met():
+            self._tell()
+        return taken
+
+    def do_work(self) -> int:
+        """One turn without taking messages; how much was done.
+
+        Raises:
+            PersistentSubscriptionError: it has failed for good.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._closed:
+            return 0
+        work = 0 if self._turn is None else self._turn()
+        try:
+            if self._conductor.closed:
+                reason = self._conductor.close_reason
+                raise ResourceClosedError("the Aeron client is closed") from reason
+            work += next(self._steps)
+        except StopIteration:
+            failure = PersistentSubscriptionError(
+                JoinErrorReason.GENERIC, "a poll before this one was interrupted"
+            )
+            self._fail(failure)
+            raise failure from None
+        except PersistentSubscriptionError as error:
+            self._fail(error)
+            raise
+        except AerologError as error:
+            failure = PersistentSubscriptionError(_reason_of(error), str(error))
+            self._fail(failure)
+            raise failure from error
+        if self._untold:
+            self._tell()
+        return work
+
+    def _fail(self, failure: PersistentSubscriptionError) -> None:
+        self._failure = failure
+        self._engine.close()
+        self._engine.go(State.FAILED)
+        self._note(JoinTrouble(failure, is_fatal=True))
+        self._tell()
+
+    def _transport(self) -> Aeron:
+        return self.aeron
+
+    def _is_over(self) -> bool:
+        return self._closed
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End streams and session, and the client when it is an own one; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._steps.close()
+        if not self.aeron.closed and not self.aeron.conductor.forked:
+            self._engine.close()
+            self._counters.close()
+        if self._owns_aeron:
+            self.aeron.close()
+
+    def __del__(self) -> None:
+        if "_steps" in self.__dict__ and not self._closed:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+            self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "PersistentSubscription cannot be pickled: keep its position and begin there in the "
+            "other process"
+        )
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else self.state.name
+        return (
+            f"<PersistentSubscription recording {self.options.recording_id} live "
+            f"{self.options.live_channel} stream {self.options.live_stream_id} {state} "
+            f"position {self.position}>"
+        )
+
+
+def _reason_of(error: AerologError) -> JoinErrorReason:
+    if isinstance(error, ArchiveError) and error.code is ArchiveErrorCode.UNKNOWN_RECORDING:
+        return JoinErrorReason.RECORDING_NOT_FOUND
+    return JoinErrorReason.GENERIC
+
+
+class AsyncPersistentSubscription(AsyncMessages[PersistentSubscription]):
+    """The same for asyncio: ``async with``, ``async for``; arguments as PersistentSubscription.
+
+    Attributes:
+        subscription: the subscription itself, whose polls and properties do not wait.
+    """
+
+    def __init__(self, aeron: Aeron | None = None, **arguments: Any) -> None:
+        self.subscription = PersistentSubscription(aeron, **arguments)
+        super().__init__(self.subscription)
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self.subscription)[1:]}"

@@ -1,0 +1,252 @@
+"""Which part of a recording is replayed by time: what was asked for, and what that is of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.times import SOURCE_DESCRIPTOR, epoch_ns
+from aerolog.transport.config.times import format_time
+from aerolog.transport.config.values import INT64_MIN
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from array import array
+    from datetime import datetime
+
+    from aerolog.archive.client.replay.timed_message import TimedMessage
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.times import TimeIndex
+
+_NS_PER_MS: Final = 1_000_000
+#: Of a term length is the largest message (spec log-buffers), of which headers may double the size.
+_LONGEST: Final = 4
+#: How much an archive's clock may be behind, and its replay.
+_CLOCKS_DIFFER_NS: Final = 1_000_000_000
+
+
+def instant_ns(instant: int | datetime | None) -> int | None:
+    """A point in time as nanoseconds since the epoch; a datetime without a zone is UTC."""
+    return None if instant is None else epoch_ns(instant)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for of a recording.
+
+    Attributes:
+        recording_id: which one.
+        start_ns: time of the first message, None for no bound.
+        end_ns: time behind the last message, None for no bound.
+        position: of the first message instead of a time.
+        length: bytes from there.
+        follow: go on with a live recording.
+        last_ns: so long before the end, instead of a start.
+    """
+
+    recording_id: int
+    start_ns: int | None = None
+    end_ns: int | None = None
+    position: int | None = None
+    length: int | None = None
+    follow: bool = False
+    last_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.position is not None and self.start_ns is not None:
+            raise ConfigurationError(
+                f"a replay begins at a position or at a time: position {self.position}, "
+                f"time {format_time(self.start_ns)}"
+            )
+        if self.last_ns is not None and (self.position, self.start_ns) != (None, None):
+            raise ConfigurationError(
+                "a replay of the last part of a recording has no other start: no time, no position"
+            )
+        if self.last_ns is not None and self.last_ns <= 0:
+            raise ConfigurationError(f"the last part must be more than 0: {self.last_ns} ns")
+        if self.length is not None and self.end_ns is not None:
+            raise ConfigurationError(
+                f"a replay ends after a length or at a time: length {self.length}, "
+                f"time {format_time(self.end_ns)}"
+            )
+        if self.length is not None and self.length <= 0:
+            raise ConfigurationError(f"length must be more than 0: {self.length}")
+        if self.start_ns is not None and self.end_ns is not None and self.start_ns >= self.end_ns:
+            raise ConfigurationError(
+                f"nothing lies between {format_time(self.start_ns)} and {format_time(self.end_ns)}"
+            )
+
+    def before(self, end_ns: int) -> Wanted:
+        """With a start instead of what is wanted before the end.
+
+        Args:
+            end_ns: time of the end of what is recorded.
+        """
+        if self.last_ns is None:
+            return self
+        end = end_ns if self.end_ns is None else self.end_ns
+        return replace(self, start_ns=max(end - self.last_ns, INT64_MIN), last_ns=None)
+
+    def clipped(self, first: int, recorded: int) -> tuple[int, int | None]:
+        """First position, and the end that the length gives.
+
+        Raises:
+            ConfigurationError: the position lies outside the recording.
+        """
+        start = first if self.position is None else self.position
+        if not first <= start <= recorded:
+            raise ConfigurationError(
+                f"position {start} is outside the recording, which has {first} to {recorded}"
+            )
+        return start, None if self.length is None else start + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRange:
+    """The part of a recording that is replayed.
+
+    Attributes:
+        descriptor: of the recording.
+        start_position: of the first frame.
+        end_position: messages that begin at or behind it are left out; None to follow a live
+            recording.
+        recorded_position: how far the recording is.
+        start_ns: messages before it are left out, None for no bound.
+        end_ns: messages at or after it are left out, None for no bound.
+    """
+
+    descriptor: RecordingDescriptor
+    start_position: int
+    end_position: int | None
+    recorded_position: int
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+    @property
+    def recording_id(self) -> int:
+        """Id of the recording."""
+        return self.descriptor.recording_id
+
+    @property
+    def length(self) -> int | None:
+        """Bytes from start to end, None to follow a live recording."""
+        return None if self.end_position is None else self.end_position - self.start_position
+
+    def is_past(self, now_ns: int) -> bool:
+        """Whether nothing that is recorded from now on lies within the range.
+
+        Args:
+            now_ns: by a clock that may differ a little from the archive's.
+        """
+        return self.end_ns is not None and now_ns > self.end_ns + _CLOCKS_DIFFER_NS
+
+    @property
+    def read_until(self) -> int | None:
+        """Up to where to read: a message that begins within the range may end behind it."""
+        if self.end_position is None or self.end_ns is None:
+            return self.end_position
+        more = self.descriptor.term_buffer_length // _LONGEST
+        return min(self.end_position + more, max(self.end_position, self.recorded_position))
+
+    @property
+    def ends_with_recording(self) -> bool:
+        """Whether the end is the end of what is recorded."""
+        return self.end_position is not None and self.end_position >= self.recorded_position
+
+    @classmethod
+    def of(
+        cls,
+        descriptor: RecordingDescriptor,
+        wanted: Wanted,
+        recorded: int,
+        bounds: tuple[int | None, int | None],
+        *,
+        follow: bool = False,
+    ) -> TimedRange:
+        """What is wanted of a recording.
+
+        Args:
+            descriptor: of the recording.
+            wanted: what was asked for.
+            recorded: how far the recording is.
+            bounds: the positions of the wanted times.
+            follow: whether it goes on.
+
+        Raises:
+            ConfigurationError: a position outside the recording.
+        """
+        first = descriptor.start_position
+        start, end = wanted.clipped(first, recorded)
+        if bounds[0] is not None:
+            start = min(max(first, bounds[0]), recorded)
+            end = None if wanted.length is None else start + wanted.length
+        if bounds[1] is not None and not follow:
+            end = max(start, bounds[1])
+        if not follow:
+            end = recorded if end is None else min(end, recorded)
+        return cls(descriptor, start, end, recorded, wanted.start_ns, wanted.end_ns)
+
+    def kept(
+        self, messages: list[TimedMessage], positions: array[int], index: TimeIndex
+    ) -> tuple[list[TimedMessage], bool]:
+        """The messages that lie within the range, and whether nothing comes behind them.
+
+        Where an index says no more than that a message may lie within the times, it does.
+
+        Args:
+            messages: ascending.
+            positions: of their first frames.
+            index: that their times are from.
+        """
+        start, end, stop = self.start_ns, self.end_ns, self.end_position
+        if not messages or (start is None and end is None):
+            return messages, False
+        sure = index.last_position if is_exact(index) else self.start_position - 1
+        found: list[TimedMessage] = []
+        for message, position in zip(messages, positions, strict=False):
+            if stop is not None and position >= stop:
+                return found, True
+            if position > sure or (
+                (start is None or message.time_ns >= start)
+                and (end is None or message.time_ns < end)
+            ):
+                found.append(message)
+            elif stop is None and end is not None and message.time_ns >= end:
+                return found, True
+        return found, False
+
+
+def is_exact(index: TimeIndex) -> bool:
+    """Whether an index was written while recording: its times leave nothing to guess."""
+    return index.source != SOURCE_DESCRIPTOR and not index.is_rebuilt and not index.problems
+
+
+def notes_of(index: TimeIndex, descriptor: RecordingDescriptor) -> tuple[str, ...]:
+    """What one should know of the times of a recording, a line each."""
+    recording_id = descriptor.recording_id
+    notes = []
+    if index.source == SOURCE_DESCRIPTOR:
+        notes.append(
+            f"recording {recording_id} has no time index, only the times at which it began and "
+            f"ended ({_span(descriptor)}): whatever may lie in the range is replayed, "
+            "and the times of its messages are spread evenly"
+        )
+    elif index.is_rebuilt:
+        notes.append(
+            f"the time index of recording {recording_id} was made after it was recorded: whatever "
+            "may lie in the range is replayed, and the times of its messages are estimates"
+        )
+    notes += [f"time index of recording {recording_id}: {problem}" for problem in index.problems]
+    if index.clock_steps_back:
+        notes.append(
+            f"the clock of recording {recording_id} went back {index.clock_steps_back} times: "
+            "messages keep their order, and a step back takes no time"
+        )
+    return tuple(notes)
+
+
+def _span(descriptor: RecordingDescriptor) -> str:
+    start = format_time(descriptor.start_timestamp * _NS_PER_MS)
+    if descriptor.stop_timestamp < 0:
+        return f"{start}, no end"
+    return f"{start} to {format_time(descriptor.stop_timestamp * _NS_PER_MS)}"

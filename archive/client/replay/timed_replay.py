@@ -1,0 +1,168 @@
+"""Replay of a recording by time, at the pace at which it was recorded or another.
+
+`TimedReplay` gives the messages of a recording, of a running archive or of a folder, each with its
+time and each when it is due. `AsyncTimedReplay` does the same in an event loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.client.replay.paced_replay import (
+    PaceControl,
+    both,
+    pace,
+    pace_async,
+    pace_lists,
+)
+from aerolog.archive.client.replay.time_range import Wanted, instant_ns
+from aerolog.archive.client.replay.timed_source import LARGE_PART, open_source
+from aerolog.transport.resource import AsyncResource, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from aerolog.archive.client.aeron_archive import AeronArchive
+    from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
+    from aerolog.archive.client.replay.time_range import TimedRange
+    from aerolog.archive.client.replay.timed_message import TimedMessage
+    from aerolog.archive.client.replay.timed_source import TimedSource
+    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.transport.concurrent.clock import Clock
+
+    Instant = int | datetime
+
+_NAP_NS: Final = 50_000
+
+__all__ = ["AsyncTimedReplay", "TimedReplay"]
+
+
+class _TimedReplayBase(PaceControl):
+    """What both forms have in common."""
+
+    def __init__(
+        self,
+        archive: AeronArchive | AsyncAeronArchive | ArchiveFolder | str | Path,
+        recording_id: int,
+        start: Instant | None = None,
+        end: Instant | None = None,
+        speed: float | None = 1.0,
+        *,
+        position: int | None = None,
+        length: int | None = None,
+        follow: bool = False,
+        last_ns: int | None = None,
+        paused: bool = False,
+        timeout: float | None = 10.0,
+        clock: Clock | None = None,
+    ) -> None:
+        """Prepare a replay; nothing is asked for before the first message is.
+
+        Args:
+            archive: a client of a running archive, or an archive's folder.
+            recording_id: which recording.
+            start: messages before it are left out: nanoseconds since the epoch, or a datetime
+                (UTC when it names no zone). None: from the start of the recording.
+            end: messages at or after it are left out. None: to what is recorded now.
+            speed: recorded seconds in one second; None: as fast as can be.
+            position: begin at this position, of a message; not together with ``start``.
+            length: bytes from there.
+            follow: go on with a live recording until it stops.
+            last_ns: in place of a start: so many nanoseconds before the end. Where no end is
+                given, that is now for a live recording, else when it stopped.
+            paused: begin paused.
+            timeout: seconds without a message after which a replay of an archive counts as
+                stalled; None waits on.
+            clock: for the time that passes; the machine's by default.
+
+        Raises:
+            ConfigurationError: arguments that do not go together.
+        """
+        super().__init__(speed, clock=clock, paused=paused)
+        self._wanted = Wanted(
+            recording_id, instant_ns(start), instant_ns(end), position, length, follow, last_ns
+        )
+        self._source: TimedSource = open_source(archive, self._wanted, timeout)
+        if speed is None:
+            self._source.part = LARGE_PART
+
+    @property
+    def range(self) -> TimedRange | None:
+        """What is replayed, by position and time; None before the first message was asked for."""
+        return self._source.range
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know of the times: no time index, one with gaps, a clock's steps back."""
+        return self._source.notes
+
+    @property
+    def has_index(self) -> bool:
+        """Whether times are from a time index, not spread between the recording's ends."""
+        return self._source.has_index
+
+    def turn(self) -> None:
+        """Keep up the connection to the archive, without waiting."""
+        self._source.turn()
+
+    def _release(self) -> None:
+        self.stop()
+        self._source.close()
+
+
+class TimedReplay(_TimedReplayBase, Resource):
+    """A replay by time: an iterable of timed messages with a pace. A context manager.
+
+    Any thread may pause, resume, stop and change the speed, while one thread iterates.
+
+    Example:
+        with TimedReplay(archive, 7, start, end, speed=2.0) as replay:
+            for message in replay:
+                print(message.time, message.payload)
+    """
+
+    def __iter__(self) -> Iterator[TimedMessage]:
+        return pace(self._pacer, self._source.parts(), self._source.turn)
+
+    def batches(self, on_wait: Callable[[], object] | None = None) -> Iterator[list[TimedMessage]]:
+        """Messages in lists: each has what is due at the time.
+
+        Args:
+            on_wait: called while a message is waited for; may raise.
+        """
+        turn = both(self._source.turn, on_wait)
+        return pace_lists(self._pacer, self._source.parts(), turn)
+
+    def find_range(self) -> TimedRange:
+        """What is to be replayed, by position; asks, and replays nothing.
+
+        Raises:
+            ArchiveError: there is no such recording.
+            ConfigurationError: a position outside the recording.
+        """
+        parts = self._source.parts()
+        try:
+            while self._source.range is None:
+                next(parts)
+                self._source.turn()
+                self._pacer.nap(_NAP_NS)
+        finally:
+            parts.close()
+        return self._source.range
+
+    def close(self) -> None:
+        """End the replay; idempotent."""
+        self._release()
+
+
+class AsyncTimedReplay(_TimedReplayBase, AsyncResource):
+    """As `TimedReplay`, for an event loop: ``async with``, ``async for``."""
+
+    def __aiter__(self) -> AsyncIterator[TimedMessage]:
+        return pace_async(self._pacer, self._source.parts(), self._source.turn)
+
+    async def close(self) -> None:
+        """End the replay; idempotent."""
+        self._release()
