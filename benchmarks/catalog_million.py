@@ -18,7 +18,6 @@ from aerolog.archive.files.layout import (
     CATALOG_NAME,
     DESCRIPTOR,
     ENTRY_HEADER_LENGTH,
-    Field,
 )
 from aerolog.transport.client import Aeron
 from benchmarks.archive_servers import JAVA, JAVA_NAME, OURS, archiving
@@ -27,6 +26,8 @@ from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from aerolog.transport.protocol.fixed_layout import Field
 
 ENTRIES = 1_000_000
 LISTED = 1000

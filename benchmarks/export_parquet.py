@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aerolog.archive.files.layout import FRAME_HEADER_LENGTH, align
 from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
 from aerolog.catalog.parquet import ExportOptions, export_parquet
 from aerolog.catalog.parquet.grouping import row_groups
 from aerolog.catalog.parquet.sources import FolderSource
 from aerolog.catalog.parquet.writing import writer_options
 from aerolog.catalog.schema import arrow_schema
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.folders import archive_folder, chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import SEGMENT_LENGTH, TERM_LENGTH, make_recording
@@ -78,7 +79,7 @@ def _measure(payload_length: int, where: str | None) -> Result:
 
 def _fill(made: Made, payload_length: int) -> None:
     """Payloads as text has them: digits without a pattern, a factor of two to compress."""
-    stride = align(FRAME_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
     count = TERM_LENGTH // stride
     digits = np.frombuffer(b"0123456789abcdef", np.uint8)
     random = np.random.default_rng(7)
@@ -88,7 +89,7 @@ def _fill(made: Made, payload_length: int) -> None:
         for at in range(0, SEGMENT_LENGTH, TERM_LENGTH):
             frames = segment[at : at + count * stride].reshape(count, stride)
             if frames[0, 0]:
-                payloads = frames[:, FRAME_HEADER_LENGTH : FRAME_HEADER_LENGTH + payload_length]
+                payloads = frames[:, DATA_HEADER_LENGTH : DATA_HEADER_LENGTH + payload_length]
                 payloads[:] = content
         segment.flush()
 

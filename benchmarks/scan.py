@@ -13,10 +13,12 @@ import numpy as np
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.layout import FRAME_HEADER, FRAME_HEADER_LENGTH, align, packer
 from aerolog.archive.files.recording import ScanTotals
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.catalog.arrow import open_recording
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.building import native
 from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
@@ -27,7 +29,6 @@ TERM_LENGTH = 16 * 1024 * 1024
 SEGMENT_LENGTH = 128 * 1024 * 1024
 SESSION_ID, STREAM_ID, INITIAL_TERM_ID = 77, 10, 3
 PEER_NAME = "memcpy of the mapped segments"
-_HEADER = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _OFFSET = {field.name: field.offset for field in FRAME_HEADER}
 
 
@@ -72,7 +73,7 @@ def scan(payload_length: int) -> list[Result]:
             PEER_NAME,
         )
     ]
-    if payload_length < FRAME_HEADER_LENGTH * 8:
+    if payload_length < DATA_HEADER_LENGTH * 8:
         frames = made.frames / ours
         results.append(Result(f"scan-{payload_length}-frames", "frames/s", frames, None, "no peer"))
     return results
@@ -119,22 +120,23 @@ def make_recording(folder: Path, payload_length: int, length: int) -> Made:
 
 def _term(payload_length: int) -> tuple[np.ndarray, int]:
     """A term full of messages, padded at its end, and their number."""
-    stride = align(FRAME_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
     count = TERM_LENGTH // stride
     term = np.zeros(TERM_LENGTH, np.uint8)
-    header = _HEADER.pack(
-        FRAME_HEADER_LENGTH + payload_length, 0, 0xC0, 1, 0, SESSION_ID, STREAM_ID, 0, 0
+    header = FRAME_HEADER_STRUCT.pack(
+        DATA_HEADER_LENGTH + payload_length, 0, 0xC0, 1, 0, SESSION_ID, STREAM_ID, 0, 0
     )
     frames = term[: count * stride].reshape(count, stride)
-    frames[:, :FRAME_HEADER_LENGTH] = np.frombuffer(header, np.uint8)
-    frames[:, FRAME_HEADER_LENGTH : FRAME_HEADER_LENGTH + payload_length] = np.arange(
+    frames[:, :DATA_HEADER_LENGTH] = np.frombuffer(header, np.uint8)
+    frames[:, DATA_HEADER_LENGTH : DATA_HEADER_LENGTH + payload_length] = np.arange(
         payload_length, dtype=np.uint32
     ).astype(np.uint8)
     _column(frames, "term_offset")[:] = np.arange(count, dtype=np.int32) * stride
     left = TERM_LENGTH - count * stride
     if left:
-        term[count * stride : count * stride + FRAME_HEADER_LENGTH] = np.frombuffer(
-            _HEADER.pack(left, 0, 0xC0, 0, count * stride, SESSION_ID, STREAM_ID, 0, 0), np.uint8
+        term[count * stride : count * stride + DATA_HEADER_LENGTH] = np.frombuffer(
+            FRAME_HEADER_STRUCT.pack(left, 0, 0xC0, 0, count * stride, SESSION_ID, STREAM_ID, 0, 0),
+            np.uint8,
         )
     return term, count
 
@@ -145,7 +147,7 @@ def _column(frames: np.ndarray, name: str) -> np.ndarray:
 
 
 def _set_term_id(term: np.ndarray, payload_length: int, term_id: int) -> None:
-    stride = align(FRAME_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
     count = TERM_LENGTH // stride
     _column(term[: count * stride].reshape(count, stride), "term_id")[:] = term_id
     if count * stride < TERM_LENGTH:

@@ -30,7 +30,6 @@ from aerolog.archive.files.layout import (
     NULL_POSITION,
     NULL_TIMESTAMP,
     SEMANTIC_VERSION,
-    packer,
 )
 from aerolog.archive.files.recovery import (
     IO_LENGTH,
@@ -45,6 +44,7 @@ from aerolog.archive.files.segment import (
 )
 from aerolog.transport.errors import ConfigurationError, FileFormatError, StorageSpaceError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

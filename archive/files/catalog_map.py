@@ -22,11 +22,11 @@ from aerolog.archive.files.layout import (
     ENTRY_HEADER_LENGTH,
     SEMANTIC_VERSION,
     VERSION_MAJOR,
-    offsets,
     version_text,
 )
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

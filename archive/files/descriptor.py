@@ -14,8 +14,6 @@ from aerolog.archive.files.layout import (
     ENTRY_HEADER_LENGTH,
     NULL_POSITION,
     NULL_TIMESTAMP,
-    align,
-    packer,
 )
 from aerolog.archive.files.segment import (
     SEGMENT_LENGTH_MAX,
@@ -25,6 +23,7 @@ from aerolog.archive.files.segment import (
     segment_base,
 )
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import align, packer
 
 if TYPE_CHECKING:
     from typing import Any

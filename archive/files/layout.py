@@ -1,14 +1,13 @@
 """Layouts of the files in an archive folder, as tables: each field's offset, size and type, once.
 
-Formats: spec archive-files 3 (catalog), 13 (mark file); log-buffers 4 (frame header). All integers
-are little-endian two's complement. Native modules repeat the few offsets they use as constants;
+Formats: spec archive-files 3 (catalog), 13 (mark file); the frame header stands in
+``transport.protocol.frame_header``. Native modules repeat the few offsets they use as constants;
 a test holds those against these tables.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import NamedTuple
+from aerolog.transport.protocol.fixed_layout import Field
 
 CATALOG_NAME = "archive.catalog"
 MARK_FILE_NAME = "archive-mark.dat"
@@ -26,19 +25,6 @@ NULL_POSITION = -1
 NULL_TIMESTAMP = -1
 MAX_I32 = 2**31 - 1
 MAX_I64 = 2**63 - 1
-
-
-class Field(NamedTuple):
-    """One integer of a layout: name, offset from the start of its structure, struct format."""
-
-    name: str
-    offset: int
-    format: str
-
-    @property
-    def size(self) -> int:
-        """Bytes that the field takes."""
-        return struct.calcsize("<" + self.format)
 
 
 CATALOG_HEADER_LENGTH = 32
@@ -75,24 +61,6 @@ DESCRIPTOR = (
 )
 DESCRIPTOR_STRINGS = ("stripped_channel", "original_channel", "source_identity")
 
-FRAME_HEADER_LENGTH = 32
-FRAME_ALIGNMENT = 32
-FRAME_TYPE_PAD = 0
-FRAME_TYPE_DATA = 1
-FRAME_FLAG_BEGIN = 0x80
-FRAME_FLAG_END = 0x40
-FRAME_HEADER = (
-    Field("frame_length", 0, "i"),
-    Field("version", 4, "B"),
-    Field("flags", 5, "B"),
-    Field("type", 6, "H"),
-    Field("term_offset", 8, "i"),
-    Field("session_id", 12, "i"),
-    Field("stream_id", 16, "i"),
-    Field("term_id", 20, "i"),
-    Field("reserved_value", 24, "q"),
-)
-
 MARK_MESSAGE_HEADER_LENGTH = 8
 MARK_BLOCK_LENGTH = 128
 MARK_TEMPLATE_ID = 200
@@ -119,25 +87,6 @@ MARK_BLOCK = (
     Field("archive_id", 56, "q"),
 )
 MARK_STRINGS = ("control_channel", "local_control_channel", "events_channel", "aeron_directory")
-
-
-def offsets(fields: tuple[Field, ...]) -> dict[str, int]:
-    """Offsets of a layout by field name."""
-    return {field.name: field.offset for field in fields}
-
-
-def packer(fields: tuple[Field, ...], length: int) -> struct.Struct:
-    """A ``struct.Struct`` of a whole layout with its holes, ``length`` bytes long."""
-    text, at = "<", 0
-    for field in fields:
-        text += f"{field.offset - at}x" + field.format
-        at = field.offset + field.size
-    return struct.Struct(f"{text}{length - at}x")
-
-
-def align(value: int, alignment: int) -> int:
-    """``value`` rounded up to a multiple of ``alignment``, a power of two."""
-    return (value + alignment - 1) & ~(alignment - 1)
 
 
 def version_text(version: int) -> str:

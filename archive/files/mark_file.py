@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files import layout
 from aerolog.archive.files.layout import (
     MARK_BLOCK,
     MARK_BLOCK_LENGTH,
@@ -21,12 +20,13 @@ from aerolog.archive.files.layout import (
     MARK_LINK_NAME,
     MARK_MESSAGE_HEADER,
     MARK_MESSAGE_HEADER_LENGTH,
+    MARK_SCHEMA_ID,
+    MARK_SCHEMA_VERSION,
     MARK_STRINGS,
+    MARK_TEMPLATE_ID,
     MAX_I64,
     SEMANTIC_VERSION,
     VERSION_MAJOR,
-    align,
-    packer,
 )
 from aerolog.archive.files.words import compare_and_set_i64
 from aerolog.transport.concurrent.clock import Clock, SystemClock
@@ -40,6 +40,7 @@ from aerolog.transport.memory.error_log import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import align, offsets, packer
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,7 +55,7 @@ _LONG_AGO = 1  # no sign of life for long, and no end in good order
 
 _MESSAGE_HEADER = packer(MARK_MESSAGE_HEADER, MARK_MESSAGE_HEADER_LENGTH)
 _BLOCK = packer(MARK_BLOCK, MARK_BLOCK_LENGTH)
-_AT = layout.offsets(MARK_BLOCK)
+_AT = offsets(MARK_BLOCK)
 _READABLE_LENGTH = 24
 
 
@@ -85,9 +86,9 @@ class MarkFileHeader:
         """
         head = _MESSAGE_HEADER.pack(
             MARK_BLOCK_LENGTH,
-            layout.MARK_TEMPLATE_ID,
-            layout.MARK_SCHEMA_ID,
-            layout.MARK_SCHEMA_VERSION,
+            MARK_TEMPLATE_ID,
+            MARK_SCHEMA_ID,
+            MARK_SCHEMA_VERSION,
         )
         block = _BLOCK.pack(*(getattr(self, field.name) for field in MARK_BLOCK))
         texts = [getattr(self, name).encode("ascii", "replace") for name in MARK_STRINGS]
@@ -267,7 +268,7 @@ def _block_offset(mapped: MappedFile) -> int:
             f" {_READABLE_LENGTH} bytes"
         )
     ids = bytes(mapped.view(2, 4))
-    expected = _MESSAGE_HEADER.pack(0, layout.MARK_TEMPLATE_ID, layout.MARK_SCHEMA_ID, 0)[2:6]
+    expected = _MESSAGE_HEADER.pack(0, MARK_TEMPLATE_ID, MARK_SCHEMA_ID, 0)[2:6]
     return MARK_MESSAGE_HEADER_LENGTH if ids == expected else 0
 
 

@@ -18,16 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.files.frame_walk import WALK_DATA_END, WALK_PAST_HOLE, walk_chunk
-from aerolog.archive.files.layout import (
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_PAD,
-    MAX_I64,
-    align,
-    offsets,
-)
+from aerolog.archive.files.layout import MAX_I64
 from aerolog.archive.files.segment import parse_segment_name, segment_file_name
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import align, offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,7 +194,7 @@ def _meets_hole(
 ) -> bool:
     """Whether the last frame has a hole that does not belong there; in padding it does."""
     kind_at = walk.last_offset - walk.chunk_offset + _OFFSET["type"]
-    is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_TYPE_PAD
+    is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_PAD
     if is_data and walk.offset <= limit:
         frame = file.read_at(walk.last_length, walk.last_offset)
         walk.is_cut = not _matches(checksum, frame)  # a copy may have a hole for zeros
@@ -217,11 +213,11 @@ def _is_whole(
 ) -> bool:
     """Whether the last frame was written whole, as far as that can be told (spec 6.5 to 6.8)."""
     begin, end = walk.last_offset, walk.last_offset + walk.last_length
-    header = file.read_at(FRAME_HEADER_LENGTH, begin)
+    header = file.read_at(DATA_HEADER_LENGTH, begin)
     term_end = (begin & -descriptor.term_buffer_length) + descriptor.term_buffer_length
     if end > term_end:
         return False
-    if _U16.unpack_from(header, _OFFSET["type"])[0] == FRAME_TYPE_PAD:
+    if _U16.unpack_from(header, _OFFSET["type"])[0] == FRAME_PAD:
         return True
     if end > limit:
         return False
@@ -245,7 +241,7 @@ def _matches(checksum: Checksum | None, frame: bytes) -> bool:
     if checksum is None:
         return False
     stored: int = _I32.unpack_from(frame, _OFFSET["session_id"])[0]
-    return checksum.compute(memoryview(frame)[FRAME_HEADER_LENGTH:]) == stored
+    return checksum.compute(memoryview(frame)[DATA_HEADER_LENGTH:]) == stored
 
 
 def _every_page_written(frame: bytes, begin: int) -> bool:

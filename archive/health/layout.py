@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import SIDE_FOLDER, Field, offsets, packer
+from aerolog.archive.files.layout import SIDE_FOLDER
 from aerolog.archive.health.findings import Kind
+from aerolog.transport.protocol.fixed_layout import Field, offsets, packer
 
 if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import RecordingDescriptor

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import FRAME_HEADER, FRAME_HEADER_LENGTH, packer
 from aerolog.archive.files.segment import segment_file_name, term_id_at
 from aerolog.archive.service import replaying
 from aerolog.archive.service.replaying import ReplayerAgent, ReplayReader
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 RETRY_INTERVAL_NS: Final = 1_000_000
-_HEADER = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _NAMES = tuple(field.name for field in FRAME_HEADER)
 
 
@@ -177,9 +177,9 @@ class Replayer(ReplayerAgent):
         self, file: DataFile, reader: ReplayReader, details: ReplayRequestDetails
     ) -> None:
         position = reader.start_position
-        header = file.read_at(FRAME_HEADER_LENGTH, position - reader.segment_base)
+        header = file.read_at(DATA_HEADER_LENGTH, position - reader.segment_base)
         try:
-            found = dict(zip(_NAMES, _HEADER.unpack(header), strict=True))
+            found = dict(zip(_NAMES, FRAME_HEADER_STRUCT.unpack(header), strict=True))
         except struct.error:
             found = {}
         expected = {

@@ -39,13 +39,13 @@ from aerolog.transport.logbuffer.appender cimport (
 )
 from aerolog.transport.logbuffer.descriptor cimport (
     PARTITION_COUNT,
-    align_frame,
     log_buffer_t,
     log_is_connected,
     pack_tail,
-    term_id_by_position,
     tail_address,
+    term_id_by_position,
 )
+from aerolog.transport.protocol.frames cimport align_frame
 from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 

@@ -18,6 +18,7 @@ from aerolog.archive.service.replayer import ReplayRequestDetails, frame_positio
 from aerolog.archive.service.replaying import ReplayReader
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN, format_duration
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from aerolog.archive.service.session_table import SessionTable
     from aerolog.transport.client.publication import ExclusivePublication
 
-FRAME_ALIGNMENT: Final = 32
 NO_COUNTER: Final = -1
 COUNTER_VALUE_LENGTH: Final = 128
 

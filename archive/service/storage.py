@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import FRAME_ALIGNMENT
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.segments_moving import SegmentsMoving
 from aerolog.archive.service.stored_segments import (
@@ -24,6 +23,7 @@ from aerolog.archive.service.stored_segments import (
     first_position,
 )
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

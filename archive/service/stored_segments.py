@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.first_frame import first_frame
-from aerolog.archive.files.layout import (
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    NULL_POSITION,
-    SEGMENT_SUFFIX,
-    offsets,
-)
+from aerolog.archive.files.layout import NULL_POSITION, SEGMENT_SUFFIX
 from aerolog.archive.files.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -166,7 +163,7 @@ def check_frame_at(
     path = path_of(folder, descriptor.recording_id, base)
     _check_plain(files, path)
     with files.open_data_file(path) as file:
-        header = file.read_at(FRAME_HEADER_LENGTH, position - base)
+        header = file.read_at(DATA_HEADER_LENGTH, position - base)
     term_length = descriptor.term_buffer_length
     expected = (
         position & (term_length - 1),
@@ -175,7 +172,7 @@ def check_frame_at(
     )
     names = ("term_offset", "term_id", "stream_id")
     if (
-        len(header) < FRAME_HEADER_LENGTH
+        len(header) < DATA_HEADER_LENGTH
         or tuple(_I32.unpack_from(header, _OFFSET[name])[0] for name in names) != expected
     ):
         raise ArchiveError(
@@ -220,7 +217,7 @@ def first_position(
     _check_plain(files, path)
     term_length = descriptor.term_buffer_length
     with files.open_data_file(path) as file:
-        header = file.read_at(FRAME_HEADER_LENGTH, 0)
+        header = file.read_at(DATA_HEADER_LENGTH, 0)
         offset = 0
         if _I32.unpack_from(header)[0] <= 0:
             offset = _first_frame(file, term_length)
@@ -229,7 +226,7 @@ def first_position(
                     ArchiveErrorCode.GENERIC,
                     f"fragment not found in first term of segment {path}",
                 )
-            header = file.read_at(FRAME_HEADER_LENGTH, offset)
+            header = file.read_at(DATA_HEADER_LENGTH, offset)
     _check_same(
         "term id",
         _I32.unpack_from(header, _OFFSET["term_id"])[0],

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.files.checksum import CRC32C_NAME, Checksum, checksum_for
-from aerolog.archive.files.layout import SIDE_FOLDER, Field, packer
+from aerolog.archive.files.layout import SIDE_FOLDER
 from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import Field, packer
 
 if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import RecordingDescriptor

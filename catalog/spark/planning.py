@@ -13,11 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.layout import FRAME_FLAG_BEGIN, FRAME_HEADER, FRAME_TYPE_PAD, offsets
 from aerolog.archive.files.segment import segment_file_name
 from aerolog.catalog.places import open_place, recordings_of
 from aerolog.catalog.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import FLAG_BEGIN, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -230,4 +232,4 @@ def _begins(folder: ArchiveFolder, descriptor: RecordingDescriptor, position: in
     if len(head) < _FRAME_HEAD:
         return False
     kind = int.from_bytes(head[_OFFSET["type"] : _OFFSET["type"] + 2], "little")
-    return kind == FRAME_TYPE_PAD or bool(head[_OFFSET["flags"]] & FRAME_FLAG_BEGIN)
+    return kind == FRAME_PAD or bool(head[_OFFSET["flags"]] & FLAG_BEGIN)

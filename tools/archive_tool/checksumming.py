@@ -14,7 +14,6 @@ import typer
 
 from aerolog.archive.files import segment_walk
 from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME
-from aerolog.archive.files.layout import FRAME_ALIGNMENT, align
 from aerolog.tools.archive_tool.agreeing import (
     Plan,
     check_can_ask,
@@ -31,6 +30,8 @@ from aerolog.tools.archive_tool.verdicts import segment_of, walk_failure, walk_p
 from aerolog.tools.archive_tool.walking import Walkers
 from aerolog.tools.console import print_json
 from aerolog.tools.exits import EXIT_FAILED
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

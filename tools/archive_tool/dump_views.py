@@ -6,17 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from aerolog.archive.files.layout import (
-    FRAME_FLAG_BEGIN,
-    FRAME_FLAG_END,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_DATA,
-    FRAME_TYPE_PAD,
-)
 from aerolog.tools.archive_tool.describing import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.archive_tool.uncaught import UncaughtError
 from aerolog.tools.console import print_table
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FLAG_BEGIN,
+    FLAG_END,
+    FRAME_DATA,
+    FRAME_PAD,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aerolog.tools.archive_tool.raw_frames import RawFrame
     from aerolog.tools.archive_tool.terminal import Terminal
 
-_TYPES: Final = {FRAME_TYPE_PAD: "padding", FRAME_TYPE_DATA: "data"}
+_TYPES: Final = {FRAME_PAD: "padding", FRAME_DATA: "data"}
 _ROWS_AT_ONCE: Final = 1000
 _SHOWN_BYTES: Final = 16
 _NUMBERS: Final = ("session", "term", "reserved")
@@ -91,7 +91,7 @@ class TableDump:
     def frame(self, frame: RawFrame) -> None:
         """A row of the table."""
         row = _frame_row(frame)
-        payload = bytes(frame.payload[:_SHOWN_BYTES]) if frame.type == FRAME_TYPE_DATA else b""
+        payload = bytes(frame.payload[:_SHOWN_BYTES]) if frame.type == FRAME_DATA else b""
         shown = "  ".join(f"{digits:<47} {text}" for _, digits, text in hex_rows(payload))
         part = "" if row["part"] == "whole" else row["part"]
         self._rows.append(
@@ -152,7 +152,7 @@ class JsonDump:
     def frame(self, frame: RawFrame) -> None:
         """A frame and its payload."""
         row = _frame_row(frame)
-        row["payload"] = frame.payload.hex() if frame.type == FRAME_TYPE_DATA else None
+        row["payload"] = frame.payload.hex() if frame.type == FRAME_DATA else None
         sys.stdout.write(f"{self._before_frame}\n{json.dumps(row)}")
         self._before_frame = ","
 
@@ -166,11 +166,11 @@ class JsonDump:
 
 
 def _frame_row(frame: RawFrame) -> dict[str, Any]:
-    if frame.length < FRAME_HEADER_LENGTH or frame.offset + frame.length > len(frame.term):
+    if frame.length < DATA_HEADER_LENGTH or frame.offset + frame.length > len(frame.term):
         raise UncaughtError(
             "", f"frame at position {frame.position}: length {frame.length} passes its term"
         )
-    begins, ends = bool(frame.flags & FRAME_FLAG_BEGIN), bool(frame.flags & FRAME_FLAG_END)
+    begins, ends = bool(frame.flags & FLAG_BEGIN), bool(frame.flags & FLAG_END)
     part = {(True, True): "whole", (True, False): "first", (False, True): "last"}
     return {
         "position": frame.position,

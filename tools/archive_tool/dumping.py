@@ -5,15 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import (
-    FRAME_FLAG_BEGIN,
-    FRAME_FLAG_END,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_DATA,
-    FRAME_TYPE_PAD,
-    MAX_I64,
-    NULL_POSITION,
-)
+from aerolog.archive.files.layout import MAX_I64, NULL_POSITION
 from aerolog.archive.files.segment import recording_id_of
 from aerolog.tools.archive_tool.describing import open_with_head
 from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump
@@ -29,6 +21,13 @@ from aerolog.tools.archive_tool.texts import (
 )
 from aerolog.tools.archive_tool.uncaught import ILLEGAL_ARGUMENT, UncaughtError, parse_long
 from aerolog.tools.exits import EXIT_FAILED
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FLAG_BEGIN,
+    FLAG_END,
+    FRAME_DATA,
+    FRAME_PAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from aerolog.archive.files.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.terminal import Terminal
 
-_WHOLE: Final = FRAME_FLAG_BEGIN | FRAME_FLAG_END
+_WHOLE: Final = FLAG_BEGIN | FLAG_END
 
 
 def classic_dump(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
@@ -97,17 +96,17 @@ def _has_segments(folder: str, recording_id: int) -> bool:
 
 def _classic_frame(frame: RawFrame, terminal: Terminal) -> None:
     terminal.line(
-        f"data at offset [{frame.offset + FRAME_HEADER_LENGTH}] with length ="
-        f" {frame.length - FRAME_HEADER_LENGTH}"
+        f"data at offset [{frame.offset + DATA_HEADER_LENGTH}] with length ="
+        f" {frame.length - DATA_HEADER_LENGTH}"
     )
-    if frame.type == FRAME_TYPE_PAD:
+    if frame.type == FRAME_PAD:
         terminal.line("PADDING FRAME")
         return
-    if frame.type != FRAME_TYPE_DATA:
+    if frame.type != FRAME_DATA:
         terminal.line(f"Unexpected frame type {frame.type}")
         return
     if frame.flags & _WHOLE != _WHOLE:
-        part = {FRAME_FLAG_BEGIN: "BEGIN_FRAGMENT", FRAME_FLAG_END: "END_FRAGMENT"}
+        part = {FLAG_BEGIN: "BEGIN_FRAGMENT", FLAG_END: "END_FRAGMENT"}
         terminal.line(f"Fragmented frame. {part.get(frame.flags & _WHOLE, '')}")
     terminal.line(hex_box(frame.payload))
 

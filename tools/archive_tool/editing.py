@@ -20,8 +20,6 @@ from aerolog.archive.files.layout import (
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
     NULL_POSITION,
-    offsets,
-    packer,
 )
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
 from aerolog.tools.archive_tool.uncaught import (
@@ -31,6 +29,7 @@ from aerolog.tools.archive_tool.uncaught import (
     unknown_recording,
 )
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol.fixed_layout import offsets, packer
 
 if TYPE_CHECKING:
     from aerolog.archive.files.checksum import Checksum

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import MARK_BLOCK, SEMANTIC_VERSION, offsets, version_text
+from aerolog.archive.files.layout import MARK_BLOCK, SEMANTIC_VERSION, version_text
 from aerolog.tools.archive_tool.agreeing import (
     Plan,
     check_can_ask,
@@ -31,6 +31,7 @@ from aerolog.tools.archive_tool.uncaught import UncaughtError, uncaught
 from aerolog.tools.console import print_json
 from aerolog.transport.errors import AerologError
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol.fixed_layout import offsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

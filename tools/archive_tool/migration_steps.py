@@ -24,8 +24,6 @@ from aerolog.archive.files.layout import (
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
     SEGMENT_SUFFIX,
-    align,
-    packer,
 )
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.archive_tool.raw_catalog import file_in
@@ -37,6 +35,7 @@ from aerolog.tools.archive_tool.uncaught import (
     uncaught,
 )
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol.fixed_layout import align, packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

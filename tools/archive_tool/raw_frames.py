@@ -12,13 +12,8 @@ from aerolog.archive.files.layout import (
     DESCRIPTOR,
     DESCRIPTOR_BLOCK_LENGTH,
     ENTRY_HEADER_LENGTH,
-    FRAME_ALIGNMENT,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
     MAX_I64,
     NULL_POSITION,
-    align,
-    packer,
 )
 from aerolog.archive.files.segment import (
     TERM_LENGTH_MAX,
@@ -35,6 +30,9 @@ from aerolog.tools.archive_tool.uncaught import (
     out_of_bounds,
 )
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.protocol.fixed_layout import align, packer
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 _BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)
 #: Numbers of a descriptor.
 BLOCK_NAMES: Final = tuple(field.name for field in DESCRIPTOR)
-_FRAME = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 
 
 class RawFrame(NamedTuple):
@@ -75,7 +72,7 @@ class RawFrame(NamedTuple):
         Raises:
             UncaughtError: it does not fit in the term.
         """
-        start, size = self.offset + FRAME_HEADER_LENGTH, self.length - FRAME_HEADER_LENGTH
+        start, size = self.offset + DATA_HEADER_LENGTH, self.length - DATA_HEADER_LENGTH
         if size < 0 or start + size > len(self.term):
             raise UncaughtError(
                 OUT_OF_BOUNDS,
@@ -141,7 +138,7 @@ class FrameReader:
             at = 0
         term_offset = at & (self._term_length - 1)
         term = self._segment[at - term_offset : at - term_offset + self._term_length]
-        length, *rest = _FRAME.unpack_from(term, term_offset)
+        length, *rest = FRAME_HEADER_STRUCT.unpack_from(term, term_offset)
         if length <= 0:
             return None
         frame = RawFrame(self.position, term_offset, term, length, *rest)

@@ -18,7 +18,6 @@ from aerolog.archive.files.layout import (
     MARK_SCHEMA_ID,
     MARK_TEMPLATE_ID,
     VERSION_MAJOR,
-    offsets,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
 from aerolog.tools.archive_tool.uncaught import (
@@ -28,6 +27,7 @@ from aerolog.tools.archive_tool.uncaught import (
     out_of_bounds,
 )
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.protocol.fixed_layout import offsets
 
 if TYPE_CHECKING:
     from aerolog.tools.archive_tool.terminal import Terminal

@@ -11,8 +11,10 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import FRAME_HEADER, FRAME_HEADER_LENGTH, align, offsets
 from aerolog.archive.files.segment_walk import BODY_LENGTH_MAX
+from aerolog.transport.protocol.fixed_layout import align, offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from aerolog.archive.files.checksum import Checksum
@@ -68,7 +70,7 @@ def is_verified(file: DataFile, last: LastFrame, checksum: Checksum | None) -> b
 
 def _matches(checksum: Checksum, frame: bytes) -> bool:
     stored: int = _I32.unpack_from(frame, _SESSION_ID)[0]
-    return checksum.compute(memoryview(frame)[FRAME_HEADER_LENGTH:]) == stored
+    return checksum.compute(memoryview(frame)[DATA_HEADER_LENGTH:]) == stored
 
 
 def _every_page_written(frame: bytes, length: int, begin: int) -> bool:

@@ -16,11 +16,10 @@ from aerolog.archive.files.layout import (
     MARK_SCHEMA_VERSION,
     MARK_STRINGS,
     MARK_TEMPLATE_ID,
-    Field,
-    packer,
 )
 from aerolog.tools.archive_tool.entry_texts import DescriptorWriter
 from aerolog.tools.archive_tool.uncaught import ILLEGAL_ARGUMENT, UncaughtError, out_of_bounds
+from aerolog.transport.protocol.fixed_layout import Field, packer
 
 # Of the archive's protocol, whose tables take longer to load than a catalog takes to print; a test
 # holds them against those.

@@ -28,6 +28,7 @@ from aerolog.tools.archive_tool.uncaught import (
 )
 from aerolog.tools.archive_tool.walking import Segment, Walked, Walkers, has_term_length
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from aerolog.archive.files.checksum import Checksum
     from aerolog.tools.archive_tool.editing import EditableCatalog
 
-FRAME_ALIGNMENT: Final = 32
 _SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}
 _BYTE_RANGE: Final = "Range [{0}, {0} + 4) out of bounds for length {1}"

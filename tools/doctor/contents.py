@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
-from aerolog.archive.files.layout import (
-    CATALOG_NAME,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_DATA,
-    FRAME_TYPE_PAD,
-    align,
-    packer,
-)
+from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.archive.files.recording import ArchiveFolder, Recording, ScanTotals
 from aerolog.archive.files.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.tools.doctor.sight import Damage
@@ -26,6 +18,9 @@ from aerolog.transport.errors import (
     RecordingChangedError,
     RecordingDamagedError,
 )
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_DATA, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +29,6 @@ if TYPE_CHECKING:
 
 #: Time for looking into segments when not every frame is asked for.
 SHALLOW_S: Final = 5.0
-_HEADER: Final = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 #: The scan looks at a checksum where somebody asks for the session that it stands in place of.
 _COLUMNS: Final = ("position", "session_id")
 _ROWS: Final = 65_536
@@ -214,19 +208,19 @@ class _Reading:
         try:
             with (self._folder / self._name(base)).open("rb") as file:
                 file.seek(position - base)
-                data = file.read(FRAME_HEADER_LENGTH)
+                data = file.read(DATA_HEADER_LENGTH)
         except OSError as error:
             yield self._damage("frame", error.strerror or str(error), position)
             return
-        if len(data) < FRAME_HEADER_LENGTH:
+        if len(data) < DATA_HEADER_LENGTH:
             return  # cut off: found by its length
         self._found.frames += 1
         self._found.bytes_read += len(data)
-        length, _, _, kind, term_offset, _, stream_id, term_id, _ = _HEADER.unpack(data)
+        length, _, _, kind, term_offset, _, stream_id, term_id, _ = FRAME_HEADER_STRUCT.unpack(data)
         expected = term_id_at(position, descriptor.initial_term_id, term)
         for name, value, is_sound in (
             ("frame length", length, 0 < align(length, 32) <= term - position % term),
-            ("frame type", kind, kind in {FRAME_TYPE_DATA, FRAME_TYPE_PAD}),
+            ("frame type", kind, kind in {FRAME_DATA, FRAME_PAD}),
             ("term offset", term_offset, term_offset == position % term),
             ("term id", term_id, term_id == expected),
             ("stream id", stream_id, stream_id == descriptor.stream_id),

@@ -148,7 +148,7 @@ def _blocked_at(file: int, position: int, meta: LogMetadata) -> int:
 
 def _shared(section: bytes, name: str) -> int:
     field = _SHARED[name]
-    value: int = struct.unpack_from("<" + field.code, section, field.offset)[0]
+    value: int = struct.unpack_from("<" + field.format, section, field.offset)[0]
     return value
 
 

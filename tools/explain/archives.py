@@ -18,7 +18,6 @@ from aerolog.archive.files.layout import (
     MARK_MESSAGE_HEADER,
     MARK_MESSAGE_HEADER_LENGTH,
     MARK_STRINGS,
-    Field,
 )
 from aerolog.tools.explain import notes
 from aerolog.tools.explain.error_logs import error_section
@@ -29,6 +28,8 @@ from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from aerolog.transport.protocol.fixed_layout import Field
 
 _STATES: Final = {0: "invalid", 1: "valid", 2: "deleted"}
 _LEGACY_LENGTH: Final = 1024

@@ -6,24 +6,22 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import (
-    FRAME_ALIGNMENT,
-    FRAME_FLAG_BEGIN,
-    FRAME_FLAG_END,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_DATA,
-    FRAME_TYPE_PAD,
-    align,
-    packer,
-)
 from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.explain.model import Row
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FLAG_BEGIN,
+    FLAG_END,
+    FRAME_ALIGNMENT,
+    FRAME_DATA,
+    FRAME_PAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FRAME: Final = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _LENGTH: Final = struct.Struct("<i")
 _SHOWN_BYTES: Final = 16
 _ZEROES: Final = bytes(64 * 1024)
@@ -70,9 +68,9 @@ def walk(data: memoryview, start: int, stop: int, limit: int) -> FrameRun:
         run.count += 1
         run.sessions.add(session)
         run.streams.add(stream)
-        if kind == FRAME_TYPE_PAD:
+        if kind == FRAME_PAD:
             run.padding += 1
-        elif flags & FRAME_FLAG_BEGIN:
+        elif flags & FLAG_BEGIN:
             run.messages += 1
         if limit == 0 or run.count <= limit:
             run.rows.append(_row(data, at, fields))
@@ -84,24 +82,24 @@ def _frames(
     data: memoryview, start: int, stop: int, run: FrameRun
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     at = start
-    while at + FRAME_HEADER_LENGTH <= stop:
+    while at + DATA_HEADER_LENGTH <= stop:
         (length,) = _LENGTH.unpack_from(data, at)
         if length == 0:
             return
-        if length < FRAME_HEADER_LENGTH or at + length > stop:
+        if length < DATA_HEADER_LENGTH or at + length > stop:
             what = "not committed" if -(1 << 30) <= length < 0 else "impossible"
             run.problem = f"frame at offset {at}: length {length} is {what}"
             return
-        yield at, _FRAME.unpack_from(data, at)
+        yield at, FRAME_HEADER_STRUCT.unpack_from(data, at)
         at += align(length, FRAME_ALIGNMENT)
 
 
 def _row(data: memoryview, at: int, fields: tuple[int, ...]) -> Row:
     length, version, flags, kind, offset, session, stream, term, reserved = fields
-    if kind == FRAME_TYPE_PAD:
+    if kind == FRAME_PAD:
         name = "padding"
-    elif kind == FRAME_TYPE_DATA:
-        name = "data" + _PARTS.get(flags & (FRAME_FLAG_BEGIN | FRAME_FLAG_END), ", fragment")
+    elif kind == FRAME_DATA:
+        name = "data" + _PARTS.get(flags & (FLAG_BEGIN | FLAG_END), ", fragment")
     else:
         name = f"type {kind}"
     head = f"term {term} offset {offset}, session {session}, stream {stream}"
@@ -110,9 +108,9 @@ def _row(data: memoryview, at: int, fields: tuple[int, ...]) -> Row:
         for what, value in (("version", version), ("reserved", reserved))
         if value
     )
-    payload = bytes(data[at + FRAME_HEADER_LENGTH : at + length][:_SHOWN_BYTES])
+    payload = bytes(data[at + DATA_HEADER_LENGTH : at + length][:_SHOWN_BYTES])
     shown = ""
-    if payload and kind == FRAME_TYPE_DATA:
+    if payload and kind == FRAME_DATA:
         _, digits, text = hex_rows(payload)[0]
         shown = f"; {digits}  {text}"
     return Row(at, align(length, FRAME_ALIGNMENT), name, length, f"{head}{more}{shown}")
@@ -123,6 +121,6 @@ def first_frame(data: memoryview, start: int, stop: int) -> int:
     at = start
     while stop - at >= len(_ZEROES) and data[at : at + len(_ZEROES)] == _ZEROES:
         at += len(_ZEROES)
-    while at + FRAME_HEADER_LENGTH <= stop and not any(data[at : at + FRAME_HEADER_LENGTH]):
+    while at + DATA_HEADER_LENGTH <= stop and not any(data[at : at + DATA_HEADER_LENGTH]):
         at += FRAME_ALIGNMENT
-    return at if at + FRAME_HEADER_LENGTH <= stop else start
+    return at if at + DATA_HEADER_LENGTH <= stop else start

@@ -8,7 +8,6 @@ from typing import Final
 from aerolog.archive.files.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
-    FRAME_HEADER_LENGTH,
     MARK_FILE_NAME,
     MARK_LINK_NAME,
     MARK_SCHEMA_ID,
@@ -26,6 +25,7 @@ from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME
 from aerolog.transport.memory.cnc_header import HEADER_LENGTH as CNC_HEADER_LENGTH
 from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_NAME
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 CNC: Final = "cnc"
 LOG: Final = "log"
@@ -124,7 +124,7 @@ def _is_log(data: memoryview) -> bool:
     return (
         is_power_of_two(term_length)
         and TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX
-        and number(data, start + 268, "i") == FRAME_HEADER_LENGTH
+        and number(data, start + 268, "i") == DATA_HEADER_LENGTH
         and start >= 3 * term_length
     )
 
@@ -150,4 +150,4 @@ def _is_segment(data: memoryview) -> bool:
     if len(data) < TERM_LENGTH_MIN or not is_power_of_two(len(data)):
         return False
     length, kind, offset = number(data, 0, "i"), number(data, 6, "H"), number(data, 8, "i")
-    return length >= FRAME_HEADER_LENGTH and kind in (0, 1) and offset == 0 and data[4] == 0
+    return length >= DATA_HEADER_LENGTH and kind in (0, 1) and offset == 0 and data[4] == 0

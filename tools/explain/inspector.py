@@ -6,24 +6,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import (
-    FRAME_ALIGNMENT,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    MAX_I32,
-    align,
-    packer,
-)
+from aerolog.archive.files.layout import MAX_I32
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.explain.logs import TERMS
 from aerolog.tools.explain.model import number
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.logbuffer.metadata import DEFAULT_HEADER_OFFSET, LENGTH
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FRAME: Final = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _RULE: Final = "=" * 70
 
 
@@ -106,8 +101,8 @@ def _tail_text(index: int, raw_tail: int, term_length: int, initial: int) -> str
 
 
 def _header_text(data: memoryview, at: int) -> str:
-    length, version, flags, kind, offset, session, stream, term, reserved = _FRAME.unpack_from(
-        data, at
+    length, version, flags, kind, offset, session, stream, term, reserved = (
+        FRAME_HEADER_STRUCT.unpack_from(data, at)
     )
     return (
         f"DATA Header{{frame-length={length} version={version} flags={flags:08b} type={kind}"
@@ -120,22 +115,22 @@ def _term(term: memoryview, how: Inspection, line: Callable[[str], object]) -> N
     at = 0
     while at < len(term):
         line(f"{at}: {_header_text(term, at)}")
-        length: int = _FRAME.unpack_from(term, at)[0]
-        start = at + FRAME_HEADER_LENGTH
-        if length < FRAME_HEADER_LENGTH:
+        length: int = FRAME_HEADER_STRUCT.unpack_from(term, at)[0]
+        start = at + DATA_HEADER_LENGTH
+        if length < DATA_HEADER_LENGTH:
             if how.scan_over_zeroes:
                 at += FRAME_ALIGNMENT
                 continue
             line(_payload(term, start, min(how.limit, len(term) - start), how))
             return
-        line(_payload(term, start, min(how.limit, length - FRAME_HEADER_LENGTH), how))
+        line(_payload(term, start, min(how.limit, length - DATA_HEADER_LENGTH), how))
         at += align(length, FRAME_ALIGNMENT)
 
 
 def _payload(term: memoryview, start: int, size: int, how: Inspection) -> str:
     if start + size > len(term):
         raise FileFormatError(
-            f"the frame at offset {start - FRAME_HEADER_LENGTH} claims {size} bytes and passes its"
+            f"the frame at offset {start - DATA_HEADER_LENGTH} claims {size} bytes and passes its"
             " term: the log is damaged there"
         )
     content = bytes(term[start : start + size])

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import FRAME_HEADER
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.explain import notes
 from aerolog.tools.explain.frames import walk
 from aerolog.tools.explain.model import Item, Section, left_out, number, rows_of
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.logbuffer.metadata import (
-    DEFAULT_HEADER_LENGTH,
     DEFAULT_HEADER_OFFSET,
     END_OF_STREAM_UNKNOWN,
     FIELDS,
     LENGTH,
     SHARED_FIELDS,
-    Field,
 )
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from aerolog.transport.protocol.fixed_layout import Field
 
 TERMS: Final = 3
 _TYPES: Final = {0: "publication", 1: "exclusive publication", 2: "image"}
@@ -49,11 +50,11 @@ def explain(data: memoryview, name: str, limit: int) -> Iterator[Section]:
     start = len(data) - LENGTH
     if start < 0:
         raise FileFormatError(f"a log has {LENGTH} bytes of metadata at its end: {len(data)} bytes")
-    rows = rows_of(data, start, [_item(one.name, one.offset, one.code) for one in _all()])
+    rows = rows_of(data, start, [_item(one.name, one.offset, one.format) for one in _all()])
     yield Section("Metadata", start, LENGTH, rows)
     at = start + DEFAULT_HEADER_OFFSET
     header = rows_of(data, at, [Item(f.name, f.offset, f.format) for f in FRAME_HEADER])
-    yield Section("Default header", at, DEFAULT_HEADER_LENGTH, header)
+    yield Section("Default header", at, DATA_HEADER_LENGTH, header)
     term_length = number(data, start + 276, "i")
     if not is_power_of_two(term_length) or not TERM_LENGTH_MIN <= term_length <= TERM_LENGTH_MAX:
         raise FileFormatError(f"term length {term_length} at offset {start + 276}")

@@ -11,8 +11,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.protocol import MESSAGES, CatalogHeader, RecordingDescriptorHeader
-from aerolog.transport.network import frames
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol import frames
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     ErrorFrame,
     Nak,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.protocol.enums import WireEnum
     from aerolog.archive.protocol.layout import FixedField, Layout
-    from aerolog.transport.network.frame_codec import Frame
+    from aerolog.transport.protocol.frame_codec import Frame
 
 PLACEHOLDER: Final = "--@TABLES@\n"
 _KINDS: Final = {"b": "int8", "i": "int32", "q": "int64"}

@@ -26,6 +26,7 @@ from aerolog.transport.driver.command_error import (
 )
 from aerolog.transport.driver.session_ids import wrap_int32
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 from aerolog.transport.uri import ChannelUri, keys
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ TERM_MIN_LENGTH = 64 * 1024
 TERM_MAX_LENGTH = 1024 * 1024 * 1024
 MAX_MESSAGE_LENGTH = 16 * 1024 * 1024
 MAX_UDP_PAYLOAD_LENGTH = 65_504
-FRAME_ALIGNMENT = 32
 MAX_RESEND_MAX = 256
 
 

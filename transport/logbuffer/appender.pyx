@@ -32,7 +32,6 @@ from aerolog.transport.logbuffer.descriptor cimport (
     PARTITION_COUNT,
     LogBuffers,
     active_term_count,
-    align_frame,
     compute_position,
     framed_length,
     index_by_term_count,
@@ -58,14 +57,15 @@ from aerolog.transport.logbuffer.frame_writer cimport (
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_ALIGNMENT,
+    FRAME_DATA,
+    FRAME_PAD,
     RESERVED_VALUE_OFFSET,
     SESSION_ID_OFFSET,
     STREAM_ID_OFFSET,
     TERM_ID_OFFSET,
     TERM_OFFSET_OFFSET,
-    TYPE_DATA,
     TYPE_OFFSET,
-    TYPE_PADDING,
+    align_frame,
 )
 
 from aerolog.transport.errors import FileFormatError
@@ -82,7 +82,7 @@ cdef void commit_claim(claim_t* claim) noexcept nogil:
 cdef void abort_claim(claim_t* claim) noexcept nogil:
     """Turn a claimed frame into padding."""
     if claim.frame != NULL:
-        set_frame_type(claim.frame, TYPE_PADDING)
+        set_frame_type(claim.frame, FRAME_PAD)
         commit_frame(claim.frame, claim.length + DATA_HEADER_LENGTH)
         claim.frame = NULL
 
@@ -316,7 +316,7 @@ cdef class ExclusiveAppender(Appender):
             and get_i32(block + SESSION_ID_OFFSET) == log.session_id
             and get_i32(block + STREAM_ID_OFFSET) == log.stream_id
             and get_i32(block + TERM_ID_OFFSET) == self.term_id
-            and get_u16(block + TYPE_OFFSET) == TYPE_DATA
+            and get_u16(block + TYPE_OFFSET) == FRAME_DATA
         )
 
     cdef int64_t position(self) noexcept nogil:

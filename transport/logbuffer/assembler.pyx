@@ -9,14 +9,14 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport put_i32
-from aerolog.transport.logbuffer.descriptor cimport align_frame
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
-    FLAG_BEGIN,
-    FLAG_END,
     FLAGS_OFFSET,
     FLAGS_UNFRAGMENTED,
+    FLAG_BEGIN,
+    FLAG_END,
     FRAME_LENGTH_OFFSET,
+    align_frame,
 )
 
 cdef int64_t _MIN_CAPACITY = 4096

@@ -12,12 +12,7 @@ from aerolog.transport.concurrent.atomic cimport (
     load_acquire_i64,
     store_release_i32,
 )
-from aerolog.transport.logbuffer.descriptor cimport (
-    LogBuffers,
-    align_frame,
-    framed_length,
-    log_is_connected,
-)
+from aerolog.transport.logbuffer.descriptor cimport LogBuffers, framed_length, log_is_connected
 from aerolog.transport.logbuffer.frame_writer cimport (
     begin_frame,
     commit_frame,
@@ -29,9 +24,10 @@ from aerolog.transport.logbuffer.frame_writer cimport (
 )
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
     FLAG_BEGIN,
     FLAG_END,
-    FLAGS_OFFSET,
+    align_frame,
 )
 
 # Rotations and lost races that a batch rides out by itself before it hands the code back: a log

@@ -32,9 +32,9 @@ from aerolog.transport.logbuffer.frame_writer cimport commit_frame, set_frame_ty
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_ALIGNMENT,
+    FRAME_PAD,
     TERM_ID_OFFSET,
     TERM_OFFSET_OFFSET,
-    TYPE_PADDING,
     VERSION_OFFSET,
 )
 
@@ -83,7 +83,7 @@ cdef void _pad(
         log.meta + META_DEFAULT_HEADER + VERSION_OFFSET,
         DATA_HEADER_LENGTH - VERSION_OFFSET,
     )
-    set_frame_type(frame, TYPE_PADDING)
+    set_frame_type(frame, FRAME_PAD)
     put_i32(frame + TERM_OFFSET_OFFSET, term_offset)
     put_i32(frame + TERM_ID_OFFSET, term_id)
     commit_frame(frame, length)

@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.concurrent.atomic cimport get_u16, load_acquire_i32
 from aerolog.transport.logbuffer.descriptor cimport (
-    align_frame,
     index_by_position,
     log_buffer_t,
     offset_by_position,
@@ -14,8 +13,9 @@ from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FLAGS_OFFSET,
     FRAME_ALIGNMENT,
+    FRAME_PAD,
     TYPE_OFFSET,
-    TYPE_PADDING,
+    align_frame,
 )
 
 ctypedef struct cursor_t:
@@ -64,7 +64,7 @@ cdef inline bint next_fragment(cursor_t* cursor, fragment_t* fragment) noexcept 
         if aligned > cursor.term_length - cursor.offset:
             return False
         cursor.offset += <int32_t> aligned
-        if get_u16(frame + TYPE_OFFSET) != TYPE_PADDING:
+        if get_u16(frame + TYPE_OFFSET) != FRAME_PAD:
             fragment.frame = frame
             fragment.position = cursor.term_position + cursor.offset
             fragment.length = length

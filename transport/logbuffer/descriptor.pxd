@@ -16,7 +16,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_u8,
 )
 from aerolog.transport.memory.mapped_file cimport MappedFile
-from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, align_frame
 
 cpdef enum:
     PARTITION_COUNT = 3
@@ -64,11 +64,6 @@ cdef inline int32_t wrapping_add(int32_t a, int32_t b) noexcept nogil:
 
 cdef inline int32_t wrapping_sub(int32_t a, int32_t b) noexcept nogil:
     return <int32_t> (<uint32_t> a - <uint32_t> b)
-
-
-cdef inline int64_t align_frame(int64_t length) noexcept nogil:
-    """A frame length rounded up to the start of the next frame."""
-    return (length + (FRAME_ALIGNMENT - 1)) & ~<int64_t> (FRAME_ALIGNMENT - 1)
 
 
 cdef inline int64_t pack_tail(int32_t term_id, int32_t term_offset) noexcept nogil:

@@ -19,12 +19,12 @@ from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FLAGS_OFFSET,
     FLAGS_UNFRAGMENTED,
+    FRAME_DATA,
+    FRAME_PAD,
     RESERVED_VALUE_OFFSET,
     STREAM_ID_OFFSET,
     TERM_OFFSET_OFFSET,
-    TYPE_DATA,
     TYPE_OFFSET,
-    TYPE_PADDING,
 )
 
 # Called once per fragment, payload and flags being in place and the frame length still negative.
@@ -54,7 +54,7 @@ cdef inline void begin_frame(
     const log_buffer_t* log, uint8_t* frame, int32_t length, int32_t term_id, int32_t term_offset
 ) noexcept nogil:
     """Header of an unfragmented data frame, hidden; `length` includes the header."""
-    cdef int32_t kind = (TYPE_DATA << 16) | (FLAGS_UNFRAGMENTED << 8)
+    cdef int32_t kind = (FRAME_DATA << 16) | (FLAGS_UNFRAGMENTED << 8)
     # Length first: should this process die now, the driver knows how much to skip.
     store_release_i64(frame, <int64_t> pair(-length, kind))
     fence_release()
@@ -105,5 +105,5 @@ cdef inline void write_padding(
 ) noexcept nogil:
     """A padding frame over `length` bytes, of which only the header is written."""
     begin_frame(log, frame, length, term_id, term_offset)
-    set_frame_type(frame, TYPE_PADDING)
+    set_frame_type(frame, FRAME_PAD)
     commit_frame(frame, length)

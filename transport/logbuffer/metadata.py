@@ -10,16 +10,19 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, get_type_hints
+
+from aerolog.transport.protocol.fixed_layout import Field
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FLAGS_UNFRAGMENTED,
+    FRAME_DATA,
+)
 
 LENGTH: Final = 4096
 DEFAULT_HEADER_OFFSET: Final = 320
-DEFAULT_HEADER_LENGTH: Final = 32
 END_OF_STREAM_UNKNOWN: Final = 2**63 - 1
-
-_HEADER: Final = struct.Struct("<iBBHiiiiq")
-_BEGIN_AND_END: Final = 0xC0
-_DATA: Final = 1
 
 
 class LogType(IntEnum):
@@ -28,14 +31,6 @@ class LogType(IntEnum):
     PUBLICATION = 0
     EXCLUSIVE_PUBLICATION = 1
     IMAGE = 2
-
-
-class Field(NamedTuple):
-    """One field: its name, offset in the section and struct code."""
-
-    name: str
-    offset: int
-    code: str
 
 
 # Words that change while the log lives, shared between processes.
@@ -102,7 +97,7 @@ class LogMetadata:
     mtu_length: int
     type: LogType
     page_size: int = 4096
-    default_frame_header_length: int = 32
+    default_frame_header_length: int = DATA_HEADER_LENGTH
     term_id: int | None = None
     term_offset: int = 0
     publication_window_length: int = 0
@@ -137,14 +132,14 @@ def encode(metadata: LogMetadata) -> bytes:
     """The section as a driver writes it, without tails, counts and the end of stream."""
     section = bytearray(LENGTH)
     for field in FIELDS:
-        struct.pack_into("<" + field.code, section, field.offset, getattr(metadata, field.name))
-    _HEADER.pack_into(
+        struct.pack_into("<" + field.format, section, field.offset, getattr(metadata, field.name))
+    FRAME_HEADER_STRUCT.pack_into(
         section,
         DEFAULT_HEADER_OFFSET,
         0,
         0,
-        _BEGIN_AND_END,
-        _DATA,
+        FLAGS_UNFRAGMENTED,
+        FRAME_DATA,
         metadata.term_offset,
         metadata.session_id,
         metadata.stream_id,
@@ -165,9 +160,9 @@ def decode(section: bytes | bytearray | memoryview) -> LogMetadata:
         raise struct.error(f"a metadata section has {LENGTH} bytes, not {len(section)}")
     values: dict[str, Any] = {}
     for field in FIELDS:
-        value = struct.unpack_from("<" + field.code, section, field.offset)[0]
+        value = struct.unpack_from("<" + field.format, section, field.offset)[0]
         values[field.name] = value == 1 if field.name in _BOOLEANS else value
     values["type"] = LogType(values["type"])
-    header = _HEADER.unpack_from(section, DEFAULT_HEADER_OFFSET)
+    header = FRAME_HEADER_STRUCT.unpack_from(section, DEFAULT_HEADER_OFFSET)
     values["term_offset"], values["session_id"], values["stream_id"] = header[4:7]
     return LogMetadata(**values)

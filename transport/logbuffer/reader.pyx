@@ -31,7 +31,6 @@ from aerolog.transport.logbuffer.cursor cimport (
 )
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
-    align_frame,
     index_by_position,
     offset_by_position,
 )
@@ -39,12 +38,13 @@ from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FLAG_END,
     FRAME_ALIGNMENT,
+    FRAME_PAD,
     RESERVED_VALUE_OFFSET,
     SESSION_ID_OFFSET,
     STREAM_ID_OFFSET,
     TERM_ID_OFFSET,
     TYPE_OFFSET,
-    TYPE_PADDING,
+    align_frame,
 )
 
 # Terms that one batch reads: a log that a hostile writer has filled with padding has no end.
@@ -89,7 +89,7 @@ cdef int32_t scan_block(
         aligned = align_frame(length)
         if length < DATA_HEADER_LENGTH or aligned > log.term_length - end:
             break
-        if get_u16(term + end + TYPE_OFFSET) == TYPE_PADDING:
+        if get_u16(term + end + TYPE_OFFSET) == FRAME_PAD:
             if end == offset:
                 # A padding frame at the start is the block, however long it is.
                 block.is_padding = True

@@ -7,18 +7,18 @@ direction of one port.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from aerolog.transport.network.frames cimport (
-    DATA_LENGTH,
-    DATA_SESSION_ID_AT,
-    DATA_STREAM_ID_AT,
-    DATA_TERM_ID_AT,
-    DATA_TERM_OFFSET_AT,
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
     FRAME_DATA,
+    FRAME_LENGTH_OFFSET,
     FRAME_PAD,
     FRAME_SETUP,
-    LENGTH_AT,
+    SESSION_ID_OFFSET,
     STATUS_SESSION_ID_AT,
     STATUS_STREAM_ID_AT,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
     get_i32,
     read_frame_type,
 )
@@ -107,11 +107,11 @@ cdef class RandomLoss(DropRule):
             if length < IDENTIFIED_LENGTH or kind < 0:
                 return False
             if not self._any_stream and self._stream_id != get_i32(
-                data + (DATA_STREAM_ID_AT if forward else STATUS_STREAM_ID_AT)
+                data + (STREAM_ID_OFFSET if forward else STATUS_STREAM_ID_AT)
             ):
                 return False
             if not self._any_session and self._session_id != get_i32(
-                data + (DATA_SESSION_ID_AT if forward else STATUS_SESSION_ID_AT)
+                data + (SESSION_ID_OFFSET if forward else STATUS_SESSION_ID_AT)
             ):
                 return False
         if self._left > 0:
@@ -131,8 +131,8 @@ cdef class _TermLoss(DropRule):
 
     cdef progress_t* _progress(self, const uint8_t* data, int64_t start) noexcept nogil:
         """Of the stream of a DATA frame; NULL when more streams than have room are about."""
-        cdef int32_t session_id = get_i32(data + DATA_SESSION_ID_AT)
-        cdef int32_t stream_id = get_i32(data + DATA_STREAM_ID_AT)
+        cdef int32_t session_id = get_i32(data + SESSION_ID_OFFSET)
+        cdef int32_t stream_id = get_i32(data + STREAM_ID_OFFSET)
         cdef progress_t* stream
         cdef int i
         for i in range(self._count):
@@ -152,10 +152,10 @@ cdef class _TermLoss(DropRule):
 cdef inline bint _is_data_of(const uint8_t* data, int32_t length, int32_t term_id) noexcept nogil:
     """Whether it carries data of a term; a heartbeat does not."""
     return (
-        length >= DATA_LENGTH
+        length >= DATA_HEADER_LENGTH
         and read_frame_type(data, length) == FRAME_DATA
-        and get_i32(data + LENGTH_AT) > 0
-        and get_i32(data + DATA_TERM_ID_AT) == term_id
+        and get_i32(data + FRAME_LENGTH_OFFSET) > 0
+        and get_i32(data + TERM_ID_OFFSET) == term_id
     )
 
 
@@ -183,7 +183,7 @@ cdef class FixedLoss(_TermLoss):
         if not _is_data_of(data, length, self._term_id):
             return False
         stream = self._progress(data, self._start)
-        offset = get_i32(data + DATA_TERM_OFFSET_AT)
+        offset = get_i32(data + TERM_OFFSET_OFFSET)
         if stream == NULL or stream.reached >= self._end:
             return False
         if not offset <= stream.reached < offset + length:
@@ -228,7 +228,7 @@ cdef class MultiGapLoss(_TermLoss):
         stream = self._progress(data, 0)
         if stream == NULL:
             return False
-        offset = get_i32(data + DATA_TERM_OFFSET_AT)
+        offset = get_i32(data + TERM_OFFSET_OFFSET)
         start = max(offset, stream.reached)
         gap = max(<int64_t> 1, start // self._radix)
         if gap * self._radix + self._length <= start:

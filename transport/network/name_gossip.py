@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from aerolog.transport.config.values import INT32_MAX
 from aerolog.transport.errors import ChannelUriError, ConfigurationError, MessageFormatError
-from aerolog.transport.network import frames
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.network.names import IpAddress, parse_host_port
+from aerolog.transport.protocol import frames
+from aerolog.transport.protocol.frame_codec import (
     ResolutionEntry,
     ResolutionFrame,
     decode_frame,
     encode_frame,
     encode_resolution_entry,
 )
-from aerolog.transport.network.names import IpAddress, parse_host_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -196,9 +196,9 @@ class NameGossip:
         Returns:
             False for one that does not hold together: it counts as invalid and changes nothing.
         """
-        if len(datagram) < frames.COMMON_HEADER_LENGTH or datagram[frames.VERSION_AT]:
+        if len(datagram) < frames.COMMON_HEADER_LENGTH or datagram[frames.VERSION_OFFSET]:
             return False
-        kind = datagram[frames.TYPE_AT : frames.TYPE_AT + 2]
+        kind = datagram[frames.TYPE_OFFSET : frames.TYPE_OFFSET + 2]
         if int.from_bytes(kind, "little") != frames.FRAME_RESOLUTION:
             return True
         try:

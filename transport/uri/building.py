@@ -20,6 +20,7 @@ from aerolog.transport.config.values import (
     parse_size,
 )
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 from .keys import (
     CONTROL_MODES,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 #: What a parameter may be given as from Python; None leaves it out.
 ParameterValue = str | int | float | bool | timedelta | tuple[int, ...] | list[int] | None
 
-FRAME_ALIGNMENT = 32
 MIN_MTU = 32
 MAX_MTU = 65_504
 MIN_TERM_LENGTH = 64 * 1024

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 from .building import (
-    FRAME_ALIGNMENT,
     ParameterValue,
     check_position_triple,
     wrapped_int32,

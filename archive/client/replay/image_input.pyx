@@ -23,9 +23,8 @@ from aerolog.transport.logbuffer.cursor cimport (
     open_cursor,
     step_back,
 )
-from aerolog.transport.logbuffer.descriptor cimport align_frame
 from aerolog.transport.logbuffer.fragment cimport fragment_t
-from aerolog.transport.protocol.frames cimport FLAG_BEGIN, FLAGS_UNFRAGMENTED
+from aerolog.transport.protocol.frames cimport FLAGS_UNFRAGMENTED, FLAG_BEGIN, align_frame
 
 cdef enum:
     # That are looked at in one go: a log that somebody has filled with padding has no end.

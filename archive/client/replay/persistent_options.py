@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from aerolog.archive.client.options import REPLAY_STREAM_ID, ArchiveClientOptions
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 FROM_START: Final = -1
 FROM_LIVE: Final = -2
-_FRAME_ALIGNMENT: Final = 32
 
 
 class PersistentSubscriptionState(IntEnum):
@@ -137,11 +137,11 @@ class PersistentSubscriptionOptions:
         if recording_id < 0:
             raise ConfigurationError(f"a recording id is not negative: {recording_id}")
         if start_position not in {FROM_START, FROM_LIVE} and (
-            start_position < 0 or start_position % _FRAME_ALIGNMENT
+            start_position < 0 or start_position % FRAME_ALIGNMENT
         ):
             raise ConfigurationError(
                 f"start_position is FROM_START, FROM_LIVE or a position at which a message begins, "
-                f"a multiple of {_FRAME_ALIGNMENT}: not {start_position}"
+                f"a multiple of {FRAME_ALIGNMENT}: not {start_position}"
             )
         ChannelUri.parse(live_channel)
         replay = ChannelUri.parse(

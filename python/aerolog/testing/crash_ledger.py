@@ -12,10 +12,10 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.layout import FRAME_HEADER_LENGTH, FRAME_TYPE_PAD
 from aerolog.archive.files.segment import parse_segment_name, recording_id_of, segment_file_name
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.testing.streams import StreamCheckError
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Log(RecordingBuilder):
         """Append a message as a publication does; returns the position behind it."""
         before = self.position
         end = super().add(payload, reserved_value)
-        fragments = -(-max(1, len(payload)) // (self.mtu_length - FRAME_HEADER_LENGTH))
+        fragments = -(-max(1, len(payload)) // (self.mtu_length - DATA_HEADER_LENGTH))
         self.messages.append(payload)
         self.begins.append(self.frames_between(before, end)[-fragments])
         self.ends.append(end)
@@ -98,7 +98,7 @@ class Log(RecordingBuilder):
         other.data = bytearray(self.data)
         for at in self.frames_between(position, self.position):
             (kind,) = _TYPE.unpack_from(other.data, at - self.first_base + _TYPE_OFFSET)
-            if self.checksum is None or kind == FRAME_TYPE_PAD:
+            if self.checksum is None or kind == FRAME_PAD:
                 _SESSION_ID.pack_into(
                     other.data, at - self.first_base + _SESSION_ID_OFFSET, self.session_id
                 )

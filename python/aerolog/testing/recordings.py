@@ -14,27 +14,25 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.layout import (
-    FRAME_FLAG_BEGIN,
-    FRAME_FLAG_END,
-    FRAME_HEADER,
-    FRAME_HEADER_LENGTH,
-    FRAME_TYPE_DATA,
-    FRAME_TYPE_PAD,
-    align,
-    packer,
-)
 from aerolog.archive.files.segment import segment_file_name, term_id_at
 from aerolog.archive.times.building import write_index
 from aerolog.archive.times.layout import IndexHeader
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FLAG_BEGIN,
+    FLAG_END,
+    FRAME_DATA,
+    FRAME_PAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aerolog.archive.files.checksum import Checksum
 
-_HEADER = packer(FRAME_HEADER, FRAME_HEADER_LENGTH)
 _SESSION_ID = struct.Struct("<i")
 _SESSION_ID_OFFSET = 12
 
@@ -73,30 +71,30 @@ class RecordingBuilder:
 
     def add(self, payload: bytes, reserved_value: int = 0) -> int:
         """Append a message, fragmented where it must be; returns the position after it."""
-        part_length = self.mtu_length - FRAME_HEADER_LENGTH
+        part_length = self.mtu_length - DATA_HEADER_LENGTH
         parts = [payload[at : at + part_length] for at in range(0, len(payload), part_length)]
         parts = parts or [b""]
-        needed = sum(align(FRAME_HEADER_LENGTH + len(part), 32) for part in parts)
+        needed = sum(align(DATA_HEADER_LENGTH + len(part), 32) for part in parts)
         left = self.term_length - self.position % self.term_length
         if needed > left:
-            self._frame(b"", FRAME_TYPE_PAD, FRAME_FLAG_BEGIN | FRAME_FLAG_END, 0, left)
+            self._frame(b"", FRAME_PAD, FLAG_BEGIN | FLAG_END, 0, left)
         for index, part in enumerate(parts):
-            flags = FRAME_FLAG_BEGIN if index == 0 else 0
-            flags |= FRAME_FLAG_END if index == len(parts) - 1 else 0
-            self._frame(part, FRAME_TYPE_DATA, flags, reserved_value)
+            flags = FLAG_BEGIN if index == 0 else 0
+            flags |= FLAG_END if index == len(parts) - 1 else 0
+            self._frame(part, FRAME_DATA, flags, reserved_value)
         return self.position
 
     def pad(self) -> int:
         """End the term with padding; returns the position after it."""
         left = self.term_length - self.position % self.term_length
-        self._frame(b"", FRAME_TYPE_PAD, FRAME_FLAG_BEGIN | FRAME_FLAG_END, 0, left)
+        self._frame(b"", FRAME_PAD, FLAG_BEGIN | FLAG_END, 0, left)
         return self.position
 
     def _frame(
         self, payload: bytes, kind: int, flags: int, reserved_value: int, length: int = 0
     ) -> None:
-        length = length or FRAME_HEADER_LENGTH + len(payload)
-        header = _HEADER.pack(
+        length = length or DATA_HEADER_LENGTH + len(payload)
+        header = FRAME_HEADER_STRUCT.pack(
             length,
             0,
             flags,
@@ -109,8 +107,8 @@ class RecordingBuilder:
         )
         aligned = align(length, 32)
         frame = bytearray((header + payload).ljust(aligned, b"\0"))
-        if self.checksum is not None and kind == FRAME_TYPE_DATA:
-            value = self.checksum.compute(memoryview(frame)[FRAME_HEADER_LENGTH:])
+        if self.checksum is not None and kind == FRAME_DATA:
+            value = self.checksum.compute(memoryview(frame)[DATA_HEADER_LENGTH:])
             _SESSION_ID.pack_into(frame, _SESSION_ID_OFFSET, value)
         self.data += frame
         self.position += aligned

@@ -18,7 +18,7 @@ from aerolog.testing.hosts import SimulatedHost
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import AerologError
-from aerolog.transport.network.frame_codec import decode_frames
+from aerolog.transport.protocol.frame_codec import decode_frames
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:

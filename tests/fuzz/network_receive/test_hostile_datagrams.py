@@ -18,7 +18,7 @@ from aerolog.testing import FakeNetwork, ManualClock
 from aerolog.transport.driver.network.dispatcher import MAX_WAITING_SESSIONS
 from aerolog.transport.driver.network.receiver_events import CreateImage
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network import frames as f
+from aerolog.transport.protocol import frames as f
 
 ATTACKED, HEALTHY, STREAM = 0x01020304, 77, 1001
 FIRST = 0x10

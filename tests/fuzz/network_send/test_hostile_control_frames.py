@@ -17,8 +17,8 @@ from sending_station import FIRST, MS, SESSION, STREAM, TERM, Bench, Stream
 from aerolog.transport.driver.network.flow_control import MinFlowControl, TaggedFlowControl
 from aerolog.transport.driver.network.send_destinations import DYNAMIC
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network import frames as f
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol import frames as f
+from aerolog.transport.protocol.frame_codec import (
     ErrorFrame,
     Nak,
     ResponseSetup,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sending_station import MS, TERM, Bench, Stream
 
-from aerolog.transport.network.frame_codec import Nak, encode_frame
+from aerolog.transport.protocol.frame_codec import Nak, encode_frame
 
 # So many by default; by hand for longer, and then others every time.
 LONGER = int(os.environ.get("AEROLOG_FUZZ_CASES", "0"))

@@ -178,7 +178,7 @@ def test_we_write_the_metadata_that_the_reference_writes(log):
     written = bytearray(metadata.encode(metadata.decode(section)))
     shared = {field.name: field for field in metadata.SHARED_FIELDS}
     for field in shared.values():
-        size = struct.calcsize("<" + field.code)
+        size = struct.calcsize("<" + field.format)
         written[field.offset : field.offset + size] = section[field.offset : field.offset + size]
     assert bytes(written) == section
 

@@ -10,13 +10,13 @@ import pytest
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import RegistrationError
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
+from aerolog.transport.protocol.frame_codec import (
     ResolutionEntry,
     ResolutionFrame,
     decode_frame,
     encode_frame,
 )
-from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
 
 DEADLINE_S = 30.0
 NEIGHBORS_COUNTER, CACHE_COUNTER = 15, 16

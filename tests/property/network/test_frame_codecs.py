@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aerolog.transport.errors import MessageFormatError
-from aerolog.transport.network import frames
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol import frames
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     ErrorFrame,
     Nak,
@@ -116,7 +116,7 @@ def test_a_truncated_frame_is_refused_by_both(frame, data):
     cut = datagram[: data.draw(st.integers(0, max(0, len(datagram) - 1)))]
     kind, fields = frames.read_frame(cut)
     if isinstance(frame, DataFrame | PadFrame):
-        assert (fields is None) == (len(cut) < frames.DATA_LENGTH)
+        assert (fields is None) == (len(cut) < frames.DATA_HEADER_LENGTH)
         return
     assert fields is None
     if len(cut) < frames.COMMON_HEADER_LENGTH:

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
+from aerolog.transport.protocol.frame_codec import (
     ResolutionEntry,
     ResolutionFrame,
     decode_frame,
     encode_frame,
 )
-from aerolog.transport.network.name_gossip import GossipOptions, NameGossip
 
 S = 1_000_000_000
 BOUND = SocketAddress(ip_address("10.0.0.1"), 8050)

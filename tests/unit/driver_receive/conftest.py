@@ -11,9 +11,9 @@ import pytest
 from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.memory.counters import CounterSnapshot
-from aerolog.transport.network import frame_codec as f
 from aerolog.transport.network.port import Address, DatagramPort
 from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "driver"))

@@ -6,8 +6,8 @@ from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.loss_report import read_loss_report
-from aerolog.transport.network import frame_codec as f
 from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
 
 STREAM = 7

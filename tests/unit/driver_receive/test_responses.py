@@ -3,8 +3,8 @@
 import pytest
 
 from aerolog.transport.driver.stream_counters import CounterType
-from aerolog.transport.network import frame_codec as f
 from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
 
 STREAM = 7

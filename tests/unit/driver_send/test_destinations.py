@@ -3,9 +3,9 @@
 import pytest
 
 from aerolog.transport.driver.stream_counters import CounterType as T
-from aerolog.transport.network import frame_codec as f
-from aerolog.transport.network.frames import STATUS_FLAG_SETUP
 from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import frame_codec as f
+from aerolog.transport.protocol.frames import STATUS_FLAG_SETUP
 
 MS = 1_000_000
 S = 1_000_000_000

@@ -4,10 +4,10 @@ import pytest
 
 from aerolog.transport.driver.stream_counters import CounterType as T
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network import frame_codec as f
-from aerolog.transport.network.frames import STATUS_FLAG_EOS
 from aerolog.transport.protocol import commands as c
+from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r
+from aerolog.transport.protocol.frames import STATUS_FLAG_EOS
 
 MS = 1_000_000
 S = 1_000_000_000

@@ -10,11 +10,11 @@ import pytest
 
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.frame_scan import SegmentScanner
-from aerolog.archive.files.layout import FRAME_HEADER
 from aerolog.archive.files.recording import ArchiveFolder, Message, ScanTotals
 from aerolog.archive.files.scan_columns import COLUMNS, ScanColumns
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from aerolog.transport.logbuffer import metadata
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
+from aerolog.transport.protocol.fixed_layout import Field
 
 
 def test_file_lengths_are_those_of_the_reference():
@@ -39,9 +40,9 @@ def test_lengths_that_no_log_has_are_refused_by_name(term_length, page_size):
 
 def test_the_fields_do_not_overlap_and_stay_in_the_section():
     used: dict[int, str] = {}
-    template = metadata.Field("default_header", metadata.DEFAULT_HEADER_OFFSET, "32s")
+    template = Field("default_header", metadata.DEFAULT_HEADER_OFFSET, "32s")
     for field in (*metadata.FIELDS, *metadata.SHARED_FIELDS, template):
-        for byte in range(field.offset, field.offset + struct.calcsize("<" + field.code)):
+        for byte in range(field.offset, field.offset + struct.calcsize("<" + field.format)):
             assert byte not in used, (field.name, used.get(byte))
             used[byte] = field.name
     assert max(used) < 508
@@ -60,16 +61,18 @@ def test_every_field_stands_at_its_offset(new_world):
     distinct = {
         field.name: index + 1
         for index, field in enumerate(metadata.FIELDS)
-        if field.code in ("q", "i")
+        if field.format in ("q", "i")
         and field.name not in ("initial_term_id", "mtu_length", "term_length", "page_size")
     }
     flags = {
-        field.name: True for field in metadata.FIELDS if field.code == "B" and field.name != "type"
+        field.name: True
+        for field in metadata.FIELDS
+        if field.format == "B" and field.name != "type"
     }
     logs = new_world(**distinct, **flags, type=LogType.EXCLUSIVE_PUBLICATION).logs
     section = bytes(logs.file)[-4096:]
     for field in metadata.FIELDS:
-        (value,) = struct.unpack_from("<" + field.code, section, field.offset)
+        (value,) = struct.unpack_from("<" + field.format, section, field.offset)
         assert value == getattr(logs.metadata, field.name), field.name
 
 
@@ -163,8 +166,8 @@ def test_metadata_is_at_the_end_of_a_file_with_large_pages(new_world):
 def corrupted(world, name, value):
     field = next(each for each in metadata.FIELDS if each.name == name)
     start = len(world.logs.file) - 4096 + field.offset
-    world.logs.file.view(start, struct.calcsize(field.code))[:] = struct.pack(
-        "<" + field.code, value
+    world.logs.file.view(start, struct.calcsize(field.format))[:] = struct.pack(
+        "<" + field.format, value
     )
     return world.logs.file
 

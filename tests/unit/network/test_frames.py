@@ -3,8 +3,8 @@
 import pytest
 
 from aerolog.transport.errors import ConfigurationError, MessageFormatError
-from aerolog.transport.network import frames
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol import frames
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     ErrorFrame,
     Nak,

@@ -7,12 +7,6 @@ import pytest
 
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.frame_codec import (
-    ResolutionEntry,
-    ResolutionFrame,
-    decode_frame,
-    encode_frame,
-)
 from aerolog.transport.network.name_gossip import (
     MAX_CACHE_ENTRIES,
     MAX_NEIGHBORS,
@@ -21,6 +15,12 @@ from aerolog.transport.network.name_gossip import (
     parse_bootstrap,
 )
 from aerolog.transport.network.resolvers import DefaultNameResolver, GossipNameResolver
+from aerolog.transport.protocol.frame_codec import (
+    ResolutionEntry,
+    ResolutionFrame,
+    decode_frame,
+    encode_frame,
+)
 
 S = 1_000_000_000
 MS = 1_000_000

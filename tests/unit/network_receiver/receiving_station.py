@@ -19,7 +19,7 @@ from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.counters import CountersManager
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     PadFrame,
     SetupFrame,
@@ -28,8 +28,8 @@ from aerolog.transport.network.frame_codec import (
 )
 
 if TYPE_CHECKING:
-    from aerolog.transport.network.frame_codec import AnyFrame
     from aerolog.transport.network.port import Address, DatagramPort
+    from aerolog.transport.protocol.frame_codec import AnyFrame
 
 MS = 1_000_000
 S = 1_000 * MS

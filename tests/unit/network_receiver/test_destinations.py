@@ -6,7 +6,7 @@ from aerolog.transport.driver.network import image as states
 from aerolog.transport.driver.network.receive_transport import MAX_TRANSPORTS, ReceiveTransport
 from aerolog.transport.driver.network.receiver_events import TransportReleased
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.frame_codec import Nak, StatusMessage
+from aerolog.transport.protocol.frame_codec import Nak, StatusMessage
 
 MS = 1_000_000
 S = 1_000 * MS

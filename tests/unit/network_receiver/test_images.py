@@ -4,7 +4,7 @@ from aerolog.transport.driver.network.congestion import Cubic, StaticWindow
 from aerolog.transport.driver.network.feedback_delay import StaticDelay
 from aerolog.transport.driver.network.receive_transport import ReceiveTransport
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol.frame_codec import (
     Nak,
     RttMeasurement,
     SetupFrame,

@@ -5,7 +5,7 @@ import pytest
 from aerolog.transport.driver.network import image as states
 from aerolog.transport.driver.network.receiver_events import EndpointReleased
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network.frame_codec import ErrorFrame, ResponseSetup, StatusMessage
+from aerolog.transport.protocol.frame_codec import ErrorFrame, ResponseSetup, StatusMessage
 
 MS = 1_000_000
 S = 1_000 * MS

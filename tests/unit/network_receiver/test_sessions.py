@@ -8,7 +8,7 @@ from aerolog.transport.driver.network.receiver_events import (
     SessionLimitExceeded,
 )
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network.frame_codec import StatusMessage
+from aerolog.transport.protocol.frame_codec import StatusMessage
 
 MS = 1_000_000
 S = 1_000 * MS

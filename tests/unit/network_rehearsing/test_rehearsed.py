@@ -4,8 +4,8 @@ import pytest
 
 from aerolog.transport.driver.network.rehearsing import PlainNetwork
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.frame_codec import Nak, encode_frame
 from aerolog.transport.network.rehearsal import RehearsedPort
+from aerolog.transport.protocol.frame_codec import Nak, encode_frame
 
 MS = 1_000_000
 NAK = encode_frame(Nak(1, 10, 7, 0, 64))

@@ -18,7 +18,7 @@ from aerolog.transport.logbuffer.direct import DirectPublication
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.counters import CountersManager
 from aerolog.transport.memory.mapped_file import MappedFile
-from aerolog.transport.network.frame_codec import StatusMessage, encode_frame
+from aerolog.transport.protocol.frame_codec import StatusMessage, encode_frame
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.network.sender_events import SenderEvent

@@ -6,7 +6,7 @@ from aerolog.transport.driver.network.flow_control import MinFlowControl
 from aerolog.transport.driver.network.send_destinations import DYNAMIC, MANUAL
 from aerolog.transport.driver.network.sender_events import PublicationError, Unresolved
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol.frame_codec import (
     ErrorFrame,
     RttMeasurement,
     SetupFrame,

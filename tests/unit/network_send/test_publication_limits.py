@@ -6,7 +6,7 @@ from aerolog.transport.driver.network.publication import ACTIVE, DRAINING, LINGE
 from aerolog.transport.driver.subscriber_positions import SUBSCRIBER_LINGER, SUBSCRIBER_RESTING
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.frame_codec import Nak, decode_frame, encode_frame
+from aerolog.transport.protocol.frame_codec import Nak, decode_frame, encode_frame
 
 MS = 1_000_000
 TERM = 65536

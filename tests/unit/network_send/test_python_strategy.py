@@ -1,7 +1,7 @@
 """A flow control strategy in Python, asked by the native sender."""
 
 from aerolog.transport.driver.network.flow_control import PythonFlowControl
-from aerolog.transport.network.frame_codec import ErrorFrame, encode_frame
+from aerolog.transport.protocol.frame_codec import ErrorFrame, encode_frame
 
 TERM = 65536
 

@@ -3,13 +3,13 @@
 import pytest
 
 from aerolog.transport.driver.network.sender_events import ResponseConnected, ResponseSetup
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     SetupFrame,
     decode_frame,
     encode_frame,
 )
-from aerolog.transport.network.frame_codec import ResponseSetup as ResponseSetupFrame
+from aerolog.transport.protocol.frame_codec import ResponseSetup as ResponseSetupFrame
 
 
 def kinds(datagrams):

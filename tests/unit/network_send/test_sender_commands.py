@@ -14,8 +14,8 @@ from aerolog.transport.driver.network.sender_events import (
 )
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.frame_codec import Nak as NakFrame
-from aerolog.transport.network.frame_codec import decode_frame, encode_frame
+from aerolog.transport.protocol.frame_codec import Nak as NakFrame
+from aerolog.transport.protocol.frame_codec import decode_frame, encode_frame
 
 MS = 1_000_000
 

@@ -9,7 +9,7 @@ from aerolog.transport.driver.network.flow_control import MinFlowControl
 from aerolog.transport.driver.network.send_destinations import DYNAMIC, SendDestinations
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.network import sockets
-from aerolog.transport.network.frame_codec import DataFrame, SetupFrame, decode_frame
+from aerolog.transport.protocol.frame_codec import DataFrame, SetupFrame, decode_frame
 
 TERM = 65536
 DEADLINE_S = 60

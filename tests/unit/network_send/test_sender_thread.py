@@ -11,7 +11,7 @@ from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver.network.sender_events import EndpointReleased, PublicationReleased
 from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.network import sockets
-from aerolog.transport.network.frame_codec import DataFrame, decode_frames
+from aerolog.transport.protocol.frame_codec import DataFrame, decode_frames
 
 DEADLINE_S = 60
 WINDOW = 32768

@@ -9,7 +9,7 @@ from aerolog.transport.driver.network.shared_window import (
     SHARED_START,
     SharedWindow,
 )
-from aerolog.transport.network.frame_codec import Nak, encode_frame
+from aerolog.transport.protocol.frame_codec import Nak, encode_frame
 
 MS = 1_000_000
 WINDOW = 32 * 1024

@@ -4,7 +4,7 @@ import pytest
 
 from aerolog.transport.driver.network.sender_events import PublicationError
 from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.network.frame_codec import (
+from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     ErrorFrame,
     Nak,

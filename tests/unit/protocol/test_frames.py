@@ -30,6 +30,6 @@ def test_a_whole_message_has_both_fragment_flags():
 
 
 def test_a_normal_frames_second_word_is_the_documented_one():
-    word = struct.pack("<BBH", frames.CURRENT_VERSION, frames.FLAGS_UNFRAGMENTED, frames.TYPE_DATA)
+    word = struct.pack("<BBH", frames.CURRENT_VERSION, frames.FLAGS_UNFRAGMENTED, frames.FRAME_DATA)
     assert struct.unpack("<I", word) == (0x0001C000,)
-    assert frames.TYPE_PADDING == 0
+    assert frames.FRAME_PAD == 0

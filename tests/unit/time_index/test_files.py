@@ -31,7 +31,7 @@ from aerolog.transport.errors import ArchiveError, FileFormatError, MessageForma
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.layout import Field
+    from aerolog.transport.protocol.fixed_layout import Field
 
 FILES = RealFileSystem()
 MS = 1_000_000

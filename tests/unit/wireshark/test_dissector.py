@@ -6,7 +6,7 @@ import pytest
 from datagrams import Datagram, bare, write_pcap
 
 from aerolog.archive import protocol as ap
-from aerolog.transport.network import frame_codec as f
+from aerolog.transport.protocol import frame_codec as f
 
 HERE, THERE = ("10.0.0.1", 40123), ("10.0.0.2", 50123)
 SESSION, STREAM, TERM = 0x01020304, 10, 77

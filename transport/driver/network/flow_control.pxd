@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.events.log cimport StreamEvents
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport error_t, status_message_t
+from aerolog.transport.protocol.frames cimport error_t, status_message_t
 
 cpdef enum:
     # Receivers that one stream tracks; more are not let in, so that forged ids cost a bounded

@@ -16,7 +16,7 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.events.log cimport StreamEvents
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
+from aerolog.transport.protocol.frames cimport (
     ERROR_FLAG_GROUP_TAG,
     STATUS_FLAG_EOS,
     error_t,

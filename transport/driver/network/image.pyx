@@ -48,9 +48,8 @@ from aerolog.transport.driver.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, publication_is_revoked
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.loss_report cimport LossReport
-from aerolog.transport.network.frames cimport ERROR_TEXT_LIMIT
 from aerolog.transport.network.port cimport set_address
-from aerolog.transport.protocol.frames cimport FRAME_ALIGNMENT
+from aerolog.transport.protocol.frames cimport ERROR_TEXT_LIMIT, FRAME_ALIGNMENT
 
 from aerolog.transport.errors import ConfigurationError
 

@@ -20,7 +20,7 @@ from aerolog.transport.driver.stream_counters import CounterType, stream_key, st
 from aerolog.transport.driver.subscriber_positions import SubscriberPositions
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.cnc import HEADER_LENGTH
-from aerolog.transport.network.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
+from aerolog.transport.protocol.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from aerolog.transport.driver.network.receive_context cimport ReceiveContext
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport, TransportSet
 from aerolog.transport.driver.network.term_insert cimport receive_window_t
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
-from aerolog.transport.network.frames cimport rttm_t
+from aerolog.transport.protocol.frames cimport rttm_t
 from aerolog.transport.network.port cimport address_t
 
 # INIT to DRAINING are the receiver's to enter, LINGER and DONE the conductor's.

@@ -43,17 +43,19 @@ from aerolog.transport.logbuffer.descriptor cimport (
     set_publication_revoked,
     term_id_by_position,
 )
-from aerolog.transport.network.frames cimport (
-    DATA_TERM_ID_AT,
-    DATA_TERM_OFFSET_AT,
-    FLAGS_AT,
+from aerolog.transport.network.port cimport address_t
+from aerolog.transport.protocol.frames cimport (
+    FLAGS_OFFSET,
+    FLAG_EOS,
+    FLAG_REVOKED,
+    FRAME_ALIGNMENT,
     RTTM_FLAG_REPLY,
     STATUS_FLAG_EOS,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
     is_heartbeat,
     rttm_t,
 )
-from aerolog.transport.network.port cimport address_t
-from aerolog.transport.protocol.frames cimport FLAG_EOS, FLAG_REVOKED, FRAME_ALIGNMENT
 
 
 cdef inline int64_t _elapsed(int64_t since_ns, int64_t now_ns) noexcept nogil:
@@ -110,7 +112,7 @@ cdef class ImageIntake(ConductedStream):
         int32_t length,
         const address_t* source,
     ) noexcept nogil:
-        cdef int32_t term_offset = get_i32(data + DATA_TERM_OFFSET_AT)
+        cdef int32_t term_offset = get_i32(data + TERM_OFFSET_OFFSET)
         cdef bint heartbeat = is_heartbeat(data, length)
         cdef int64_t position, proposed
         cdef int judged
@@ -119,7 +121,7 @@ cdef class ImageIntake(ConductedStream):
         if not 0 <= term_offset < self._log.term_length or term_offset & (FRAME_ALIGNMENT - 1):
             count(context.counters.invalid_packets)
             return
-        position = compute_position(self._log, get_i32(data + DATA_TERM_ID_AT), term_offset)
+        position = compute_position(self._log, get_i32(data + TERM_ID_OFFSET), term_offset)
         proposed = position if heartbeat else position + length
         if proposed > load_acquire_i64(&self._room_limit):
             count(context.counters.over_runs)
@@ -134,7 +136,7 @@ cdef class ImageIntake(ConductedStream):
                 self.connections.heard(index, source, context.now_ns)
             return
         if heartbeat:
-            self._on_heartbeat(context, index, position, data[FLAGS_AT], source)
+            self._on_heartbeat(context, index, position, data[FLAGS_OFFSET], source)
         elif position < max(self._filled_to, load_acquire_i64(self._rcv_pos)):
             # Known or filled already: whatever it claims to reach over lies there for readers.
             self.connections.heard(index, source, context.now_ns)

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy
 
 from aerolog.transport.events.log cimport ADDRESS_ROOM, EventLog, write_address
-from aerolog.transport.network.frames cimport FRAME_NAK, nak_t, read_frame_type, read_nak
+from aerolog.transport.protocol.frames cimport FRAME_NAK, nak_t, read_frame_type, read_nak
 from aerolog.transport.network.port cimport (
     DatagramPort,
     address_t,

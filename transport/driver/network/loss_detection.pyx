@@ -14,7 +14,6 @@ from aerolog.transport.driver.network.feedback_delay cimport FeedbackDelay
 from aerolog.transport.logbuffer.descriptor cimport (
     META_DEFAULT_HEADER,
     LogBuffers,
-    align_frame,
     index_by_position,
     index_by_term_count,
     log_buffer_t,
@@ -26,10 +25,11 @@ from aerolog.transport.logbuffer.frame_writer cimport commit_frame, set_frame_ty
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_ALIGNMENT,
+    FRAME_PAD,
     TERM_ID_OFFSET,
     TERM_OFFSET_OFFSET,
-    TYPE_PADDING,
     VERSION_OFFSET,
+    align_frame,
 )
 
 
@@ -113,7 +113,7 @@ cdef bint fill_gap(const log_buffer_t* log, const gap_t* gap) noexcept nogil:
         log.meta + META_DEFAULT_HEADER + VERSION_OFFSET,
         DATA_HEADER_LENGTH - VERSION_OFFSET,
     )
-    set_frame_type(frame, TYPE_PADDING)
+    set_frame_type(frame, FRAME_PAD)
     put_i32(frame + TERM_OFFSET_OFFSET, gap.term_offset)
     put_i32(frame + TERM_ID_OFFSET, gap.term_id)
     commit_frame(frame, gap.length)

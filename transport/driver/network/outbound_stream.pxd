@@ -13,7 +13,7 @@ from aerolog.transport.driver.network.send_context cimport SendContext, SentStre
 from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
+from aerolog.transport.protocol.frames cimport (
     error_t,
     nak_t,
     response_setup_t,

@@ -47,10 +47,13 @@ from aerolog.transport.logbuffer.descriptor cimport (
     term_id_by_position,
 )
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
-    DATA_LENGTH,
-    DATA_TERM_ID_AT,
-    DATA_TERM_OFFSET_AT,
+from aerolog.transport.network.port cimport address_pair, address_t, outgoing_t
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_UNFRAGMENTED,
+    FLAG_EOS,
+    FLAG_REVOKED,
+    FRAME_ALIGNMENT,
     FRAME_DATA,
     RTTM_FLAG_REPLY,
     RTTM_LENGTH,
@@ -59,6 +62,8 @@ from aerolog.transport.network.frames cimport (
     SETUP_LENGTH,
     STATUS_FLAG_EOS,
     STATUS_FLAG_SETUP,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
     data_header_t,
     error_t,
     nak_t,
@@ -69,13 +74,6 @@ from aerolog.transport.network.frames cimport (
     write_data_header,
     write_rttm,
     write_setup,
-)
-from aerolog.transport.network.port cimport address_pair, address_t, outgoing_t
-from aerolog.transport.protocol.frames cimport (
-    FLAG_EOS,
-    FLAG_REVOKED,
-    FLAGS_UNFRAGMENTED,
-    FRAME_ALIGNMENT,
 )
 
 from aerolog.transport.driver.network.flow_control import MaxFlowControl
@@ -368,7 +366,7 @@ cdef class OutboundStream(SentStream):
         header.reserved_value = 0
         context.aim(self.endpoint, &self._response_address, 1)
         write_data_header(context.frame(), &header)
-        context.push_frame(self, SENT_HEARTBEAT, DATA_LENGTH)
+        context.push_frame(self, SENT_HEARTBEAT, DATA_HEADER_LENGTH)
 
     cdef void _idle(self, SendContext context) noexcept nogil:
         """Nothing was sent: whoever simulates a receiver moves on, silent receivers are gone."""
@@ -501,8 +499,8 @@ cdef class OutboundStream(SentStream):
         offset = resend.term_offset
         # A request that points into a message would have its bytes sent as a frame.
         if (
-            get_i32(term + offset + DATA_TERM_OFFSET_AT) != offset
-            or get_i32(term + offset + DATA_TERM_ID_AT) != resend.term_id
+            get_i32(term + offset + TERM_OFFSET_OFFSET) != offset
+            or get_i32(term + offset + TERM_ID_OFFSET) != resend.term_id
         ):
             return
         # The one look at the event log that a stream takes: for what is sent again.

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerolog.transport.driver.network.loss_detection cimport gap_t
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport, TransportSet
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport rttm_t
+from aerolog.transport.protocol.frames cimport rttm_t
 from aerolog.transport.network.port cimport address_t, outgoing_t
 
 cdef enum:

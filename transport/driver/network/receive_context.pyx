@@ -10,7 +10,7 @@ from aerolog.transport.concurrent.atomic cimport get_and_add_i64
 from aerolog.transport.driver.network.loss_detection cimport gap_t
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport, TransportSet
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
+from aerolog.transport.protocol.frames cimport (
     ERROR_FLAG_GROUP_TAG,
     STATUS_FLAG_SETUP,
     error_t,

@@ -27,7 +27,7 @@ class CreateImage:
         term_offset: of the sender's position, below the term length, a multiple of 32.
         term_length: a power of two, 64 KiB to 1 GiB.
         mtu: of the sender, valid for the term length.
-        flags: SETUP_FLAG_* of `aerolog.transport.network.frames`.
+        flags: SETUP_FLAG_* of `aerolog.transport.protocol.frames`.
         source: where it came from.
         control: where status messages go: the transport's group, else the source.
     """

@@ -6,7 +6,7 @@ from aerolog.transport.driver.network.image_intake cimport ImageIntake
 from aerolog.transport.driver.network.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.network.receive_transport cimport ReceiveTransport
 from aerolog.transport.driver.network.receiver_transports cimport ReceiverTransports
-from aerolog.transport.network.frames cimport setup_t
+from aerolog.transport.protocol.frames cimport setup_t
 from aerolog.transport.network.port cimport BATCH_LIMIT, address_t, incoming_t
 
 

@@ -29,24 +29,6 @@ from aerolog.transport.driver.network.receiver_transports cimport (
     pack_address,
 )
 from aerolog.transport.logbuffer.descriptor cimport wrapping_sub
-from aerolog.transport.network.frames cimport (
-    DATA_LENGTH,
-    DATA_SESSION_ID_AT,
-    DATA_STREAM_ID_AT,
-    FLAGS_AT,
-    FRAME_DATA,
-    FRAME_INVALID,
-    FRAME_PAD,
-    FRAME_RTTM,
-    FRAME_SETUP,
-    LENGTH_AT,
-    RTTM_FLAG_REPLY,
-    read_frame_type,
-    read_rttm,
-    read_setup,
-    rttm_t,
-    setup_t,
-)
 from aerolog.transport.network.port cimport (
     BATCH_LIMIT,
     RECEIVE_BUFFER_LENGTH,
@@ -54,7 +36,27 @@ from aerolog.transport.network.port cimport (
     incoming_t,
     is_transient,
 )
-from aerolog.transport.protocol.frames cimport FLAG_BEGIN, FLAG_EOS, FRAME_ALIGNMENT
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAG_BEGIN,
+    FLAG_EOS,
+    FRAME_ALIGNMENT,
+    FRAME_DATA,
+    FRAME_INVALID,
+    FRAME_LENGTH_OFFSET,
+    FRAME_PAD,
+    FRAME_RTTM,
+    FRAME_SETUP,
+    RTTM_FLAG_REPLY,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    read_frame_type,
+    read_rttm,
+    read_setup,
+    rttm_t,
+    setup_t,
+)
 
 cdef enum:
     # Calls that one port may take of a cycle, and messages a call when they are joined runs:
@@ -89,7 +91,7 @@ cdef bint _is_sound(const setup_t* setup) noexcept nogil:
         return False
     longest = min(setup.term_length // 8, <int32_t> MESSAGE_LENGTH_MAX)
     return (
-        DATA_LENGTH < setup.mtu <= min(longest, <int32_t> MTU_MAX)
+        DATA_HEADER_LENGTH < setup.mtu <= min(longest, <int32_t> MTU_MAX)
         and setup.mtu % FRAME_ALIGNMENT == 0
         and 0 <= setup.term_offset < setup.term_length
         and setup.term_offset % FRAME_ALIGNMENT == 0
@@ -99,11 +101,11 @@ cdef bint _is_sound(const setup_t* setup) noexcept nogil:
 
 cdef void _stamp(uint8_t* data, int32_t length, int32_t offset, int64_t epoch_ns) noexcept nogil:
     """A timestamp into the first frame of a message, where it has room (spec 16)."""
-    cdef int64_t at = <int64_t> DATA_LENGTH + offset
+    cdef int64_t at = <int64_t> DATA_HEADER_LENGTH + offset
     if (
-        data[FLAGS_AT] & FLAG_BEGIN
+        data[FLAGS_OFFSET] & FLAG_BEGIN
         and at + 8 < length
-        and at + 8 <= get_i32(data + LENGTH_AT)
+        and at + 8 <= get_i32(data + FRAME_LENGTH_OFFSET)
     ):
         put_i64(data + at, epoch_ns)
 
@@ -242,12 +244,12 @@ cdef class Reception(ReceiverTransports):
     ) noexcept nogil:
         cdef int32_t stream_id, session_id
         cdef void* image
-        if length < DATA_LENGTH:
+        if length < DATA_HEADER_LENGTH:
             count(self._context.counters.invalid_packets)
             return
         transport.last_heard_ns = self._context.now_ns
-        session_id = get_i32(data + DATA_SESSION_ID_AT)
-        stream_id = get_i32(data + DATA_STREAM_ID_AT)
+        session_id = get_i32(data + SESSION_ID_OFFSET)
+        stream_id = get_i32(data + STREAM_ID_OFFSET)
         image = endpoint.dispatcher.image_of(stream_id, session_id)
         if image is not NULL:
             if image != self._latest_image:
@@ -261,7 +263,7 @@ cdef class Reception(ReceiverTransports):
                 self._context, transport.index, data, length, source
             )
         elif endpoint.dispatcher.on_data(
-            stream_id, session_id, data[FLAGS_AT] & FLAG_EOS, self._context.now_ns
+            stream_id, session_id, data[FLAGS_OFFSET] & FLAG_EOS, self._context.now_ns
         ):
             self._context.elicit(
                 endpoint,

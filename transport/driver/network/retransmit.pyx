@@ -12,6 +12,7 @@ from libc.stdlib cimport calloc, free
 from aerolog.transport.driver.network.flow_control cimport FlowControl
 from aerolog.transport.driver.network.shared_window cimport SharedWindow
 from aerolog.transport.events.log cimport StreamEvents
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -19,9 +20,6 @@ cdef enum:
     INACTIVE = 0
     DELAYED = 1
     LINGERING = 2
-
-cdef enum:
-    HEADER_LENGTH = 32
 
 cdef int64_t _MAX_TIME_NS = INT64_MAX // 4
 
@@ -88,7 +86,7 @@ cdef class RetransmitHandler:
         cdef bint is_seen_to = False
         cdef int32_t granted
         cdef int32_t longest
-        if length < 0 or not 0 <= term_offset <= self.term_length - HEADER_LENGTH:
+        if length < 0 or not 0 <= term_offset <= self.term_length - DATA_HEADER_LENGTH:
             return RETRANSMIT_INVALID
         if length == 0:
             return RETRANSMIT_NOTHING

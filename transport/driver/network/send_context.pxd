@@ -7,7 +7,7 @@ from aerolog.transport.concurrent.queue cimport SpscQueue
 from aerolog.transport.driver.conducted cimport ConductedStream
 from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport ERROR_TEXT_LIMIT
+from aerolog.transport.protocol.frames cimport ERROR_TEXT_LIMIT
 from aerolog.transport.network.port cimport address_t, outgoing_t
 
 cdef enum:

@@ -14,7 +14,7 @@ from aerolog.transport.driver.network.publication_table cimport PublicationTable
 from aerolog.transport.driver.network.send_context cimport EVENT_UNRESOLVED, SendContext
 from aerolog.transport.driver.network.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.frames cimport (
+from aerolog.transport.protocol.frames cimport (
     FRAME_ERROR,
     FRAME_INVALID,
     FRAME_NAK,

@@ -17,7 +17,6 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
-    align_frame,
     index_by_position,
     log_buffer_t,
     offset_by_position,
@@ -25,11 +24,12 @@ from aerolog.transport.logbuffer.descriptor cimport (
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_ALIGNMENT,
+    FRAME_PAD,
     RESERVED_VALUE_OFFSET,
     STREAM_ID_OFFSET,
     TERM_OFFSET_OFFSET,
     TYPE_OFFSET,
-    TYPE_PADDING,
+    align_frame,
 )
 
 
@@ -46,7 +46,7 @@ cdef bint _holds_together(const uint8_t* data, int32_t length, int32_t room) noe
         if frame_length < DATA_HEADER_LENGTH or frame_length > room - offset:
             return False
         if frame_length > rest and not (
-            rest == DATA_HEADER_LENGTH and get_u16(data + offset + TYPE_OFFSET) == TYPE_PADDING
+            rest == DATA_HEADER_LENGTH and get_u16(data + offset + TYPE_OFFSET) == FRAME_PAD
         ):
             return False
         offset += align_frame(frame_length)

@@ -6,13 +6,13 @@ from aerolog.transport.concurrent.atomic cimport get_u16, load_acquire_i32, put_
 from aerolog.transport.network.port cimport outgoing_t
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
-    FLAG_BEGIN,
     FLAGS_OFFSET,
-    FRAME_ALIGNMENT,
+    FLAG_BEGIN,
+    FRAME_DATA,
+    FRAME_PAD,
     RESERVED_VALUE_OFFSET,
-    TYPE_DATA,
     TYPE_OFFSET,
-    TYPE_PADDING,
+    align_frame,
 )
 
 # One datagram: bytes on the wire, and those of padding that follow in the term without being sent.
@@ -40,8 +40,8 @@ cdef inline void next_datagram(
         length = load_acquire_i32(term + offset + found.length)
         if length <= 0:
             return
-        aligned = (<int64_t> length + (FRAME_ALIGNMENT - 1)) & ~<int64_t> (FRAME_ALIGNMENT - 1)
-        if get_u16(term + offset + found.length + TYPE_OFFSET) == TYPE_PADDING:
+        aligned = align_frame(length)
+        if get_u16(term + offset + found.length + TYPE_OFFSET) == FRAME_PAD:
             if found.length + DATA_HEADER_LENGTH > limit:
                 break
             aligned = min(aligned, <int64_t> (term_length - offset - found.length))
@@ -65,7 +65,7 @@ cdef inline void stamp_datagram(
     """
     cdef int32_t room = min(length, load_acquire_i32(datagram))
     if (
-        get_u16(datagram + TYPE_OFFSET) != TYPE_DATA
+        get_u16(datagram + TYPE_OFFSET) != FRAME_DATA
         or not datagram[FLAGS_OFFSET] & FLAG_BEGIN
     ):
         return

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from aerolog.transport.errors import ConfigurationError, MessageFormatError
-from aerolog.transport.network import frames
+from aerolog.transport.protocol import frames
 
 _HEADER: Final = struct.Struct("<iBBH")
 _INT: Final = "<i"
@@ -36,13 +36,13 @@ class DataFrame(Frame):
     """
 
     TYPE: ClassVar[int] = frames.FRAME_DATA
-    LENGTH: ClassVar[int] = frames.DATA_LENGTH
+    LENGTH: ClassVar[int] = frames.DATA_HEADER_LENGTH
     LAYOUT: ClassVar[dict[str, tuple[int, str]]] = {
-        "term_offset": (frames.DATA_TERM_OFFSET_AT, _INT),
-        "session_id": (frames.DATA_SESSION_ID_AT, _INT),
-        "stream_id": (frames.DATA_STREAM_ID_AT, _INT),
-        "term_id": (frames.DATA_TERM_ID_AT, _INT),
-        "reserved_value": (frames.DATA_RESERVED_AT, _LONG),
+        "term_offset": (frames.TERM_OFFSET_OFFSET, _INT),
+        "session_id": (frames.SESSION_ID_OFFSET, _INT),
+        "stream_id": (frames.STREAM_ID_OFFSET, _INT),
+        "term_id": (frames.TERM_ID_OFFSET, _INT),
+        "reserved_value": (frames.RESERVED_VALUE_OFFSET, _LONG),
     }
 
     term_offset: int
@@ -60,7 +60,7 @@ class PadFrame(Frame):
     """The rest of a term, of which only the header is sent (2.4)."""
 
     TYPE: ClassVar[int] = frames.FRAME_PAD
-    LENGTH: ClassVar[int] = frames.DATA_LENGTH
+    LENGTH: ClassVar[int] = frames.DATA_HEADER_LENGTH
     LAYOUT: ClassVar[dict[str, tuple[int, str]]] = DataFrame.LAYOUT
 
     term_offset: int
@@ -278,7 +278,7 @@ def encode_frame(frame: AnyFrame) -> bytes:
         length = len(out)
         if isinstance(frame, DataFrame | PadFrame) and frame.frame_length is not None:
             length = frame.frame_length
-        _HEADER.pack_into(out, 0, length, frames.FRAME_VERSION, frame.flags, frame.TYPE)
+        _HEADER.pack_into(out, 0, length, frames.CURRENT_VERSION, frame.flags, frame.TYPE)
         for name, (offset, code) in frame.LAYOUT.items():
             struct.pack_into(code, out, offset, getattr(frame, name))
     except struct.error as cause:
@@ -318,7 +318,7 @@ def _decode(datagram: bytes, offset: int) -> tuple[AnyFrame, int]:
     if left < frames.COMMON_HEADER_LENGTH:
         raise MessageFormatError(f"a frame needs 8 bytes, there are {left}")
     length, version, flags, type_id = _HEADER.unpack_from(datagram, offset)
-    if version != frames.FRAME_VERSION:
+    if version != frames.CURRENT_VERSION:
         raise MessageFormatError(f"frame version is {version}, not 0")
     kind = _TYPES.get(type_id)
     if kind is None:
@@ -332,9 +332,9 @@ def _decode(datagram: bytes, offset: int) -> tuple[AnyFrame, int]:
     if kind is DataFrame:
         return _decode_data(datagram, offset, length, values | {"flags": flags})
     if kind is PadFrame:
-        if length < frames.DATA_LENGTH:
+        if length < frames.DATA_HEADER_LENGTH:
             raise MessageFormatError(f"PAD of {length} bytes is shorter than its header")
-        return PadFrame(frame_length=length, flags=flags, **values), frames.DATA_LENGTH
+        return PadFrame(frame_length=length, flags=flags, **values), frames.DATA_HEADER_LENGTH
     if not kind.LENGTH <= length <= left:
         raise MessageFormatError(f"{kind.__name__} of {length} bytes in a datagram of {left}")
     body = datagram[offset + kind.LENGTH : offset + length]
@@ -351,11 +351,11 @@ def _decode_data(
     datagram: bytes, offset: int, length: int, values: dict[str, Any]
 ) -> tuple[DataFrame, int]:
     left = len(datagram) - offset
-    if length == 0 and len(datagram) == frames.DATA_LENGTH:
-        return DataFrame(frame_length=0, **values), frames.DATA_LENGTH
-    if not frames.DATA_LENGTH <= length <= left:
+    if length == 0 and len(datagram) == frames.DATA_HEADER_LENGTH:
+        return DataFrame(frame_length=0, **values), frames.DATA_HEADER_LENGTH
+    if not frames.DATA_HEADER_LENGTH <= length <= left:
         raise MessageFormatError(f"DATA of {length} bytes in a datagram of {left}")
-    payload = datagram[offset + frames.DATA_LENGTH : offset + length]
+    payload = datagram[offset + frames.DATA_HEADER_LENGTH : offset + length]
     return DataFrame(payload=payload, **values), (length + 31) // 32 * 32
 
 
