@@ -1,5 +1,3 @@
-"""Frames, in logs, segments and datagrams: offsets, types and flags as Python integers."""
-
 from typing import Final
 
 FRAME_PAD: Final[int]
