@@ -31,7 +31,7 @@ IDLE_S = 10.0
 # Setups, first status messages and pages that are touched for the first time are not idleness.
 QUIET_S = 10.0
 CONNECT_S = 60.0
-# What the protocol sends for a silent stream (spec wire-protocol), and how often.
+# What the protocol sends for a silent stream (spec wire-protocol 5.5), and how often.
 HEARTBEAT_LENGTH = 32
 HEARTBEAT_S = 0.1
 STATUS_LENGTH = 36

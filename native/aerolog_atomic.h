@@ -3,7 +3,7 @@
  * Every shared word of the transport is read and written through these functions and nothing else:
  * a plain C access may be torn, hoisted out of a loop or reordered by the compiler. "plain" ones
  * are single untorn accesses without ordering, for words that have one writer.
- * Orders: spec log-buffers (introduction), cnc-and-commands 3 to 6.
+ * Orders: spec log-buffers 7, spec cnc-and-commands 3 to 6.
  */
 #ifndef AEROLOG_ATOMIC_H
 #define AEROLOG_ATOMIC_H

@@ -75,7 +75,7 @@ def with_frame_checked(archive: AeronArchive, recording: RecordingDescriptor, pl
     """The plan of a truncation, refused when no frame begins at its position.
 
     An archive notices that too late: it has already moved the stop position by then, and the
-    recording ends within a frame (spec archive-protocol 23, no. 2). Replaying from there tells.
+    recording ends within a frame (spec archive-protocol 23.2). Replaying from there tells.
     """
     position = plan.changes[0].after
     known = {recording.start_position, recording.stop_position}

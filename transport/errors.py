@@ -2,8 +2,8 @@
 
 Each says what was wrong, with which value, and what to do about it. A class that a Python user
 would expect to catch by a builtin name is that builtin as well. Codes are the reference's
-(spec cnc-and-commands 11.1, archive-protocol 2.3). On the offer and poll paths nothing is raised
-for back pressure: a status is returned.
+(spec cnc-and-commands 11.1, spec archive-protocol 2.3). On the offer and poll paths nothing is
+raised for back pressure: a status is returned.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ class ControlProtocolError(AerologError):
 
     Attributes:
         code: what ON_ERROR says.
-        correlation_id: of the command, 0 when the message is too short to hold one (spec 11.3).
+        correlation_id: of the command, 0 when the message is too short to hold one
+            (spec cnc-and-commands 11.3).
     """
 
     def __init__(self, code: ErrorCode, message: str, correlation_id: int = 0) -> None:

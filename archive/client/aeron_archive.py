@@ -1,4 +1,4 @@
-"""The blocking archive client (spec client 22, archive-protocol 21).
+"""The blocking archive client (spec client 22, spec archive-protocol 21).
 
 Positions are bytes in the stream. An operation that has no answer in ``message_timeout`` raises
 AeronTimeoutError, one that the archive refuses ArchiveError with its code.

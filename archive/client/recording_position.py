@@ -1,4 +1,4 @@
-"""Counters that say how far a recording is (spec client 25, archive-protocol 19.1)."""
+"""Counters that say how far a recording is (spec client 25, spec archive-protocol 19.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Recording signals of a session: kept until taken, and given to handlers (spec 16)."""
+"""Recording signals of a session: kept until taken, and given to handlers.
+
+Spec archive-protocol 16.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Files of an archive folder: catalog, segments, mark file (spec archive-files)."""
+"""Files of an archive folder: catalog, segments, mark file (spec archive-files 1)."""

@@ -71,7 +71,7 @@ class CatalogFile(CatalogMap):
     """The catalog of a folder, open for writing. Close it, or use it as a context manager.
 
     Attributes:
-        sync_level: 0 none, 1 data, 2 data and metadata, after each change (spec 14).
+        sync_level: 0 none, 1 data, 2 data and metadata, after each change (spec archive-files 14).
         checksum: over descriptors, None to leave the field alone.
         on_resized: told the old and the new length in bytes when the file got longer.
     """
@@ -232,7 +232,7 @@ class CatalogFile(CatalogMap):
     def replace_recording(self, descriptor: RecordingDescriptor) -> None:
         """Rewrite an entry, all but its control session and correlation ids (update channel).
 
-        An entry that gets longer than its place moves the ones behind it (spec 4, Replace).
+        An entry that gets longer than its place moves the ones behind it (spec archive-files 4).
         """
         at = self._offset(descriptor.recording_id)
         old = self._entry_at(at)
@@ -271,7 +271,9 @@ class CatalogFile(CatalogMap):
         drop_change(self.files, folder, self.sync_level)
 
     def refresh(self, now_ms: int, *, io_length: int = IO_LENGTH) -> list[RecoveredRecording]:
-        """Give every recording that a crash left active its stop position (spec 5.5 and 6).
+        """Give every recording that a crash left active its stop position.
+
+        Spec archive-files 5.5 and 6.
 
         Args:
             now_ms: becomes the stop timestamp, epoch milliseconds.

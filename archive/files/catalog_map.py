@@ -176,8 +176,8 @@ class CatalogMap(HeldMapping):
     def descriptor_tail(self, recording_id: int) -> bytes:
         """An entry's bytes from its recording id to its end, fill included.
 
-        They follow the 24 bytes of prefix in a RecordingDescriptor message (spec archive-protocol
-        13.2).
+        They follow the 24 bytes of prefix in a RecordingDescriptor message
+        (spec archive-protocol 13.2).
         """
         at = self._offset(recording_id)
         length = self._mapped.load_i32(at + ENTRY["length"])
@@ -194,7 +194,9 @@ class CatalogMap(HeldMapping):
     def find_last(
         self, min_recording_id: int, session_id: int, stream_id: int, fragment: bytes
     ) -> int:
-        """Highest id from ``min_recording_id`` up that matches, -1 when none (spec 4).
+        """Highest id from ``min_recording_id`` up that matches, -1 when none.
+
+        Spec archive-files 4.
 
         Args:
             min_recording_id: lowest id to look at.

@@ -1,4 +1,4 @@
-"""The walk over a segment's frames into columns (spec archive-files 8, log-buffers 4 and 23).
+"""The walk over a segment's frames into columns (spec archive-files 8, spec log-buffers 4 and 23).
 
 Segments are hostile until checked: every field is compared with what its place demands, and
 nothing outside the window is read. Rows are messages, put together from their fragments, or the

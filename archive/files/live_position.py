@@ -1,9 +1,9 @@
 """How far a running archive has recorded: its counter, read from outside (read-only).
 
 The archive's mark file names its driver's directory; there each active recording has a counter of
-type 100 whose key starts with the recording id and ends with the archive's id (spec
-archive-protocol 19.1). The file write comes before the counter's store, so bytes up to it are
-readable.
+type 100 whose key starts with the recording id and ends with the archive's id
+(spec archive-protocol 19.1). The file write comes before the counter's store, so bytes up to it
+are readable.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def recover_stop_position(
         descriptor: of the recording, checked.
         segment_names: the recording's segment files in that folder, in any order.
         checksum: of the recording's frames, when they have one.
-        io_length: bytes read at a time; the page rule depends on it (spec 6.6).
+        io_length: bytes read at a time; the page rule depends on it (spec archive-files 6.6).
 
     Raises:
         FileFormatError: a segment's name is impossible.
@@ -211,7 +211,10 @@ def _is_whole(
     descriptor: RecordingDescriptor,
     checksum: Checksum | None,
 ) -> bool:
-    """Whether the last frame was written whole, as far as that can be told (spec 6.5 to 6.8)."""
+    """Whether the last frame was written whole, as far as that can be told.
+
+    Spec archive-files 6.5 to 6.8.
+    """
     begin, end = walk.last_offset, walk.last_offset + walk.last_length
     header = file.read_at(DATA_HEADER_LENGTH, begin)
     term_end = (begin & -descriptor.term_buffer_length) + descriptor.term_buffer_length
@@ -231,7 +234,7 @@ def _is_whole(
     if walk.hole != MAX_I64 and file.block_length() <= PAGE_LENGTH:
         return True  # the file system tells what was written, page by page
     # The reference counts pages from the start of its read buffer. Where that would be behind the
-    # frame (spec 18.10) they are counted from the start of the file.
+    # frame (spec archive-files 18.10) they are counted from the start of the file.
     origin = walk.chunk_offset if walk.chunk_offset <= begin else 0
     return _every_page_written(frame, begin - origin)
 

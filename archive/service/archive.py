@@ -350,7 +350,7 @@ class Archive(Resource):
         )
 
     def _make_runners(self, context: ArchiveContext) -> list[AgentInvoker]:
-        """Runners not yet started. On one thread: conductor, replayer, recorder, as spec 18."""
+        """Runners not yet started; the order on one thread is that of spec archive-protocol 18."""
         config = self.config
         mode = config[p.THREADING_MODE]
         agents: list[Agent] = [self._conductor, self._replayer, self._recorder, context.times]

@@ -54,7 +54,7 @@ BLOCKED_INTERVAL_NS: Final = 100_000
 SESSION_ID_MAX: Final = 2**31 - 2
 
 _SESSION_REQUESTS: Final = frozenset(REQUESTS.values())
-# Requests that neither make a session active nor need an active one (spec 8.1).
+# Requests that neither make a session active nor need an active one (spec archive-protocol 8.1).
 _STATELESS: Final = (ap.ReplayTokenRequest, ap.UpdateChannelRequest)
 
 

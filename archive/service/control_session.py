@@ -537,7 +537,7 @@ class ControlSession:
         forget = getattr(self._authenticator, "on_session_closed", None)
         if forget is not None:
             self._reporter.run(lambda: forget(self.session_id))
-        # The request stream is refused, so that the client notices (spec 6.7).
+        # The request stream is refused, so that the client notices (spec archive-protocol 6.7).
         is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
         is_spared = self._refusal is not None and self._refusal.spares_image
         if not is_plain and not is_spared and not self.image.closed:

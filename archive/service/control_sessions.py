@@ -152,7 +152,7 @@ class ControlSessions:
         )
 
     def _response_channel(self, image: Image, requested: str) -> str:
-        """Channel of a session's response publication (spec 6.1)."""
+        """Channel of a session's response publication (spec archive-protocol 6.1)."""
         config = self._context.config
         uri = ChannelUri.parse(requested)
         channel = uri.strip().replace(

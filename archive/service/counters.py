@@ -1,4 +1,4 @@
-"""The archive's counters (spec archive-protocol 19, counters 7)."""
+"""The archive's counters (spec archive-protocol 19, spec counters 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Listings: descriptors sent one by one, as the client takes them (archive-protocol 13.2, 13.3).
+"""Listings: descriptors sent one by one, as the client takes them.
+
+Spec archive-protocol 13.2, 13.3.
 
 A change of channel takes a listing's turn, too.
 

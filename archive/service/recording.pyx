@@ -48,7 +48,7 @@ cdef enum:
     SCRATCH_ALIGNMENT = 4096
     # Part of a segment that is written when a recording says that it will need another one.
     ASK_FRACTION = 8
-    # RecordingProgress, spec archive-protocol 3, message 102
+    # RecordingProgress, spec archive-protocol 3.102
     PROGRESS_LENGTH = 32
     PROGRESS_BLOCK_LENGTH = 24
     PROGRESS_TEMPLATE_ID = 102

@@ -103,7 +103,9 @@ def end_of(image: Image) -> str:
 
 
 def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
-    """Whether an image goes on where a recording stopped, with the same terms (spec 9.3).
+    """Whether an image goes on where a recording stopped, with the same terms.
+
+    Spec archive-protocol 9.3.
 
     Raises:
         ArchiveError: INVALID_EXTENSION, for the first thing that differs.

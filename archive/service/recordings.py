@@ -439,7 +439,7 @@ class Recordings:
     # -- the end ----------------------------------------------------------------------------------
 
     def _ended(self, session: RecordingSession) -> None:
-        """Make the catalog final, tell the client, let go (spec 10, in this order)."""
+        """Make the catalog final, tell the client, let go (spec archive-protocol 10)."""
         context, source, writer = self._context, session.source, session.writer
         position = writer.recorded_position
         del self.sessions[session.recording_id]

@@ -1,4 +1,6 @@
-"""The data path of replay (spec archive-files 11, archive-protocol 12): segment files to a log.
+"""The data path of replay: segment files to a log.
+
+Spec archive-files 11, spec archive-protocol 12.
 
 A reader reads whole frames of a segment straight to where they go in the log, hidden behind a first
 frame without a length; replaces the session and stream id of each data frame; and lets the block
@@ -230,7 +232,7 @@ cdef class ReplayReader:
             if not self._extend_limit():
                 return 1 if self.state_of() != READER_REPLAYING else 0
         if self.replay_position >= self.replay_limit:
-            # Of length 0: it stays open until somebody ends it (spec archive-protocol 23, no. 8).
+            # Of length 0: it stays open until somebody ends it (spec archive-protocol 23.8).
             return 0
         if self.term_offset == self.term_length:
             self.term_offset = 0

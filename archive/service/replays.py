@@ -233,7 +233,7 @@ class Replays:
         elif order.length == REPLAY_ALL_AND_STOP:
             length = stop - position
             if length == 0:
-                # The reference answers so and then goes on (spec 23.1).
+                # The reference answers so and then goes on (spec archive-protocol 23.1).
                 control.send_error(
                     order.correlation_id,
                     ArchiveErrorCode.EMPTY_RECORDING,
@@ -254,7 +254,7 @@ class Replays:
     def _replay_channel(
         self, order: ReplayOrder, descriptor: RecordingDescriptor, position: int
     ) -> str:
-        """Channel of the replay publication (spec 11.3)."""
+        """Channel of the replay publication (spec archive-protocol 11.3)."""
         try:
             requested = ChannelUri.parse(order.replay_channel)
             linger = requested.get("linger")
@@ -447,7 +447,7 @@ class Replays:
             events.replay_failed(session.replay_session_id, reader.recording_id, failure)
 
     def _failure_of(self, session: ReplaySession) -> tuple[int, str]:
-        """Code and text of what a replay failed of (spec 12.1, 12.2)."""
+        """Code and text of what a replay failed of (spec archive-protocol 12.1, 12.2)."""
         reader, publication = session.reader, session.publication
         code = int(ArchiveErrorCode.GENERIC)
         where = frame_position(reader, reader.fault_position)

@@ -113,7 +113,7 @@ class ReplicationOrder:
         return self.replication_session_id
 
     def recording_channel(self, session_id: int, replication_id: int) -> str:
-        """What the destination subscribes to (spec 15.4)."""
+        """What the destination subscribes to (spec archive-protocol 15.4)."""
         channel = self.replication_channel.put("rejoin", "false")
         if not self.is_over_response:
             channel = channel.add_session_id(session_id)
@@ -132,7 +132,7 @@ class ReplicationOrder:
         return str(self.replication_channel.create_destination(endpoint))
 
     def replay_channel(self, session_id: int, endpoint: str, subscription_id: int) -> str:
-        """What the source shall replay to (spec 15.5).
+        """What the source shall replay to (spec archive-protocol 15.5).
 
         Args:
             session_id: of the replay.

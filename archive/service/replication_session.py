@@ -1,4 +1,6 @@
-"""One replication, from connecting to its source to the last signal (spec 15.2 to 15.7).
+"""One replication, from connecting to its source to the last signal.
+
+Spec archive-protocol 15.2 to 15.7.
 
 The states are the methods called by ``_run``, a generator that yields when there is nothing to do
 now. The conductor turns it; nothing here waits.
@@ -206,7 +208,7 @@ class ReplicationSession:
         return descriptor
 
     def _prepare(self, descriptor: RecordingDescriptor) -> int:
-        """A destination to go on with; where it ends (spec 15.3)."""
+        """A destination to go on with; where it ends (spec archive-protocol 15.3)."""
         catalog, order = self._context.catalog, self._order
         empty = replace(
             descriptor,
@@ -351,7 +353,10 @@ class ReplicationSession:
         copy: RecordingSession,
         replay: Destination,
     ) -> Generator[None, None, None]:
-        """Catch up with the source, then take the live stream instead of the replay (spec 15.6)."""
+        """Catch up with the source, then take the live stream instead of the replay.
+
+        Spec archive-protocol 15.6.
+        """
         order = self._order
         window = min(copy.image.term_length // 4, LIVE_WINDOW_MAX)
         live: Destination | None = None

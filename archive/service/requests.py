@@ -350,7 +350,7 @@ def check_before_session(request: ap.Message) -> None:
 
     Raises:
         ChannelUriError: a replay channel that does not parse; the request then gets no answer
-            (spec 8.1).
+            (spec archive-protocol 8.1).
     """
     if isinstance(request, (ap.ReplayRequest, ap.BoundedReplayRequest)):
         ChannelUri.parse(request.replay_channel)

@@ -115,7 +115,7 @@ class Storage:
         base = descriptor.segment_base(position)
         is_inside = start < position != stop and position > base
         if is_inside:
-            # The reference lowers the stop position before it looks (spec 23.2): not here.
+            # The reference lowers the stop position before it looks (spec archive-protocol 23.2).
             check_frame_at(files, self._folder, descriptor, position)
         scan = self._scan(recording_id) if position == start else None
         self._context.catalog.update_stop_position(recording_id, position)

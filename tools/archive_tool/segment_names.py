@@ -1,6 +1,6 @@
 """Segment files of a folder as the reference's tool sees them: names as they are, its words.
 
-Rules: spec archive-files 5 and 6, archive-tool 15. The order is that of the folder's listing.
+Rules: spec archive-files 5 and 6, spec archive-tool 15. The order is that of the folder's listing.
 """
 
 from __future__ import annotations

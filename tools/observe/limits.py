@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from aerolog.tools.observe.streams import Publisher, Receiver, Sender, StreamView, Subscriber
 
 #: A window is used up when less of it is left than this part of what is in flight: the driver
-#: moves a limit only when it would move by an eighth of the window (spec driver-conductor).
+#: moves a limit only when it would move by an eighth of the window (spec cnc-and-commands 14.3).
 _LEFT_PART: Final = 8
 #: Bytes below which a sender cannot send another full frame of the default MTU.
 _FRAME: Final = 1408
-#: Window of a receiver where nothing else is known (spec configuration).
+#: Window of a receiver where nothing else is known (spec configuration 5.2).
 _DEFAULT_WINDOW: Final = 128 * 1024
 
 

@@ -1,4 +1,7 @@
-"""Ways of the reference that all its tools share: paths, times, uncaught errors (spec 1)."""
+"""Ways of the reference that all its tools share: paths, times, uncaught errors.
+
+Spec stat-tools 1.
+"""
 
 from __future__ import annotations
 

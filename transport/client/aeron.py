@@ -1,4 +1,4 @@
-"""``Aeron``: a client of a media driver (spec client, all of it; the form is section 28)."""
+"""``Aeron``: a client of a media driver (spec client 2 to 28)."""
 
 from __future__ import annotations
 

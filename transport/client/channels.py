@@ -1,4 +1,4 @@
-"""What counters tell about a channel: its state and its sockets (spec client section 16)."""
+"""What counters tell about a channel: its state and its sockets (spec client 16)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The client's conductor: sends commands, acts on the driver's messages, keeps the resources.
 
 Any thread may enter it, one at a time, under ``lock``: the client's own thread when a message has
-come, and callers of the API, who help themselves while they wait (spec client sections 4 to 7).
+come, and callers of the API, who help themselves while they wait (spec client 4 to 7).
 Handlers run in here and so may not come back in.
 """
 

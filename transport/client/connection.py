@@ -1,4 +1,4 @@
-"""Finding a driver, and what a client holds of it (spec client section 2)."""
+"""Finding a driver, and what a client holds of it (spec client 2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.counters import CountersReader
     from aerolog.transport.memory.ring_buffer import ManyToOneRingBuffer
 
-# System counter 43 tells which commands a driver knows (counters section 2).
+# System counter 43 tells which commands a driver knows (spec counters 2).
 _CONTROL_PROTOCOL_VERSION_ID = 43
 _NEXT_SESSION_ID_SINCE = 1 << 16
 _ALLOCATED = 1

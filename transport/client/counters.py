@@ -1,4 +1,4 @@
-"""Counters for a program: a live mapping of all of them, and own ones (spec client section 15)."""
+"""Counters for a program: a live mapping of all of them, and own ones (spec client 15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Destinations of manual-control publications and subscriptions (spec client section 14)."""
+"""Destinations of manual-control publications and subscriptions (spec client 14)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class CounterUnavailable(Event):
 
 @dataclass(frozen=True, slots=True)
 class PublicationErrorFrame(Event):
-    """A receiver refused a stream of ours (spec client section 17).
+    """A receiver refused a stream of ours (spec client 17).
 
     Attributes:
         group_tag: None when the receiver has none.

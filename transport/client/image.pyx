@@ -1,4 +1,4 @@
-"""Images: one publication as one subscription sees it (spec client 11, log-buffers 19 to 23).
+"""Images: one publication as one subscription sees it (spec client 11, spec log-buffers 19 to 23).
 
 The log reader finds frames without the GIL. Here they become what a Python program wants of them:
 calls of a handler over memoryviews, copies, or blocks. A handler's error leaves the poll, with the

@@ -1,4 +1,4 @@
-"""What the client does with each message of the driver (spec client sections 5 and 7)."""
+"""What the client does with each message of the driver (spec client 5 and 7)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Inbox:
         pending.fail(RegistrationError(message.correlation_id, message.code, message.message))
 
     def _on_channel_error(self, message: responses.OnError) -> None:
-        """The id in it is that of a channel status counter (section 17)."""
+        """The id in it is that of a channel status counter (spec client 17)."""
         status_id = message.correlation_id
         conductor = self._conductor
         ids = [p.channel_status_id for p in conductor.publications.values()]
@@ -139,7 +139,7 @@ class Inbox:
         try:
             logs = conductor.logs.acquire(message.correlation_id, message.log_file)
         except (AerologError, OSError) as cause:
-            # The log may be deleted already when a slow client gets here (section 7).
+            # The log may be deleted already when a slow client gets here (spec client 7).
             error = AerologError(
                 f"[clientId={conductor.client_id}, clientName={conductor.options.name}] "
                 f"Failed to map log buffer with registrationId={message.correlation_id}, "

@@ -3,7 +3,7 @@
 A Python program that holds the interpreter lock for a long time must not lose its client, so the
 client thread spends its life in ``wait``: it beats the client's heartbeat counter, watches the
 driver's, and returns to Python only when there is a message to act on or the client has to end
-(spec client section 4). Called by one thread at a time, except for ``stop`` and ``await_message``.
+(spec client 4). Called by one thread at a time, except for ``stop`` and ``await_message``.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -37,7 +37,7 @@ DRIVER_SHUT_DOWN = LIVENESS_DRIVER_SHUT_DOWN
 DRIVER_SILENT = LIVENESS_DRIVER_SILENT
 HEARTBEAT_COUNTER_GONE = LIVENESS_HEARTBEAT_COUNTER_GONE
 
-# Of the counters metadata (spec cnc-and-commands 5.1) and of a heartbeat counter (counters 4).
+# Of the counters metadata (spec cnc-and-commands 5.1) and of a heartbeat counter (spec counters 4).
 cdef enum:
     METADATA_STRIDE = 512
     TYPE_ID_OFFSET = 4
@@ -179,7 +179,7 @@ cdef class Liveness:
         )
 
     cdef void _sign_label(self, int32_t counter_id) noexcept nogil:
-        """Say who we are; the driver never touches the label again (cnc-and-commands 22)."""
+        """Say who we are; the driver never touches the label again (spec cnc-and-commands 22)."""
         cdef uint8_t* record = self._counters._metadata + <int64_t> counter_id * METADATA_STRIDE
         cdef int32_t used = load_plain_i32(record + LABEL_LENGTH_OFFSET)
         cdef int32_t length

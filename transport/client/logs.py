@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LogTable:
-    """Mapped logs by id: of the first publication, or of the image (spec client section 12)."""
+    """Mapped logs by id: of the first publication, or of the image (spec client 12)."""
 
     def __init__(self, file_system: FileSystem, *, pre_touch: bool) -> None:
         self._file_system = file_system

@@ -21,7 +21,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 
 
 class Action(IntEnum):
-    """What a controlled handler tells the poll; None counts as CONTINUE (log-buffers 20)."""
+    """What a controlled handler tells the poll; None counts as CONTINUE (spec log-buffers 20)."""
 
     ABORT = 1
     BREAK = 2
@@ -30,7 +30,7 @@ class Action(IntEnum):
 
 
 cdef class Header:
-    """A message's header: values, so it may be kept and pickled (log-buffers 22).
+    """A message's header: values, so it may be kept and pickled (spec log-buffers 22).
 
     Of an assembled message: the first fragment's fields, the whole length, BEGIN and END flags,
     and the position after its last fragment.

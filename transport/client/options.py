@@ -1,4 +1,4 @@
-"""How a client is set up (spec client section 1)."""
+"""How a client is set up (spec client 1)."""
 
 from __future__ import annotations
 

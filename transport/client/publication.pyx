@@ -1,4 +1,6 @@
-"""Publications: the writing end of a stream, for Python (spec client 8 and 9, log-buffers 8 to 12).
+"""Publications: the writing end of a stream, for Python.
+
+Spec client 8 and 9, spec log-buffers 8 to 12.
 
 The appender does the work. Here is what a Python program sees of it: any buffer as a message, a
 position or an ``OfferStatus`` as the answer, and errors only for what no retry can mend. Small
@@ -526,7 +528,7 @@ cdef class ExclusivePublication(BasePublication):
         return self._answer(self.exclusive.append_padding(count), count)
 
     def offer_block(self, block):
-        """Publish frames as a block poll or a recording gives them (log-buffers section 10).
+        """Publish frames as a block poll or a recording gives them (spec log-buffers 10).
 
         Args:
             block: whole aligned frames that continue this stream exactly: first frame of type

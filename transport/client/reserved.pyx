@@ -1,4 +1,7 @@
-"""Reserved values of frames: a number, or a function that is shown each frame (log-buffers 10)."""
+"""Reserved values of frames: a number, or a function that is shown each frame.
+
+Spec log-buffers 10.
+"""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_DECREF

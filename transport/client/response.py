@@ -1,4 +1,4 @@
-"""Requests and responses over response channels (spec client section 21).
+"""Requests and responses over response channels (spec client 21).
 
 The driver sends what a server publishes to the one client that asked. Both ends agree on whether
 an id stands in the first eight bytes of each message (``correlated``), which lets several requests

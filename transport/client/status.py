@@ -1,4 +1,4 @@
-"""Codes that a client hands to its user (spec client sections 9 and 16)."""
+"""Codes that a client hands to its user (spec client 9 and 16)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OfferStatus(IntEnum):
 
 
 class ChannelStatus(IntEnum):
-    """Value of a channel status counter (spec client section 16)."""
+    """Value of a channel status counter (spec client 16)."""
 
     ERRORED = -1
     INITIALIZING = 0

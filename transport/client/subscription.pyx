@@ -1,4 +1,4 @@
-"""Subscriptions: the reading end of a stream, all its images together (spec client section 10)."""
+"""Subscriptions: the reading end of a stream, all its images together (spec client 10)."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Idle strategies, native, by class or by name (spec configuration 9, client 18).
+"""Idle strategies, native, by class or by name (spec configuration 9, spec client 18).
 
 A park waits on a word of the strategy, not on the clock alone, so that wake() from another thread
 ends it at once: a runner stops promptly however long its strategy sleeps.

@@ -22,7 +22,10 @@ _PREFIX: Final = "aeron."
 
 
 class Kind(Enum):
-    """How the text of a property is read (configuration 2); the value names the accepted form."""
+    """How the text of a property is read; the value names the accepted form.
+
+    Spec configuration 2.
+    """
 
     SIZE = "digits and optionally k, m or g"
     DURATION = "digits and optionally ns, us, ms or s"

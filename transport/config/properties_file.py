@@ -1,4 +1,4 @@
-r"""The text form of Java properties files (configuration 3).
+r"""The text form of Java properties files (spec configuration 3).
 
 ``key=value``, ``key: value`` or ``key value``; ``#`` and ``!`` begin a comment line, a backslash at
 the end of a line continues it, ``\t \n \r \f \uXXXX`` and an escaped separator are understood.

@@ -1,9 +1,9 @@
 """The one parser for sizes, durations and numbers, and their shortest written forms.
 
-Used for properties, channel parameters and command line options alike (specs configuration 2 and
-channel-uri 5). Every error is a `ConfigurationError` that names the property, the value and the
-accepted form. `reference_type` and `reference_message` on it hold what the reference writes into
-an error response for the same value.
+Used for properties, channel parameters and command line options alike (spec configuration 2,
+spec channel-uri 5). Every error is a `ConfigurationError` that names the property, the value and
+the accepted form. `reference_type` and `reference_message` on it hold what the reference writes
+into an error response for the same value.
 """
 
 from __future__ import annotations

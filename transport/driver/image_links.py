@@ -1,7 +1,7 @@
 """What the conductor tells of an image, and the counter by which a client says how far it has read.
 
 One form for every subscription: to IPC streams, to UDP streams, as a spy (spec counters 3 and 4,
-cnc-and-commands 15). Conductor only.
+spec cnc-and-commands 15). Conductor only.
 """
 
 from __future__ import annotations

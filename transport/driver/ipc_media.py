@@ -220,7 +220,10 @@ class IpcMedia:
     def add_destination(
         self, command: AddReceiveDestination, client: AeronClient, stream_id: int
     ) -> None:
-        """Let a multi-destination subscription listen to an IPC stream as well (spec 16)."""
+        """Let a multi-destination subscription listen to an IPC stream as well.
+
+        Spec cnc-and-commands 16.
+        """
         uri = ChannelUri.parse(command.channel)
         check_receive_destination(uri, command.channel)
         params = ipc_subscription_params(uri, self._context.settings)
@@ -312,7 +315,10 @@ class IpcMedia:
         self.tell_available(subscription, publication)
 
     def _link_response_subscription(self, publication: IpcPublication) -> None:
-        """Give the requester's subscription the session that answers it (spec 15.5)."""
+        """Give the requester's subscription the session that answers it.
+
+        Spec cnc-and-commands 15.5.
+        """
         request = self.find_publication(publication.params.response_correlation_id)
         if request is None:
             return

@@ -1,6 +1,6 @@
 """The clockwork of one IPC publication: limits, cleaning, unblocking, liveness of subscribers.
 
-Spec log-buffers 13, 17, 18 and cnc-and-commands 14.3, 15.4. One conductor owns a stream: native
+Spec log-buffers 13, 17, 18; spec cnc-and-commands 14.3, 15.4. One conductor owns a stream: native
 methods run in its duty cycle without the GIL, the Python ones in its control part on the same
 thread, so nothing here is locked. Shared words (positions, tails, limits) go through atomics.
 

@@ -1,6 +1,6 @@
 """Log files of publications: room is checked, files are made, and deleted when nobody needs them.
 
-Spec log-buffers 1, cnc-and-commands 21. Conductor only.
+Spec log-buffers 1, spec cnc-and-commands 21. Conductor only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Session ids that the driver hands out, those in use, entity tags (cnc-and-commands 14.1, 19)."""
+"""Session ids that the driver hands out, those in use, entity tags.
+
+Spec cnc-and-commands 14.1, 19.
+"""
 
 from __future__ import annotations
 

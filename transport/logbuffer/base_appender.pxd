@@ -53,7 +53,7 @@ cdef class Appender:
     cdef int64_t* limit_counter
     cdef object _counter_owner
     cdef int32_t _closed
-    # Offers, in the order of section 8 or 9. `reserved` may be NULL.
+    # Offers, in the order of spec log-buffers 8 and 9. `reserved` may be NULL.
     cdef int64_t append(
         self, const uint8_t* data, int64_t length, const reserved_t* reserved
     ) noexcept nogil
@@ -77,7 +77,7 @@ cdef class Appender:
     cdef void close(self) noexcept nogil
     cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1
     # Claim `needed` bytes for a message of `length` bytes: the position after them and *place, or
-    # a code. The checks come in the order of sections 8 and 9.
+    # a code. The checks come in the order of spec log-buffers 8 and 9.
     cdef int64_t _reserve(
         self, int64_t length, int64_t max_length, int64_t needed, place_t* place
     ) noexcept nogil

@@ -246,7 +246,7 @@ cdef class LogBuffers:
         return self.file.view(start, self.log.term_length).toreadonly()
 
     def pre_touch(self) -> None:
-        """Have every page of the mapping present, changing nothing (spec section 24)."""
+        """Have every page of the mapping present, changing nothing (spec log-buffers 24)."""
         cdef uint8_t* address = self.file.address
         cdef int64_t length = self.file.length
         cdef int64_t step = self.log.page_size
@@ -260,7 +260,10 @@ cdef class LogBuffers:
 cdef int _initialise_tails(
     log_buffer_t* log, object start_term_id, int32_t term_offset
 ) except -1:
-    """First tails of a publication; plain stores, since nobody knows the log yet (section 5)."""
+    """First tails of a publication; plain stores, since nobody knows the log yet.
+
+    Spec log-buffers 5.
+    """
     cdef int32_t term_id = log.initial_term_id if start_term_id is None else start_term_id
     cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)
     cdef int32_t active = index_by_term_count(count)

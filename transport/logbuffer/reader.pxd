@@ -54,7 +54,8 @@ cdef int32_t scan_block(
     const log_buffer_t* log, int64_t position, int64_t length_limit, block_t* block
 ) noexcept nogil
 
-# Whether a consumer at `position` may be set to, or peek from, `new_position` (section 20).
+# Whether a consumer at `position` may be set to, or peek from, `new_position`
+# (spec log-buffers 20).
 cdef bint is_valid_position(
     const log_buffer_t* log, int64_t position, int64_t new_position
 ) noexcept nogil

@@ -173,7 +173,10 @@ def _note(log: TextIO | None, text: str) -> None:
 
 
 def unconfigured_aeron_dir() -> str:
-    """The directory of a driver, and of its clients, when nothing names one (spec section 1)."""
+    """The directory of a driver, and of its clients, when nothing names one.
+
+    Spec cnc-and-commands 1.
+    """
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -154,7 +154,7 @@ class CncFile:
         clock: Clock | None = None,
         sleep: Sleep = time.sleep,
     ) -> CncFile:
-        """Open the file of a live driver, waiting for it to start (spec 2.4).
+        """Open the file of a live driver, waiting for it to start (spec cnc-and-commands 2.4).
 
         Args:
             aeron_dir: the driver's directory.

@@ -1,4 +1,6 @@
-"""The header of cnc.dat: lengths of the sections, versions, who the driver is (spec 2.1 to 2.3).
+"""The header of cnc.dat: lengths of the sections, versions, who the driver is.
+
+Spec cnc-and-commands 2.1 to 2.3.
 
 The layout stands here once; ``CncFile`` maps the sections that it tells of. Control path.
 """
@@ -22,7 +24,8 @@ DEFAULT_PAGE_SIZE = 4096
 MAX_PAGE_SIZE = 1 << 30
 MAX_FILE_LENGTH = 2**31 - 1
 
-# Spec 2.2: version, five section lengths, client liveness timeout, start time, pid, page size.
+# Version, five section lengths, client liveness timeout, start time, pid, page size
+# (spec cnc-and-commands 2.2).
 _HEADER = struct.Struct("<6i3qi")
 VERSION_OFFSET = 0
 
@@ -39,7 +42,10 @@ def version_text(version: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CncLengths:
-    """Lengths in bytes of the sections, with their trailers, in file order (spec 2.1)."""
+    """Lengths in bytes of the sections, with their trailers, in file order.
+
+    Spec cnc-and-commands 2.1.
+    """
 
     to_driver: int = (1 << 20) + ring_buffer.TRAILER_LENGTH
     to_clients: int = (1 << 20) + broadcast.TRAILER_LENGTH
@@ -110,7 +116,7 @@ class CncLengths:
 
 @dataclass(frozen=True, slots=True)
 class CncHeader:
-    """The header fields that do not change while a driver runs (spec 2.2)."""
+    """The header fields that do not change while a driver runs (spec cnc-and-commands 2.2)."""
 
     lengths: CncLengths
     client_liveness_timeout_ns: int
@@ -160,7 +166,7 @@ class CncHeader:
 
 
 def check_major(version: int) -> None:
-    """Refuse a file of another major version (spec 2.3)."""
+    """Refuse a file of another major version (spec cnc-and-commands 2.3)."""
     if version >> 16 != MAJOR:
         raise FileFormatError(
             f"CnC version not compatible: app={version_text(VERSION)} file={version_text(version)}"
@@ -168,7 +174,7 @@ def check_major(version: int) -> None:
 
 
 def check_client(version: int) -> None:
-    """Refuse a file that a client of this version cannot use (spec 2.3)."""
+    """Refuse a file that a client of this version cannot use (spec cnc-and-commands 2.3)."""
     check_major(version)
     if (version >> 8) & 0xFF < MINOR:
         raise FileFormatError(

@@ -253,7 +253,10 @@ cdef class ManyToOneRingBuffer:
         store_release_i64(self._trailer + HEAD_AT, (head & ~<int64_t> (ALIGNMENT - 1)) + length)
 
     cdef bint try_unblock(self) noexcept nogil:
-        """Give up a claim of a dead producer at the head; see spec 3.6. True when it did."""
+        """Give up a claim of a dead producer at the head (spec cnc-and-commands 3.6).
+
+        True when it did.
+        """
         cdef int64_t head = load_acquire_i64(self._trailer + HEAD_AT)
         cdef int64_t tail = load_acquire_i64(self._trailer + TAIL_AT)
         if head == tail:

@@ -1,4 +1,6 @@
-"""Drivers tell each other their names: the protocol without sockets or clock (wire-protocol 15.2).
+"""Drivers tell each other their names: the protocol without sockets or clock.
+
+Spec wire-protocol 15.2.
 
 Who owns it hands in datagrams, results of lookups and times, and sends what `poll` returns.
 """

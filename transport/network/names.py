@@ -1,4 +1,4 @@
-"""From ``host:port`` in a channel to a socket address (spec channel-uri 7, wire-protocol 4.1).
+"""From ``host:port`` in a channel to a socket address (spec channel-uri 7, spec wire-protocol 4.1).
 
 A `NameResolver` is the door to whatever knows names. It may block: whoever resolves a channel does
 so off the conductor's thread.
@@ -94,7 +94,7 @@ def resolve_endpoint(
 
 
 def is_multicast_text(value: str) -> bool:
-    """Whether an address text names a group, judged by the text alone (channel-uri 7)."""
+    """Whether an address text names a group, judged by the text alone (spec channel-uri 7)."""
     if value.startswith("["):
         return value[1:3].lower() == "ff"
     first, dot, _ = value.partition(".")

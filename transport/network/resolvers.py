@@ -21,7 +21,7 @@ DEFAULT_CLASS: Final = "io.aeron.driver.DefaultNameResolver"
 GOSSIP_CLASS: Final = "io.aeron.driver.DriverNameResolver"
 TIMED_CLASS: Final = "io.aeron.driver.TimeTrackingNameResolver"
 
-#: Values of an entry's counter (configuration 8).
+#: Values of an entry's counter (spec configuration 8).
 USE_INITIAL_HOST: Final = 0
 USE_RE_RESOLUTION_HOST: Final = 1
 FAIL_RESOLUTION: Final = -1

@@ -45,7 +45,7 @@ _UNIQUE_SUFFIXES: Final = itertools.count()
 
 
 class ControlMode(Enum):
-    """What ``control-mode`` asks for; other texts are NONE (channel-uri 12)."""
+    """What ``control-mode`` asks for; other texts are NONE (spec channel-uri 12)."""
 
     NONE = ""
     MANUAL = keys.CONTROL_MODE_MANUAL
@@ -168,7 +168,7 @@ class ChannelResolver:
             ) from error
 
     def re_resolve(self, value: str, param: str) -> SocketAddress:
-        """Look an ``endpoint`` or ``control`` up again (wire-protocol 15.1).
+        """Look an ``endpoint`` or ``control`` up again (spec wire-protocol 15.1).
 
         Raises:
             ChannelUriError: the host is unknown now.

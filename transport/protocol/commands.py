@@ -274,7 +274,8 @@ def decode_command(type_id: int, data: bytes) -> Command:
 
     Raises:
         ControlProtocolError: unknown type (UNKNOWN_COMMAND_TYPE_ID) or lengths that do not hold
-            together (MALFORMED_COMMAND), with the text of spec 11.3 after its ``ERROR - ``.
+            together (MALFORMED_COMMAND), with the text of spec cnc-and-commands 11.3 after its
+            ``ERROR - ``.
     """
     command = COMMANDS.get(type_id)
     if command is None:

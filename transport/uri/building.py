@@ -1,4 +1,7 @@
-"""How the builder reads a value, checks it and writes it in its shortest form (channel-uri 21)."""
+"""How the builder reads a value, checks it and writes it in its shortest form.
+
+Spec channel-uri 21.
+"""
 
 from __future__ import annotations
 

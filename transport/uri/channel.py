@@ -1,4 +1,4 @@
-"""`ChannelUri`: a channel as an immutable mapping of its parameters (client 19, 20)."""
+"""`ChannelUri`: a channel as an immutable mapping of its parameters (spec client 19, 20)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ChannelUri(Mapping[str, str]):
 
     @classmethod
     def parse(cls, channel: str | ChannelUri) -> ChannelUri:
-        """Splits a channel into its parts; syntax only, as the reference (channel-uri 3).
+        """Splits a channel into its parts; syntax only, as the reference (spec channel-uri 3).
 
         Raises:
             ChannelUriError: with the reference's text.
@@ -290,7 +290,7 @@ class ChannelUri(Mapping[str, str]):
         return self
 
     def strip(self) -> ChannelUri:
-        """The archive's stripped channel: what says where, not how (channel-uri 22).
+        """The archive's stripped channel: what says where, not how (spec channel-uri 22).
 
         Raises:
             ChannelUriError: a value that the builder refuses.
@@ -299,7 +299,7 @@ class ChannelUri(Mapping[str, str]):
         return ChannelUri(self._media, kept).build()
 
     def recording_key(self, stream_id: int) -> str:
-        """What the archive tells recorded channels apart by (channel-uri 22)."""
+        """What the archive tells recorded channels apart by (spec channel-uri 22)."""
         parts = [f"{key}={self._params[key]}" for key in _RECORDING_KEYS if key in self._params]
         return f"{stream_id}:{self._media}" + ("?" + "|".join(parts) if parts else "")
 

@@ -1,4 +1,4 @@
-"""The parameters of a channel as a table: key, kind, order of writing (channel-uri 6, 21)."""
+"""The parameters of a channel as a table: key, kind, order of writing (spec channel-uri 6, 21)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Parameter:
     Attributes:
         key: as written in a channel.
         kind: how its value is read and written.
-        stripped: whether the archive's stripped channel keeps it (channel-uri 22).
+        stripped: whether the archive's stripped channel keeps it (spec channel-uri 22).
         label: how the reference's builder names it in an error.
         aliases: further keyword names besides the key in snake case.
         meaning: one line for the reference page.

@@ -1,4 +1,4 @@
-"""The state machine that splits a channel into prefix, media and parameters (channel-uri 3).
+"""The state machine that splits a channel into prefix, media and parameters (spec channel-uri 3).
 
 Strictly syntax: values are not looked at, unknown keys are kept, media is checked only when there
 are no parameters, all as in the reference.

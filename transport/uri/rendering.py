@@ -1,4 +1,4 @@
-"""The order in which the reference writes the parameters of a parsed channel (channel-uri 4).
+"""The order in which the reference writes the parameters of a parsed channel (spec channel-uri 4).
 
 It keeps them in an open-addressing hash table and writes them in the table's order, so that the
 order follows from the keys and the sequence in which they came. Nobody needs the same bytes, but

@@ -1,4 +1,7 @@
-"""Keeping house: cut, remove, detach, attach and move what is recorded (spec 14)."""
+"""Keeping house: cut, remove, detach, attach and move what is recorded.
+
+Spec archive-protocol 14.
+"""
 
 from __future__ import annotations
 

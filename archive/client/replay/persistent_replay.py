@@ -1,4 +1,7 @@
-"""One replay of a persistent subscription: asked for, subscribed to, given back (client 24)."""
+"""One replay of a persistent subscription: asked for, subscribed to, given back.
+
+Spec client 24.
+"""
 
 from __future__ import annotations
 

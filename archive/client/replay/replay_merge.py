@@ -1,4 +1,6 @@
-"""Replay merge: a replay and the live stream in one image (spec client 23, archive-protocol 21.7).
+"""Replay merge: a replay and the live stream in one image.
+
+Spec client 23, spec archive-protocol 21.7.
 
 The image belongs to a UDP subscription with destinations by hand. First the archive replays to one
 of them, then the live stream comes to another; both carry the same session, so the driver makes one

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aerolog.archive.times import TimeIndex
 
 _NS_PER_MS: Final = 1_000_000
-#: Of a term length is the largest message (spec log-buffers), of which headers may double the size.
+#: A message has at most an eighth of a term (spec log-buffers 6); headers may double its size.
 _LONGEST: Final = 4
 #: How much an archive's clock may be behind, and its replay.
 _CLOCKS_DIFFER_NS: Final = 1_000_000_000

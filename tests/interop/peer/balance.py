@@ -16,7 +16,7 @@ def aligned(length: int) -> int:
 
 
 class PaddedLog:
-    """Where messages of given lengths come to lie in a log (spec log-buffers).
+    """Where messages of given lengths come to lie in a log (spec log-buffers 6).
 
     Attributes:
         position: of the end.

@@ -1,4 +1,4 @@
-"""Arbitrary messages come back; arbitrary bytes never crash a reader (spec archive-files)."""
+"""Arbitrary messages come back; arbitrary bytes never crash a reader (spec archive-files 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ring buffer against a model: a list of records and the arithmetic of spec 3.3."""
+"""The ring buffer against a model: a list of records, and spec cnc-and-commands 3.3."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""Idle strategies: what they do, and their names (spec configuration 9, client 18)."""
+"""Idle strategies: what they do, and their names (spec configuration 9, spec client 18)."""
 
 from __future__ import annotations
 

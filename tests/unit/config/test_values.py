@@ -1,4 +1,7 @@
-"""Sizes, durations and numbers as the reference reads them (configuration 2, channel-uri 5)."""
+"""Sizes, durations and numbers as the reference reads them.
+
+Spec configuration 2, spec channel-uri 5.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta

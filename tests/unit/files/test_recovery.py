@@ -1,4 +1,4 @@
-"""Where a recording ends that nobody stopped (spec archive-files 6, and 6.7 and 18.5 made better).
+"""Where a recording ends that nobody stopped (spec archive-files 6; 18.5 is made better).
 
 A payload of 1000 bytes takes 1056 bytes: frames 0, 1056, 2112, 3168 (which spans offset 4096).
 """

@@ -1,4 +1,4 @@
-"""Appending (spec log-buffers 6 to 12, and the bytes of the worked example in 25)."""
+"""Appending (spec log-buffers 6 to 12; the bytes are those of spec log-buffers 25)."""
 
 from __future__ import annotations
 

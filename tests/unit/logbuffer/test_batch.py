@@ -1,4 +1,4 @@
-"""Many messages per call, in both directions (batch forms of client.md 28)."""
+"""Many messages per call, in both directions (spec client 28)."""
 
 from __future__ import annotations
 

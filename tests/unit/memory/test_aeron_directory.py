@@ -1,4 +1,7 @@
-"""Taking over a directory: the live are refused, the dead leave their errors (spec 1.1, 1.2)."""
+"""Taking over a directory: the live are refused, the dead leave their errors.
+
+Spec cnc-and-commands 1.1, 1.2.
+"""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The to-clients broadcast buffer: bytes, wrap, late and slow readers (spec 4)."""
+"""The to-clients broadcast buffer: bytes, wrap, late and slow readers (spec cnc-and-commands 4)."""
 
 import struct
 

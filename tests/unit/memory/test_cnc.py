@@ -1,4 +1,4 @@
-"""The cnc file: bytes, order of creation, waits of a client, damage (spec 2)."""
+"""The cnc file: bytes, order of creation, waits of a client, damage (spec cnc-and-commands 2)."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The distinct error log and its texts (spec cnc-and-commands 6, stat-tools 3)."""
+"""The distinct error log and its texts (spec cnc-and-commands 6, spec stat-tools 3)."""
 
 import struct
 import threading

@@ -1,4 +1,7 @@
-"""The to-driver ring buffer: bytes, wrap, claims, unblocking, hostile content (spec 3)."""
+"""The to-driver ring buffer: bytes, wrap, claims, unblocking, hostile content.
+
+Spec cnc-and-commands 3.
+"""
 
 import struct
 

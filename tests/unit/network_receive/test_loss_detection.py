@@ -1,4 +1,4 @@
-"""Gaps: found, timed, filled, accounted (spec wire-protocol 9.3, 9.4; log-buffers 15)."""
+"""Gaps: found, timed, filled, accounted (spec wire-protocol 9.3, 9.4; spec log-buffers 15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a datagram does to an image (spec wire-protocol 9.1, log-buffers 15)."""
+"""What a datagram does to an image (spec wire-protocol 9.1, spec log-buffers 15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Strategies on numbers and times alone; the numbers are those seen on the wire (spec 6, 18.7)."""
+"""Strategies on numbers and times alone; the numbers are those seen on the wire.
+
+Spec wire-protocol 6, 18.7.
+"""
 
 import pytest
 

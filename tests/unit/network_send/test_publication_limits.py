@@ -1,4 +1,7 @@
-"""Limits, cleaning, unblocking and the end of UDP publications (wire-protocol 5.8, 5.9; 11)."""
+"""Limits, cleaning, unblocking and the end of UDP publications.
+
+Spec wire-protocol 5.8, 5.9; 11.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Commands: bytes as documented, and what is answered to malformed ones (spec 9 and 11.3)."""
+"""Commands: bytes as documented, and what is answered to malformed ones.
+
+Spec cnc-and-commands 9 and 11.3.
+"""
 
 import struct
 

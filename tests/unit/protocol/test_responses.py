@@ -1,4 +1,4 @@
-"""The driver's messages: bytes as documented, malformed ones refused (spec 10)."""
+"""The driver's messages: bytes as documented, malformed ones refused (spec cnc-and-commands 10)."""
 
 import struct
 

@@ -1,4 +1,7 @@
-"""Channels as values: mapping, changing, and the helpers (spec client 19, channel-uri 21, 22)."""
+"""Channels as values: mapping, changing, and the helpers.
+
+Spec client 19, spec channel-uri 21, 22.
+"""
 
 import pickle
 

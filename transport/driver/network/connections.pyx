@@ -24,7 +24,7 @@ cdef inline bint _within(int64_t since_ns, int64_t now_ns, int64_t timeout_ns) n
 
 
 cdef class Connections:
-    """Where an image comes from, by transport: address, activity, end (wire-protocol 9.5).
+    """Where an image comes from, by transport: address, activity, end (spec wire-protocol 9.5).
 
     Belongs to the receiver. The methods here are for tests that turn no receiver.
     """

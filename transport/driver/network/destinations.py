@@ -1,4 +1,4 @@
-"""What the channel of a destination may say (spec channel-uri 16, wire-protocol 4.5)."""
+"""What the channel of a destination may say (spec channel-uri 16, spec wire-protocol 4.5)."""
 
 from __future__ import annotations
 

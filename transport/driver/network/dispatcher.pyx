@@ -19,7 +19,7 @@ cdef enum:
     _ALL_SESSIONS = 2
 
 # A setup that was asked for and did not come, or an image that could not be made, is asked for
-# again after so long (spec 8.4).
+# again after so long (spec wire-protocol 8.4).
 cdef int64_t _WAIT_TIMEOUT_NS = 1_000_000_000
 
 
@@ -28,7 +28,7 @@ cdef inline bint _waited(const slot_t* slot, int64_t now_ns) noexcept nogil:
 
 
 cdef class Dispatcher:
-    """Which streams and sessions an endpoint wants, and the images it has (wire-protocol 8.3).
+    """Which streams and sessions an endpoint wants, and the images it has (spec wire-protocol 8.3).
 
     All of it belongs to the receiver; what is here is for tests.
     """

@@ -1,8 +1,8 @@
 """Which flow control a publication has: ``fc=``, the driver's defaults, plug-ins.
 
 The forms of ``fc=`` and the texts of its errors are the reference's (spec wire-protocol 6,
-channel-uri 6): an option belongs to a strategy, and one that the strategy does not know is passed
-over unread.
+spec channel-uri 6): an option belongs to a strategy, and one that the strategy does not know is
+passed over unread.
 
 A plug-in is an entry point of the group ``aerolog.flow_control``. Its name is the strategy's name
 in ``fc=``; it loads to a callable that takes the parameters and the term length in bytes and

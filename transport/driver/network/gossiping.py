@@ -1,4 +1,6 @@
-"""A driver's part in the gossip of names: its socket, its times, its counters (wire-protocol 15.2).
+"""A driver's part in the gossip of names: its socket, its times, its counters.
+
+Spec wire-protocol 15.2.
 
 What is said and remembered is `NameGossip`'s business; this hands it datagrams and times, and sends
 what it says. All of it runs on the conductor's thread.

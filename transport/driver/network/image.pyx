@@ -1,6 +1,6 @@
 """The conductor's half of an image: what is missing, what the sender may send, when it ends.
 
-Spec wire-protocol 9.2 to 9.4, 9.7, 10, 11, log-buffers 15. Positions of subscribers come from
+Spec wire-protocol 9.2 to 9.4, 9.7, 10, 11, spec log-buffers 15. Positions of subscribers come from
 clients: they are believed only as far as data can have been received.
 """
 
@@ -423,7 +423,7 @@ cdef class NetworkImage(ImageIntake):
         return received if slowest < 0 else min(slowest, received)
 
     def untethered_limit(self) -> int:
-        """Position that an untethered subscriber must be past (wire-protocol 11)."""
+        """Position that an untethered subscriber must be past (spec wire-protocol 11)."""
         return self._untethered_limit()
 
     @property

@@ -1,6 +1,6 @@
 """Makes an image: its log, its counters, what decides on its window and its NAKs.
 
-Spec wire-protocol 8.5, 9.3, 10; cnc-and-commands 15.2. Conductor only.
+Spec wire-protocol 8.5, 9.3, 10; spec cnc-and-commands 15.2. Conductor only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The receiver's half of an image: datagrams in, status messages and NAKs out (wire-protocol 9)."""
+"""The receiver's half of an image: datagrams in, status messages and NAKs out.
+
+Spec wire-protocol 9.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,4 +1,6 @@
-"""The receiver's half of an image: datagrams in, status messages and NAKs out (wire-protocol 9).
+"""The receiver's half of an image: datagrams in, status messages and NAKs out.
+
+Spec wire-protocol 9.
 
 What the conductor decides (window, loss) arrives by two counters each: it writes `begin`, the
 values, `end`; a reader takes the values when both counters are the same.

@@ -1,4 +1,6 @@
-"""What timer events change for images (spec cnc-and-commands 15.2, 15.4; wire-protocol 9.7, 11).
+"""What timer events change for images.
+
+Spec cnc-and-commands 15.2, 15.4; spec wire-protocol 9.7, 11.
 
 Conductor only. INIT and ACTIVE images may lose untethered subscribers for a while; DRAINING ones
 end when all is consumed and the sender has been told long enough; LINGER keeps the log for clients.

@@ -1,6 +1,7 @@
 """Images of UDP streams: what the receiver reports of them, and their ends. Conductor only.
 
-Spec cnc-and-commands 15.2, wire-protocol 8.5, 9.7. What timer events change is in ``image_timers``.
+Spec cnc-and-commands 15.2, spec wire-protocol 8.5, 9.7. ``image_timers`` has what timer events
+change.
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ class Images:
                 return
 
     def _look_up(self, known: ReceiveChannel, transport: ReceiveTransport) -> None:
-        """Look the control address of a silent source up again (wire-protocol 15.1)."""
+        """Look the control address of a silent source up again (spec wire-protocol 15.1)."""
         for bound in known.transports:
             if bound.transport is transport and not bound.is_leaving:
                 break

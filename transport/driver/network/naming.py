@@ -209,7 +209,7 @@ class DriverNames:
         address: SocketAddress,
         on_change: Callable[[SocketAddress], None],
     ) -> None:
-        """Look a name up again whose peer is silent (wire-protocol 15.1).
+        """Look a name up again whose peer is silent (spec wire-protocol 15.1).
 
         Who asks while the same name is looked up already shares the answer. An unknown name is
         recorded as an error and leaves the address as it is.

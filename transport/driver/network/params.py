@@ -63,7 +63,7 @@ class NetworkSubscriptionParams(SubscriptionParams):
 def network_publication_params(
     channel: UdpChannel, stream_id: int, settings: Settings, lookups: PublicationLookups
 ) -> PublicationParams:
-    """Read and check the channel of a UDP publication (channel-uri 13, checks 1 to 17).
+    """Read and check the channel of a UDP publication (spec channel-uri 13.1 to 13.17).
 
     Raises:
         ControlProtocolError: with code and text of the first check that fails.
@@ -100,7 +100,7 @@ def network_publication_params(
 
 
 def check_response_publication(channel: UdpChannel, params: PublicationParams) -> None:
-    """Refuse a response publication that says no image it answers (channel-uri 13, check 21).
+    """Refuse a response publication that says no image it answers (spec channel-uri 13.21).
 
     Raises:
         CommandError: with the reference's text.
@@ -117,7 +117,7 @@ def check_response_publication(channel: UdpChannel, params: PublicationParams) -
 def network_subscription_params(
     channel: UdpChannel, settings: Settings
 ) -> NetworkSubscriptionParams:
-    """Read and check the channel of a UDP subscription or spy (channel-uri 14).
+    """Read and check the channel of a UDP subscription or spy (spec channel-uri 14).
 
     Raises:
         ControlProtocolError: with code and text of the first check that fails.

@@ -1,6 +1,6 @@
 """The conductor's part of a UDP publication: limits, cleaning, unblocking, spies, its end.
 
-Spec wire-protocol 5.7 to 5.9, 11; log-buffers 14, 17, 18. The conductor's duty cycle calls the
+Spec wire-protocol 5.7 to 5.9, 11; spec log-buffers 14, 17, 18. The conductor's duty cycle calls the
 native methods without the GIL, its control part the Python ones on the same thread; the sender
 works with the base class at the same time. Words that both see go through atomics.
 """

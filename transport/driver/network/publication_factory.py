@@ -1,6 +1,6 @@
 """Makes a UDP publication: flow control, log file, counters; all or nothing. Conductor only.
 
-Spec cnc-and-commands 14.1, counters 4 and 5.
+Spec cnc-and-commands 14.1, spec counters 4 and 5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""UDP publications: adding, sharing, removing (spec cnc-and-commands 14, wire-protocol 5.8).
+"""UDP publications: adding, sharing, removing (spec cnc-and-commands 14, spec wire-protocol 5.8).
 
 Conductor only. What happens at timer events is in ``publication_timers``, destinations are in
 ``send_commands``.

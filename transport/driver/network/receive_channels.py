@@ -1,8 +1,8 @@
 """Receive channel endpoints: which there are, who shares them, when they close. Conductor only.
 
-Spec wire-protocol 3, 4.4, 8.7; cnc-and-commands 15.1. An endpoint is open as long as a stream, a
-session, a response or an image refers to it. Then its status says closing, the receiver gives its
-transports back, and its sockets and counters go.
+Spec wire-protocol 3, 4.4, 8.7; spec cnc-and-commands 15.1. An endpoint is open as long as a stream,
+a session, a response or an image refers to it. Then its status says closing, the receiver gives
+its transports back, and its sockets and counters go.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class ReceiveChannels:
             del self._open[known.channel.canonical_form]
 
     def _take_receiver_id(self) -> int:
-        """The next of the driver's receiver ids, an int64 (wire-protocol 8.2)."""
+        """The next of the driver's receiver ids, an int64 (spec wire-protocol 8.2)."""
         taken = self._next_receiver_id
         self._next_receiver_id = (taken + 1) % _INT64_MODULUS
         return taken - _INT64_MODULUS if taken >= _INT64_MODULUS // 2 else taken

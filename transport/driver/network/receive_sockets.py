@@ -1,6 +1,6 @@
 """Sockets of receive endpoints and destinations, with their local address counters.
 
-Spec wire-protocol 3, counters 4. Conductor only.
+Spec wire-protocol 3, spec counters 4. Conductor only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the receiver tells the conductor: setups, ends, failures (wire-protocol 8, 9.7, 15.1)."""
+"""What the receiver tells the conductor: setups, ends, failures.
+
+Spec wire-protocol 8, 9.7, 15.1.
+"""
 
 from __future__ import annotations
 

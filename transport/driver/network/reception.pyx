@@ -100,7 +100,7 @@ cdef bint _is_sound(const setup_t* setup) noexcept nogil:
 
 
 cdef void _stamp(uint8_t* data, int32_t length, int32_t offset, int64_t epoch_ns) noexcept nogil:
-    """A timestamp into the first frame of a message, where it has room (spec 16)."""
+    """A timestamp into the first frame of a message, where it has room (spec wire-protocol 16)."""
     cdef int64_t at = <int64_t> DATA_HEADER_LENGTH + offset
     if (
         data[FLAGS_OFFSET] & FLAG_BEGIN

@@ -1,7 +1,8 @@
 """Send channel endpoints: which there are, who shares them, when they close. Conductor only.
 
-Spec wire-protocol 3, 4.4; cnc-and-commands 14.1, 21. An endpoint is open as long as a publication
-refers to it. Then its counters go, and when the sender has given it back its socket as well.
+Spec wire-protocol 3, 4.4; spec cnc-and-commands 14.1, 21. An endpoint is open as long as a
+publication refers to it. Then its counters go, and when the sender has given it back its socket
+as well.
 """
 
 from __future__ import annotations

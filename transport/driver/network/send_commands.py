@@ -1,4 +1,7 @@
-"""Destinations of UDP publications (spec cnc-and-commands 16, wire-protocol 12). Conductor only."""
+"""Destinations of UDP publications. Conductor only.
+
+Spec cnc-and-commands 16, spec wire-protocol 12.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Spies: subscriptions that read the logs of this driver's UDP publications.
 
-Spec wire-protocol 11; cnc-and-commands 15.1, 15.4, 16. Conductor only.
+Spec wire-protocol 11; spec cnc-and-commands 15.1, 15.4, 16. Conductor only.
 """
 
 from __future__ import annotations

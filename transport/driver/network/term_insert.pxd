@@ -1,5 +1,5 @@
 """What a datagram does to an image: judged, inserted; and the clean space before it, for native
-code (spec wire-protocol 9.1, log-buffers 15).
+code (spec wire-protocol 9.1, spec log-buffers 15).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,4 +1,4 @@
-"""What a datagram does to an image (spec wire-protocol 9.1, log-buffers 15).
+"""What a datagram does to an image (spec wire-protocol 9.1, spec log-buffers 15).
 
 A datagram is one block: its first header's first word, stored last, shows all of it. Before a
 byte is copied every length in it is checked, so a reader never meets a frame that is not there.

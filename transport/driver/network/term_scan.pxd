@@ -1,4 +1,4 @@
-"""Cutting a term's frames into datagrams (spec log-buffers 16, wire-protocol 5.4)."""
+"""Cutting a term's frames into datagrams (spec log-buffers 16, spec wire-protocol 5.4)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
