@@ -16,6 +16,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 MACHINE = re.compile(r"(^|[^A-Za-z0-9_.])/(work|root|farm|home/[a-z]+)/")
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+FENCE = re.compile(r" *(`{3,})")
 PRAGMA = re.compile(r"\s+# (noqa|type: ignore)\b.*$")  # for checkers, not for readers
 CHECKS = ("assert", "check", "expect", "raises", "warns", "verify", "fail", "run")
 WAITS = ("wait", "await", "until")  # that fail when the condition does not come
@@ -23,6 +24,18 @@ WAITS = ("wait", "await", "until")  # that fail when the condition does not come
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     return enumerate(path.read_text(errors="replace").splitlines(), 1)
+
+
+def prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a page but for those in fences, which are shown as they are; directives stay."""
+    fence = ""
+    for number, line in lines(path):
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif (opened := FENCE.match(line)) and "{" not in line:
+            fence = opened[1]
+        else:
+            yield number, line
 
 
 def report(checkout: Path, found: list[tuple[Path, int, str]]) -> str:
@@ -131,7 +144,7 @@ def test_links_in_documents_lead_somewhere(checkout, tracked):
     found = [
         (path, number, target)
         for path in code(tracked, ".md")
-        for number, line in lines(path)
+        for number, line in prose(path)
         for target in LINK.findall(line)
         if "://" not in target and not target.startswith("mailto:")
         if not (path.parent / target).exists()
