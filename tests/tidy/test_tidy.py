@@ -17,6 +17,7 @@ MACHINE = re.compile(r"(^|[^A-Za-z0-9_.])/(work|root|farm|home/[a-z]+)/")
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 FENCE = re.compile(r" *(`{3,})")
+CODE_SPAN = re.compile(r"`[^`]*`")
 PRAGMA = re.compile(r"\s+# (noqa|type: ignore)\b.*$")  # for checkers, not for readers
 CHECKS = ("assert", "check", "expect", "raises", "warns", "verify", "fail", "run")
 WAITS = ("wait", "await", "until")  # that fail when the condition does not come
@@ -27,7 +28,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a page but for those in fences, which are shown as they are; directives stay."""
+    """Lines of a page without what it shows as it is: fences that are no directive, inline code."""
     fence = ""
     for number, line in lines(path):
         if fence:
@@ -35,7 +36,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
         elif (opened := FENCE.match(line)) and "{" not in line:
             fence = opened[1]
         else:
-            yield number, line
+            yield number, CODE_SPAN.sub("", line)
 
 
 def report(checkout: Path, found: list[tuple[Path, int, str]]) -> str:

@@ -1,8 +1,9 @@
 """Frames, in logs, segments and datagrams: their one table of offsets, types and flags.
 
-Spec log-buffers 4, wire-protocol 2. Native code has its readers, writers and checks here; none of
-them looks at a byte beyond the length that it is given. Python code finds the table in the module
-``frames``, the header as a table of fields in ``frame_header`` and the codecs in ``frame_codec``.
+Spec log-buffers 4, spec wire-protocol 2. Native code has its readers, writers and checks here; none
+of them looks at a byte beyond the length that it is given. Python code finds the table in the
+module ``frames``, the header as a table of fields in ``frame_header`` and the codecs in
+``frame_codec``.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
