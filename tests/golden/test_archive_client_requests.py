@@ -1,16 +1,10 @@
 """Our client's requests are the bytes that the reference's client sent for the same operations."""
 
-import json
-import os
-from pathlib import Path
-
 import pytest
+from golden_data import control_messages
 
 from aerolog.archive.client import request
 from aerolog.archive.protocol import BooleanType, SourceLocation, decode
-
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
-TRANSCRIPT = SHARED / "golden" / "archive-control-transcript.json"
 
 
 def replay(m):
@@ -106,17 +100,7 @@ OTHERS = {
 }
 
 
-def captured():
-    if not TRANSCRIPT.exists():
-        return []
-    messages = json.loads(TRANSCRIPT.read_text())["messages"]
-    return [m for m in messages if m["direction"] == "client->archive"]
-
-
-REQUESTS = captured()
-pytestmark = pytest.mark.skipif(
-    not REQUESTS, reason=f"no transcript at {TRANSCRIPT}; set AEROLOG_SHARED"
-)
+REQUESTS = [m for m in control_messages() if m["direction"] == "client->archive"]
 
 
 def test_every_request_of_the_reference_s_client_is_accounted_for():

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_data import control_messages
 
 from aerolog.archive.protocol import MESSAGES, MessageHeader, ReplayRequest, decode
 from aerolog.transport.errors import MessageFormatError
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
-TRANSCRIPT = SHARED / "golden" / "archive-control-transcript.json"
 UNKNOWN_TEMPLATE_SEQ = 117
 FOREIGN_SCHEMA_SEQ = 118
 
 
-def load() -> list[dict[str, Any]]:
-    if not TRANSCRIPT.exists():
-        return []
-    return json.loads(TRANSCRIPT.read_text())["messages"]
-
-
-MESSAGES_CAPTURED = load()
+MESSAGES_CAPTURED = control_messages()
 VALID = [m for m in MESSAGES_CAPTURED if m["seq"] not in {UNKNOWN_TEMPLATE_SEQ, FOREIGN_SCHEMA_SEQ}]
-
-pytestmark = pytest.mark.skipif(
-    not MESSAGES_CAPTURED, reason=f"no transcript at {TRANSCRIPT}; set AEROLOG_SHARED"
-)
 
 
 def captured(seq: int) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import pickle
 import shutil
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_data import channel_uris
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -20,25 +20,16 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
-CORPUS = SHARED / "golden" / "channel-uris.json"
-
 #: The corpus keeps this much of an error text.
 ERROR_TEXT_LENGTH = 220
 STREAM_ID = 1001
 TERM_LENGTH = 64 * 1024
 
 
-def load() -> list[dict[str, Any]]:
-    return json.loads(CORPUS.read_text())["rows"] if CORPUS.exists() else []
-
-
-ROWS = load()
+ROWS = channel_uris()
 ACCEPTED = [row for row in ROWS if row["channel_uri_accepted"]]
 REFUSED = [row for row in ROWS if not row["channel_uri_accepted"]]
 IPC_COMMANDS = [row for row in ROWS if row["uri"].startswith("aeron:ipc")]
-
-pytestmark = pytest.mark.skipif(not ROWS, reason=f"no corpus at {CORPUS}; set AEROLOG_SHARED")
 
 
 def cases(rows: list[dict[str, Any]]) -> pytest.MarkDecorator:

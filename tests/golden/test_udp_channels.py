@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_data import channel_uris
 
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import MediaDriver
@@ -44,6 +42,7 @@ from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.channel_params import PublicationParams
@@ -52,23 +51,13 @@ if TYPE_CHECKING:
     from aerolog.transport.network.names import IpAddress
     from aerolog.transport.network.udp_channel import UdpChannel
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
-CORPUS = SHARED / "golden" / "channel-uris.json"
-
 #: The corpus keeps this much of an error text.
 ERROR_TEXT_LENGTH = 300
 
 
-def load() -> list[dict[str, Any]]:
-    rows = json.loads(CORPUS.read_text())["rows"] if CORPUS.exists() else []
-    return [row for row in rows if row["udp_channel_accepted"] is not None]
-
-
-ROWS = load()
+ROWS = [row for row in channel_uris() if row["udp_channel_accepted"] is not None]
 ACCEPTED = [row for row in ROWS if row["udp_channel_accepted"]]
 REFUSED = [row for row in ROWS if not row["udp_channel_accepted"]]
-
-pytestmark = pytest.mark.skipif(not ROWS, reason=f"no corpus at {CORPUS}; set AEROLOG_SHARED")
 
 
 def cases(rows: list[dict[str, Any]]) -> pytest.MarkDecorator:

@@ -1,21 +1,17 @@
 """Every channel of the corpus on our driver: accepted, or refused in the reference's words."""
 
 import itertools
-import json
-import os
 import re
 import time
-from pathlib import Path
 
 import pytest
+from golden_data import channel_uris
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.errors import ErrorCode, RegistrationError
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[3] / "shared"))
-CORPUS = SHARED / "golden" / "channel-uris.json"
-ROWS = json.loads(CORPUS.read_text())["rows"] if CORPUS.exists() else []
+ROWS = channel_uris()
 KINDS = ("publication", "subscription")
 CASES = [
     pytest.param(row["uri"], kind, row[f"java_driver_add_{kind}"], id=f"{kind} {row['uri'][:100]}")
@@ -29,8 +25,6 @@ TEXT_LENGTH = 300
 CLIENT_S_PREFIX = "io.aeron.exceptions.AeronException : "
 
 _ports = itertools.count(26_000)
-
-pytestmark = pytest.mark.skipif(not ROWS, reason=f"no corpus at {CORPUS}; set AEROLOG_SHARED")
 
 
 @pytest.fixture(scope="module")

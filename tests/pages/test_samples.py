@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from golden_data import GOLDEN_ARCHIVE
 from page_samples import ROOT, differs, fresh_aeron_dir, run_page, samples
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 DOCS = ROOT / "docs"
-SHARED = Path(os.environ.get("AEROLOG_SHARED", ROOT.parent / "shared"))
 FOLDERS = ("start", "concepts", "how-to", "operations", "compatibility")
 ALSO = ("archive/security.md", "reference/channel-uri.md", "reference/client.md")
 HERE = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md") if samples(page))
@@ -83,7 +82,7 @@ def test_a_page_s_samples_do_what_it_says(page: Path, tmp_path: Path) -> None:
     environment = {
         "AERON_DIR": str(aeron_dir),
         "AERON_DRIVER_TIMEOUT": "60000",
-        "GOLDEN": str(SHARED / "golden" / "java-archive-1"),
+        "GOLDEN": str(GOLDEN_ARCHIVE),
     }
     try:
         said = run_page(page, tmp_path, environment)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import inspect, select
@@ -15,16 +13,11 @@ from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, EN
 from aerolog.catalog.sql.models import Base
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aerolog.catalog.sql import RecordingCatalog
 
 Content = dict[str, list[tuple[Any, ...]]]
-
-
-def golden_folder() -> Path:
-    """The folder that the reference's archive wrote."""
-    checkout = Path(__file__).parents[2]
-    shared = Path(os.environ.get("AEROLOG_SHARED", checkout.parent / "shared"))
-    return shared / "golden" / "java-archive-1"
 
 
 def content(catalog: RecordingCatalog) -> Content:

@@ -14,6 +14,8 @@ FILE_LIMIT = 1000
 LAYERS = ("transport", "archive", "catalog", "tools")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 MACHINE = re.compile(r"(^|[^A-Za-z0-9_.])/(work|root|farm|home/[a-z]+)/")
+OUTSIDE = re.compile(r"AEROLOG_SHARED|\.\./shared|(?<=\.parent / )\"shared\"")
+PARENT = re.compile(r"__file__\)(?:\.resolve\(\))?\.parents\[(\d+)\]")
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 FENCE = re.compile(r" *(`{3,})")
@@ -149,6 +151,21 @@ def test_links_in_documents_lead_somewhere(checkout, tracked):
         for target in LINK.findall(line)
         if "://" not in target and not target.startswith("mailto:")
         if not (path.parent / target).exists()
+    ]
+    assert not found, report(checkout, found)
+
+
+def test_nothing_outside_the_repository_is_looked_at(checkout, tracked):
+    own = Path(__file__)
+    found = [
+        (path, number, line.strip())
+        for path in tracked
+        if path.suffix in TEXT and path != own
+        for number, line in lines(path)
+        if OUTSIDE.search(line)
+        or any(
+            int(steps) >= len(path.relative_to(checkout).parts) for steps in PARENT.findall(line)
+        )
     ]
     assert not found, report(checkout, found)
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import golden_data
 import pytest
+from golden_data import GOLDEN_ARCHIVE, copy_archive
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-FOLDER = SHARED / "golden" / "java-archive-1"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    if not FOLDER.exists():
-        pytest.skip(f"no golden archive folder at {FOLDER}; set AEROLOG_SHARED")
-    return FOLDER
+    return GOLDEN_ARCHIVE
 
 
 @pytest.fixture(scope="session")
-def manifest(golden: Path) -> dict[str, Any]:
-    return json.loads((golden / "manifest.json").read_text())
+def manifest() -> dict[str, Any]:
+    return golden_data.manifest()
 
 
 @pytest.fixture(scope="session")
@@ -32,8 +28,5 @@ def by_id(manifest: dict[str, Any]) -> dict[int, dict[str, Any]]:
 
 
 @pytest.fixture
-def golden_copy(golden: Path, tmp_path: Path) -> Path:
-    target = tmp_path / "archive"
-    shutil.copytree(golden, target, copy_function=shutil.copyfile)
-    target.chmod(0o755)
-    return target
+def golden_copy(tmp_path: Path) -> Path:
+    return copy_archive(tmp_path / "archive")

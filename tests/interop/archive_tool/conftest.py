@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from golden_data import copy_archive
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    golden = SHARED / "golden" / "java-archive-1"
-    if not golden.exists():
-        pytest.skip(f"no golden archive folder at {golden}; set AEROLOG_SHARED")
-    target = tmp_path / "archive"
-    shutil.copytree(golden, target, copy_function=shutil.copyfile)
-    target.chmod(0o755)
-    return target
+    return copy_archive(tmp_path / "archive")

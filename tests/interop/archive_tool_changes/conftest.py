@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from golden_data import copy_archive
 from peer.tool_runner import ToolRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import peer
-
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +25,6 @@ def runner(reference: peer.Toolchain) -> Iterator[ToolRunner]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the golden folder, with damages to come."""
-    golden = SHARED / "golden" / "java-archive-1"
-    if not golden.exists():
-        pytest.skip(f"no golden archive folder at {golden}; set AEROLOG_SHARED")
-    target = tmp_path / "archive"
-    ignored = shutil.ignore_patterns("manifest.json")
-    shutil.copytree(golden, target, copy_function=shutil.copyfile, ignore=ignored)
-    target.chmod(0o755)
+    target = copy_archive(tmp_path / "archive")
+    (target / "manifest.json").unlink()
     return target

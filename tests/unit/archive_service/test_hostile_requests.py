@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import struct
-from pathlib import Path
 
 import pytest
+from golden_data import control_messages
 
 from aerolog.archive import protocol as ap
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-TRANSCRIPT = SHARED / "golden" / "archive-control-transcript.json"
 MESSAGES_PER_SEED = 150
 WITHOUT_SESSION = {2, 58}
 
-pytestmark = pytest.mark.skipif(
-    not TRANSCRIPT.exists(), reason=f"no transcript at {TRANSCRIPT}; set AEROLOG_SHARED"
-)
-
 
 def captured_requests() -> list[bytes]:
-    messages = json.loads(TRANSCRIPT.read_text())["messages"]
-    return [bytes.fromhex(m["hex"]) for m in messages if m["direction"] == "client->archive"]
+    messages = [m for m in control_messages() if m["direction"] == "client->archive"]
+    return [bytes.fromhex(m["hex"]) for m in messages]
 
 
 def mutated(source: random.Random, message: bytes, session_id: int) -> bytes:

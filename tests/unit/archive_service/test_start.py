@@ -6,11 +6,11 @@ import os
 import shutil
 import socket
 from hashlib import sha256
-from json import loads
 from pathlib import Path
 from typing import Self
 
 import pytest
+from golden_data import copy_archive, manifest
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import Archive, ArchivingMediaDriver
@@ -25,9 +25,6 @@ from aerolog.transport.errors import (
     FileFormatError,
 )
 from aerolog.transport.uri import ChannelUri
-
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-GOLDEN = SHARED / "golden" / "java-archive-1"
 
 
 class Real:
@@ -68,17 +65,13 @@ def aeron_dir(tmp_path: Path):
     shutil.rmtree(path, ignore_errors=True)
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason=f"no golden folder at {GOLDEN}")
 def test_the_references_folder_is_recovered_listed_and_replayed(
     tmp_path: Path, aeron_dir: Path
 ) -> None:
-    folder = tmp_path / "archive"
-    shutil.copytree(GOLDEN, folder, copy_function=shutil.copyfile)
-    folder.chmod(0o755)
-    manifest = loads((GOLDEN / "manifest.json").read_text())
+    folder = copy_archive(tmp_path / "archive")
     with Real(folder, aeron_dir) as real:
         listed = {d.recording_id: d for d in real.archive.recordings()}
-        expected = [r for r in manifest["recordings"] if r["state"] == "VALID"]
+        expected = [r for r in manifest()["recordings"] if r["state"] == "VALID"]
         assert sorted(listed) == [r["recordingId"] for r in expected]
         for recording in expected:
             stop = recording.get("afterRestart", recording["descriptor"])["stopPosition"]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 from pathlib import Path
 
 import pytest
+from golden_data import GOLDEN_ARCHIVE
 
 from aerolog.tools.main import main
 
 ROOT = Path(__file__).resolve().parents[3]
-SHARED = Path(os.environ.get("AEROLOG_SHARED", ROOT.parent / "shared"))
 _EXAMPLE = re.compile(r"^```text\n\$ aerolog ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -32,10 +31,7 @@ def test_the_pages_have_examples() -> None:
 def test_an_example_prints_what_its_page_says(
     command: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    golden = SHARED / "golden" / "java-archive-1"
-    if not golden.exists():
-        pytest.skip(f"no golden archive folder at {golden}; set AEROLOG_SHARED")
-    main(command.replace("$GOLDEN", str(golden)).split())
+    main(command.replace("$GOLDEN", str(GOLDEN_ARCHIVE)).split())
     printed = "".join(capsys.readouterr())
     flags = doctest.ELLIPSIS
     assert doctest.OutputChecker().check_output(expected, printed, flags), printed

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from golden_data import control_messages
 
 from aerolog.archive.protocol.events import (
     RecordingProgress,
@@ -29,17 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 XML = Path(__file__).with_name("archive-codecs.xml")
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-TRANSCRIPT = SHARED / "golden" / "archive-control-transcript.json"
-needs_transcript = pytest.mark.skipif(
-    not TRANSCRIPT.exists(), reason=f"no transcript at {TRANSCRIPT}; set AEROLOG_SHARED"
-)
 
 
 @pytest.fixture(scope="module")
 def messages() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(TRANSCRIPT.read_text())["messages"]
-    return found
+    return control_messages()
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +53,6 @@ def expected(name: str, value: Any) -> Any:
     return value.get("name", value["value"])
 
 
-@needs_transcript
 def test_every_recorded_message_decodes_to_its_fields(
     messages: list[dict[str, Any]], decoder: Decoder
 ) -> None:
@@ -77,7 +69,6 @@ def test_every_recorded_message_decodes_to_its_fields(
     assert decoded.columns.num_rows == 693
 
 
-@needs_transcript
 def test_what_is_invalid_on_purpose_is_rejected(
     messages: list[dict[str, Any]], decoder: Decoder
 ) -> None:
@@ -89,7 +80,6 @@ def test_what_is_invalid_on_purpose_is_rejected(
     ]
 
 
-@needs_transcript
 def test_older_versions_have_nulls_for_what_came_later(
     messages: list[dict[str, Any]], decoder: Decoder
 ) -> None:
@@ -105,7 +95,6 @@ def test_older_versions_have_nulls_for_what_came_later(
     assert connect["responseChannel"] == old[1]["fields"]["responseChannel"]
 
 
-@needs_transcript
 def test_one_template_of_a_stream_is_chosen_by_name(messages: list[dict[str, Any]]) -> None:
     decoder = make_decoder("sbe", {"schema_file": str(XML), "message": "RecordingSignalEvent"})
     decoded = decoder.decode(payloads(messages))
@@ -122,7 +111,6 @@ def test_one_template_of_a_stream_is_chosen_by_name(messages: list[dict[str, Any
     }
 
 
-@needs_transcript
 @pytest.mark.parametrize("length", range(0, 60, 7))
 def test_messages_cut_short_are_rejected(
     messages: list[dict[str, Any]], decoder: Decoder, length: int

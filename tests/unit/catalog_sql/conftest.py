@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from golden_data import copy_archive
 from postgres import postgres_server, postgres_url  # noqa: F401
 from sql_catalogs import catalog, url  # noqa: F401
-from sql_content import golden_folder
 
 from aerolog.testing.recordings import RecordingBuilder
 
@@ -34,6 +33,4 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def golden(tmp_path: Path) -> Path:
     """A copy of the folder that the reference's archive wrote."""
-    target = tmp_path / "golden"
-    shutil.copytree(golden_folder(), target)
-    return target
+    return copy_archive(tmp_path / "golden")

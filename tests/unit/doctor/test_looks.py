@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from golden_data import GOLDEN_ARCHIVE
 
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
@@ -27,9 +28,6 @@ from aerolog.tools.doctor.sight import Case
 from aerolog.tools.observe.errors import ViewError
 
 from .driver_files import NOW_MS, TERM, DriverFiles
-
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-GOLDEN = SHARED / "golden" / "java-archive-1"
 
 
 @pytest.fixture
@@ -293,9 +291,8 @@ def test_a_recording_that_nobody_writes_is_found_in_a_running_archive(folder, fi
     assert "recording-without-writer" not in found_in(archive_dir=str(folder))
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason=f"no folder at {GOLDEN}; set AEROLOG_SHARED")
 def test_a_folder_of_the_reference_has_what_was_done_to_it():
-    examination = Examination(archive_dir=str(GOLDEN), deep=True)
+    examination = Examination(archive_dir=str(GOLDEN_ARCHIVE), deep=True)
     found = examine(Case(examination.look()))
     # Whether its process id exists here is chance.
     files = {one.code: one for one in found if one.kind.area is not Area.PROCESSES}

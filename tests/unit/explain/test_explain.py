@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from golden_data import copy_archive
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live_archive import aeron_home
@@ -28,7 +28,9 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.loss_report import LossReport
 from aerolog.transport.memory.mapped_file import MappedFile
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _CODES = {1: "<B", 2: "<H", 4: "<i", 8: "<q"}
 
 
@@ -54,13 +56,7 @@ def driver_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def archive_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The golden folder of the reference, writable."""
-    golden = SHARED / "golden" / "java-archive-1"
-    if not golden.exists():
-        pytest.skip(f"no golden archive folder at {golden}; set AEROLOG_SHARED")
-    copy = tmp_path_factory.mktemp("archive") / "archive"
-    shutil.copytree(golden, copy, copy_function=shutil.copyfile)
-    copy.chmod(0o755)
-    return copy
+    return copy_archive(tmp_path_factory.mktemp("archive") / "archive")
 
 
 @pytest.fixture(scope="module")

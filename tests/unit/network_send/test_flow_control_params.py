@@ -1,12 +1,10 @@
 """Every form of ``fc=`` and the reference's answers to those that it refuses."""
 
-import json
-import os
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
-from pathlib import Path
 
 import pytest
+from golden_data import channel_uris
 
 from aerolog.transport.driver.command_error import answer_to
 from aerolog.transport.driver.network import flow_control_params as module
@@ -25,8 +23,6 @@ from aerolog.transport.errors import ConfigurationError, ErrorCode
 
 TERM = 64 * 1024
 SECOND = 1_000_000_000
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).resolve().parents[4] / "shared"))
-CORPUS = SHARED / "golden" / "channel-uris.json"
 ASCII = "org.agrona.AsciiNumberFormatException : "
 NUMBER = "java.lang.NumberFormatException : "
 ARGUMENT = "java.lang.IllegalArgumentException : "
@@ -134,11 +130,9 @@ def test_plain_unicast_takes_no_fc(fc, settings):
 
 
 def test_the_corpus_of_channels_is_answered_alike(settings):
-    if not CORPUS.exists():
-        pytest.skip(f"{CORPUS} is not there; set AEROLOG_SHARED")
     rows = [
         row
-        for row in json.loads(CORPUS.read_text())["rows"]
+        for row in channel_uris()
         if "fc" in (row.get("params") or {}) and row.get("java_driver_add_publication")
     ]
     assert len(rows) > 8

@@ -3,36 +3,24 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_data import GOLDEN_ARCHIVE, copy_archive, manifest
 from pyarrow import parquet
 
 from aerolog.archive.files.catalog_map import FIELD, CatalogReader
 from aerolog.tools.main import main
 
-SHARED = Path(os.environ.get("AEROLOG_SHARED", Path(__file__).parents[4] / "shared"))
-FOLDER = SHARED / "golden" / "java-archive-1"
-
-pytestmark = pytest.mark.skipif(
-    not FOLDER.exists(), reason=f"no archive folder at {FOLDER}; set AEROLOG_SHARED"
-)
-
-
-def recordings() -> list[dict[str, Any]]:
-    return json.loads((FOLDER / "manifest.json").read_text())["recordings"]
-
-
-VALID = [one for one in recordings() if one["state"] == "VALID"] if FOLDER.exists() else []
+VALID = [one for one in manifest()["recordings"] if one["state"] == "VALID"]
 each_recording = pytest.mark.parametrize("one", VALID, ids=lambda one: str(one["recordingId"]))
 
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert main([*map(str, arguments), "--archive-dir", str(FOLDER)]) == 0
+    assert main([*map(str, arguments), "--archive-dir", str(GOLDEN_ARCHIVE)]) == 0
     return capfd.readouterr().out
 
 
@@ -48,8 +36,7 @@ def test_the_valid_recordings_are_listed(capfd: pytest.CaptureFixture[str]) -> N
 def test_a_damaged_recording_is_named_and_the_others_are_listed(
     form: list[str], capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "archive"
-    shutil.copytree(FOLDER, folder)
+    folder = copy_archive(tmp_path / "archive")
     damaged, *others = [one["recordingId"] for one in VALID]
     with CatalogReader.open(folder) as catalog:
         at = catalog.entry(damaged).offset + FIELD["segment_file_length"]
@@ -85,8 +72,7 @@ def test_a_damaged_recording_is_named_and_the_others_are_listed(
 def test_behind_an_entry_that_cannot_be_one_the_others_are_listed(
     name: str, value: int, damages: int, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "archive"
-    shutil.copytree(FOLDER, folder)
+    folder = copy_archive(tmp_path / "archive")
     first, damaged, *others = [one["recordingId"] for one in VALID]
     with CatalogReader.open(folder) as catalog:
         at = catalog.entry(damaged).offset
@@ -107,8 +93,7 @@ def test_behind_an_entry_that_cannot_be_one_the_others_are_listed(
 def test_a_catalog_whose_header_is_damaged_is_an_error(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "archive"
-    shutil.copytree(FOLDER, folder)
+    folder = copy_archive(tmp_path / "archive")
     with (folder / "archive.catalog").open("r+b") as file:
         file.write(b"\xff" * 16)
 
@@ -150,7 +135,7 @@ def test_a_raw_replay_is_every_payload_byte(
 ) -> None:
     arguments = ["replay", str(one["recordingId"]), "--format", "raw"]
 
-    assert main([*arguments, "--archive-dir", str(FOLDER)]) == 0
+    assert main([*arguments, "--archive-dir", str(GOLDEN_ARCHIVE)]) == 0
 
     payloads = capfdbinary.readouterr().out
     assert hashlib.sha256(payloads).hexdigest() == one["content"]["sha256"]
@@ -192,7 +177,7 @@ def test_a_folder_that_the_terminal_cannot_show_is_written_all_the_same(
 ) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "aerolog.tools.main", "export", "0", "--to", tmp_path / name,
-         "--archive-dir", FOLDER],
+         "--archive-dir", GOLDEN_ARCHIVE],
         capture_output=True,
         timeout=60,
         check=False,
@@ -207,7 +192,7 @@ def test_reading_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     def state() -> dict[str, tuple[int, str]]:
         return {
             path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
-            for path in FOLDER.iterdir()
+            for path in GOLDEN_ARCHIVE.iterdir()
         }
 
     before = state()
