@@ -1,4 +1,4 @@
-"""``Aeron``: a client of a media driver (spec client 2 to 28)."""
+"""``Aeron``: a client of a media driver (spec client 2 to 21, 28)."""
 
 from __future__ import annotations
 
