@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.files.segment import segment_file_name
-from aerolog.tools.archive_tool.classic import run_classic
-from aerolog.tools.archive_tool.terminal import Terminal
+from aerolog.tools.archive_tool.classic_tool import run_classic
+from aerolog.tools.archive_tool.tool_terminal import Terminal
 from benchmarks.folders import chosen_folder
 from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result

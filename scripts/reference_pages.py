@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import options as archive_client_options
 from aerolog.archive.service import properties as archive_properties
-from aerolog.tools.app import COMMANDS, application
-from aerolog.tools.doctor.checks import all_kinds
+from aerolog.tools.command_line.application import COMMANDS, application
+from aerolog.tools.command_line.help import CONNECTION_PANEL, usage
+from aerolog.tools.command_line.options import DriverOptions
+from aerolog.tools.doctor.check_groups import all_kinds
 from aerolog.tools.doctor.findings import Area, outline
-from aerolog.tools.help import CONNECTION_PANEL, usage
 from aerolog.tools.metrics.families import SECTIONS as METRIC_SECTIONS
-from aerolog.tools.options import DriverOptions
 from aerolog.transport.config.settings import format_value
 from aerolog.transport.driver import properties as driver_properties
 from aerolog.transport.uri import PARAMETERS

@@ -10,7 +10,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.exits import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
+from aerolog.tools.command_line.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,22 +77,22 @@ def _run_service(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["__complete"]:
-        from aerolog.tools.shell.completing import answer
+        from aerolog.tools.shell.completion_candidates import answer
 
         return answer(arguments[1:])
     if arguments[:1] == ["stat"]:
-        from aerolog.tools.stat import quick
+        from aerolog.tools.stat import plain_stat
 
-        look = quick.plain_look(arguments)
+        look = plain_stat.plain_look(arguments)
         if look is not None:
-            return quick.run(look)
+            return plain_stat.run(look)
     if arguments[:1] == ["archive-tool"]:
-        from aerolog.tools.archive_tool import quick as quick_tool
+        from aerolog.tools.archive_tool import plain_archive_tool as quick_tool
 
         given = quick_tool.classic_arguments(arguments)
         if given is not None:
             return quick_tool.run(given)
-    from aerolog.tools.running import run
+    from aerolog.tools.command_line.invocation import run
 
     return run(arguments)
 

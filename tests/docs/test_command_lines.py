@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from page_samples import ROOT
 
-from aerolog.tools.app import application
+from aerolog.tools.command_line.application import application
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = {"cli.md"}  # of the declarations themselves

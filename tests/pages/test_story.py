@@ -123,9 +123,9 @@ class Story:
         self.made[name] = asyncio.run(self._watched(SAYS[name]))
 
     async def _watched(self, says: list[str]) -> str:
-        from aerolog.tools.top.app import TopApp
         from aerolog.tools.top.glyphs import BLOCKS
-        from aerolog.tools.top.source import LiveSource
+        from aerolog.tools.top.live_source import LiveSource
+        from aerolog.tools.top.top_app import TopApp
 
         with closing(LiveSource(self._aeron_dir, self.folder / "small" / "archive")) as source:
             app = TopApp(source, BLOCKS, 0.5)

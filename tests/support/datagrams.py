@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from aerolog.tools.wireshark.generating import dissector
+from aerolog.tools.wireshark.dissector_tables import dissector
 from aerolog.transport.driver.network.logged_port import LoggedPort
 from aerolog.transport.events.log import EventLog
 from aerolog.transport.network.opening import SYSTEM_NETWORK, WrappedNetwork

@@ -7,10 +7,7 @@ from array import array
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from aerolog.tools.observe.counter_scan import ScannedCounters
-from aerolog.tools.observe.counters import CountersSnapshot
-from aerolog.tools.top.following import StreamsFollower
-from aerolog.tools.top.reading import (
+from aerolog.tools.top.measurement import (
     ArchiveFigures,
     CycleHistogram,
     DriverFigures,
@@ -19,9 +16,12 @@ from aerolog.tools.top.reading import (
     RecordingFigures,
     ReplayFigures,
 )
+from aerolog.tools.top.stream_tracker import StreamsFollower
+from aerolog.tools.views.counter_scan import ScannedCounters
+from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 if TYPE_CHECKING:
-    from aerolog.tools.observe.driver_view import LossEntry, ObservedError
+    from aerolog.tools.views.driver_view import LossEntry, ObservedError
 
 START_MS = 1_795_300_000_000
 SECOND_NS = 1_000_000_000

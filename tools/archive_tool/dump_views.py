@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from aerolog.tools.archive_tool.describing import entry_row
+from aerolog.tools.archive_tool.describe_action import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
-from aerolog.tools.archive_tool.uncaught import UncaughtError
-from aerolog.tools.console import print_table
+from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.tools.terminal.console import print_table
 from aerolog.transport.protocol.frames import (
     DATA_HEADER_LENGTH,
     FLAG_BEGIN,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.files.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.raw_frames import RawFrame
-    from aerolog.tools.archive_tool.terminal import Terminal
+    from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 _TYPES: Final = {FRAME_PAD: "padding", FRAME_DATA: "data"}
 _ROWS_AT_ONCE: Final = 1000

@@ -28,7 +28,7 @@ from aerolog.archive.files.layout import (
 from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import parse_int, parse_number
-from aerolog.tools.archive_tool.uncaught import (
+from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,
     UncaughtError,
     out_of_bounds,
@@ -40,7 +40,7 @@ from aerolog.transport.protocol.fixed_layout import align, packer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from aerolog.tools.archive_tool.editing import EditableCatalog, Entry
+    from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
 
     #: Gives the new names of a recording's segments, None where they stay, and tells of it.
     Renames = Callable[[str, Entry, Callable[[str], None]], Iterator["Renaming"] | None]

@@ -23,7 +23,7 @@ from aerolog.archive.files.layout import (
     version_text,
 )
 from aerolog.tools.archive_tool.entry_texts import walk_entries
-from aerolog.tools.archive_tool.uncaught import (
+from aerolog.tools.archive_tool.uncaught_error import (
     ARCHIVE_ERROR,
     ILLEGAL_ARGUMENT,
     IO_ERROR,

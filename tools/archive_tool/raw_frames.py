@@ -22,7 +22,7 @@ from aerolog.archive.files.segment import (
     segment_file_name,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
-from aerolog.tools.archive_tool.uncaught import (
+from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,
     IO_ERROR,
     OUT_OF_BOUNDS,

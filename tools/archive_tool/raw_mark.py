@@ -20,7 +20,7 @@ from aerolog.archive.files.layout import (
     VERSION_MAJOR,
 )
 from aerolog.tools.archive_tool.raw_catalog import file_in, major, size_of_file
-from aerolog.tools.archive_tool.uncaught import (
+from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,
     ILLEGAL_STATE,
     UncaughtError,
@@ -30,7 +30,7 @@ from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import offsets
 
 if TYPE_CHECKING:
-    from aerolog.tools.archive_tool.terminal import Terminal
+    from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 _AT = offsets(MARK_BLOCK)
 _WAIT_S: Final = 5.0

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.files import segment_walk
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.segment import is_power_of_two, segment_file_name
-from aerolog.tools.archive_tool.editing import Entry, check_state
+from aerolog.tools.archive_tool.catalog_editor import Entry, check_state
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
-from aerolog.tools.archive_tool.uncaught import (
+from aerolog.tools.archive_tool.segment_walkers import Segment, Walked, Walkers, has_term_length
+from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,
     IO_ERROR,
     UncaughtError,
     uncaught,
 )
-from aerolog.tools.archive_tool.walking import Segment, Walked, Walkers, has_term_length
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aerolog.archive.files.checksum import Checksum
-    from aerolog.tools.archive_tool.editing import EditableCatalog
+    from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 
 _SHOWN_MISSING: Final = 3
 _STATES: Final = {RecordingState.VALID, RecordingState.INVALID}

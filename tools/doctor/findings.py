@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from string import Formatter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from aerolog.tools.doctor import wording
+from aerolog.tools.doctor import figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,7 +160,7 @@ class _FiguresFormatter(Formatter):
     """``str.format`` with the units of figures as conversions."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
-        unit = wording.UNITS.get(conversion)
+        unit = figure_text.UNITS.get(conversion)
         if unit is None:
             return super().convert_field(value, conversion)
         return unit(value)

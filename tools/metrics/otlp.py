@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.sdk.metrics.export import Metric, MetricsData
 
-    from aerolog.tools.metrics.exporter import Exporter
+    from aerolog.tools.metrics.metrics_exporter import Exporter
     from aerolog.tools.metrics.samples import Collected
 
 _UNITS: Final = {"seconds": "s", "bytes": "By", "": "1"}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
-    from aerolog.tools.metrics.exporter import Exporter
+    from aerolog.tools.metrics.metrics_exporter import Exporter
     from aerolog.tools.metrics.samples import Collected
 
 _PLAIN: Final = "text/plain; charset=utf-8"

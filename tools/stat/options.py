@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from aerolog.tools.help import CONNECTION_PANEL
-from aerolog.tools.options import JsonOption, seconds_parser
+from aerolog.tools.command_line.help import CONNECTION_PANEL
+from aerolog.tools.command_line.options import JsonOption, seconds_parser
 
 if TYPE_CHECKING:
-    from aerolog.tools.stat.filters import Filters
-    from aerolog.tools.stat.watching import Schedule
+    from aerolog.tools.stat.counter_filters import Filters
+    from aerolog.tools.terminal.schedule import Schedule
 
 AeronDirOption = Annotated[
     str | None,
@@ -66,7 +66,7 @@ class StreamFilters:
         Raises:
             typer.BadParameter: what is no regular expression.
         """
-        from aerolog.tools.stat.counters import filters_of
+        from aerolog.tools.stat.counter_forms import filters_of
 
         return filters_of((), self.patterns())
 
@@ -105,6 +105,6 @@ class LookOptions:
 
     def schedule(self) -> "Schedule":
         """How often to look."""
-        from aerolog.tools.stat.watching import Schedule
+        from aerolog.tools.terminal.schedule import Schedule
 
         return Schedule(watch=self.watch, interval_s=self.interval, updates=self.updates)

@@ -6,17 +6,17 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.observe.limits import LimitKind, limited_by, reader_text
-from aerolog.tools.observe.streams import StreamView, streams
-from aerolog.tools.stat.watching import bold, harmless
+from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.views.stream_limits import LimitKind, limited_by, reader_text
+from aerolog.tools.views.stream_views import StreamView, streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.tools.observe.counters import CountersSnapshot
-    from aerolog.tools.observe.limits import Limit
-    from aerolog.tools.stat.filters import Filters
-    from aerolog.tools.stat.watching import Watched
+    from aerolog.tools.stat.counter_filters import Filters
+    from aerolog.tools.terminal.schedule import Watched
+    from aerolog.tools.views.counters_snapshot import CountersSnapshot
+    from aerolog.tools.views.stream_limits import Limit
 
 _NS_PER_SECOND: Final = 1e9
 _Identity = tuple[int, int, int]

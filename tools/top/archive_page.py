@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.tools.top import cells, figures
-from aerolog.tools.top.beside import is_bad
+from aerolog.tools.top import number_text, table_cells
+from aerolog.tools.top.companion_text import is_bad
 from aerolog.tools.top.glyphs import progress
-from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, line
-from aerolog.tools.top.model import RecordingTrack
+from aerolog.tools.top.measurement import ReplayFigures
 from aerolog.tools.top.page import TablePage
-from aerolog.tools.top.reading import ReplayFigures
+from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, line
+from aerolog.tools.top.top_model import RecordingTrack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model
+    from aerolog.tools.top.top_model import Model
 
 _SOON_S = 3_600
 
@@ -43,28 +43,28 @@ def done(row: RecordingTrack) -> int:
 def _bytes(row: RecordingTrack) -> Piece:
     if row.figures.start_position is None:
         return "-", Style.DIM
-    return figures.size(done(row)), Style.PLAIN
+    return number_text.size(done(row)), Style.PLAIN
 
 
 def _progress(row: RecordingTrack, width: int, glyphs: Glyphs) -> Piece:
     """A replay's part of its recording; of a recording, where it stands."""
     one = row.figures
     if not isinstance(one, ReplayFigures):
-        return f"at {figures.position(one.position)}", Style.PLAIN
+        return f"at {number_text.position(one.position)}", Style.PLAIN
     if one.limit is None:
-        return f"at {figures.position(one.position)}", Style.DIM
+        return f"at {number_text.position(one.position)}", Style.DIM
     start = one.start_position or 0
     part, whole = one.position - start, one.limit - start
     if one.live:
-        return f"live, {figures.size(max(one.limit - one.position, 0))} behind", Style.PLAIN
-    told = f" {figures.share(part, whole)} {_left(row, whole - part)}".rstrip()
+        return f"live, {number_text.size(max(one.limit - one.position, 0))} behind", Style.PLAIN
+    told = f" {number_text.share(part, whole)} {_left(row, whole - part)}".rstrip()
     room = max(width - len(told), 3)
     return progress(part, whole, room, glyphs) + told, Style.CURVE
 
 
 def _left(row: RecordingTrack, left: int) -> str:
     rate = row.meter.rate
-    return figures.age(left / rate) if rate and left > 0 else ""
+    return number_text.age(left / rate) if rate and left > 0 else ""
 
 
 def _order_progress(row: RecordingTrack) -> tuple[int, int]:
@@ -82,7 +82,7 @@ _COLUMNS: tuple[Column[RecordingTrack], ...] = (
     Column(
         "KIND",
         7,
-        lambda row, _width, _glyphs: cells.plain(_kind(row)),
+        lambda row, _width, _glyphs: table_cells.plain(_kind(row)),
         order=lambda row: (_kind(row), row.figures.recording_id or 0, *row.key),
         right=True,
     ),
@@ -103,7 +103,7 @@ _COLUMNS: tuple[Column[RecordingTrack], ...] = (
     Column(
         "CHANNEL",
         12,
-        lambda row, _width, _glyphs: cells.channel(row.figures.channel),
+        lambda row, _width, _glyphs: table_cells.channel(row.figures.channel),
         order=lambda row: (row.figures.channel, *row.key),
         grows=2,
     ),
@@ -118,13 +118,16 @@ _COLUMNS: tuple[Column[RecordingTrack], ...] = (
     Column(
         "RATE",
         9,
-        lambda row, _width, _glyphs: cells.rate(row.meter.rate),
+        lambda row, _width, _glyphs: table_cells.rate(row.meter.rate),
         order=lambda row: (row.meter.rate or 0.0, *row.key),
         right=True,
         descending=True,
     ),
     Column(
-        "TREND", 8, lambda row, width, glyphs: cells.curve(row.meter.curve, width, glyphs), grows=1
+        "TREND",
+        8,
+        lambda row, width, glyphs: table_cells.curve(row.meter.curve, width, glyphs),
+        grows=1,
     ),
     Column("PROGRESS", 17, _progress, order=_order_progress, grows=2),
     Column("HEALTH", 9, lambda row, _width, _glyphs: _health(row), from_width=120),
@@ -174,21 +177,21 @@ def _directory(model: Model) -> Line:
     pieces: list[Piece] = [
         (f" {clean(archive.state)} ", Style.KEY),
         (
-            f" {_recordings(archive.recordings)}, {figures.size(archive.recorded_bytes)} ",
+            f" {_recordings(archive.recordings)}, {number_text.size(archive.recorded_bytes)} ",
             Style.PLAIN,
         ),
         (" writing ", Style.DIM),
-        (figures.rate(rate), Style.PLAIN),
+        (number_text.rate(rate), Style.PLAIN),
         ("  disk free ", Style.DIM),
         (
-            f"{figures.size(archive.disk_free)} {_free(archive.disk_free, archive.disk_size)}",
+            f"{number_text.size(archive.disk_free)} {_free(archive.disk_free, archive.disk_size)}",
             Style.PLAIN,
         ),
     ]
     if rate > 0:
         lasts = archive.disk_free / rate
         style = Style.BAD if lasts < _SOON_S else Style.DIM
-        pieces.append((f"  full in {figures.age(lasts)}", style))
+        pieces.append((f"  full in {number_text.age(lasts)}", style))
     return tuple(pieces)
 
 
@@ -215,4 +218,4 @@ def _recordings(count: int) -> str:
 
 
 def _free(free: int, total: int) -> str:
-    return f"({figures.share(free, total)})"
+    return f"({number_text.share(free, total)})"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.tools.top import figures
-from aerolog.tools.top.lines import Column, Line, Style, clean, line, wrapped
+from aerolog.tools.top import number_text
 from aerolog.tools.top.page import TablePage, TextPage
+from aerolog.tools.top.text_lines import Column, Line, Style, clean, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.tools.observe.driver_view import ObservedError
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model
     from aerolog.tools.top.page import Page
+    from aerolog.tools.top.top_model import Model
+    from aerolog.tools.views.driver_view import ObservedError
 
 _FRESH_MS = 60_000
 
@@ -51,7 +51,7 @@ class ErrorsPage(TablePage[Told]):
             Column(
                 "FIRST SEEN",
                 19,
-                lambda row, _width, _glyphs: (figures.date_time(row[1].first_ms), Style.DIM),
+                lambda row, _width, _glyphs: (number_text.date_time(row[1].first_ms), Style.DIM),
                 order=lambda row: (row[1].first_ms, row[1].last_ms),
                 descending=True,
             ),
@@ -82,7 +82,7 @@ class ErrorsPage(TablePage[Told]):
 
     def _since(self, row: ObservedError) -> tuple[str, Style]:
         fresh = self._now_ms - row.last_ms < _FRESH_MS
-        return figures.ago(row.last_ms, self._now_ms), Style.BAD if fresh else Style.PLAIN
+        return number_text.ago(row.last_ms, self._now_ms), Style.BAD if fresh else Style.PLAIN
 
     def refresh(self, model: Model) -> None:
         """Takes in the time, too."""
@@ -114,5 +114,5 @@ class ErrorPage(TextPage):
             self._wrapped_at = width
             self.move(self.cursor)
         times = "once" if error.count == 1 else f"{error.count:,} times"
-        told = f" {self._origin}, {times}, from {figures.date_time(error.first_ms)}"
-        return (line(f"{told} to {figures.date_time(error.last_ms)}", Style.HEADING),)
+        told = f" {self._origin}, {times}, from {number_text.date_time(error.first_ms)}"
+        return (line(f"{told} to {number_text.date_time(error.last_ms)}", Style.HEADING),)

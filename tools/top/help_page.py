@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.top.keys import KEYS
-from aerolog.tools.top.lines import Line, Style, fit, line
+from aerolog.tools.top.key_bindings import KEYS
 from aerolog.tools.top.page import TextPage
+from aerolog.tools.top.text_lines import Line, Style, fit, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

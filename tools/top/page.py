@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from aerolog.tools.top.lines import Column, Line, Style, heading, layout, line, table_line
+from aerolog.tools.top.text_lines import Column, Line, Style, heading, layout, line, table_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model
+    from aerolog.tools.top.top_model import Model
 
 Row = TypeVar("Row")
 

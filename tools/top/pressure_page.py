@@ -5,28 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aerolog.tools.top import cells, figures, model
-from aerolog.tools.top.lines import Column, Line, Piece, Style, clean, flowing, line
+from aerolog.tools.top import number_text, table_cells, top_model
 from aerolog.tools.top.page import TablePage, TextPage
 from aerolog.tools.top.stream_page import StreamPage, told_losses
+from aerolog.tools.top.text_lines import Column, Line, Piece, Style, clean, flowing, line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model, StreamTrack
     from aerolog.tools.top.page import Page
+    from aerolog.tools.top.top_model import Model, StreamTrack
 
 _SYSTEM = (
-    ("NAK out", model.NAKS_SENT),
-    ("NAK in", model.NAKS_RECEIVED),
-    ("retransmits", model.RETRANSMITS),
-    ("BPE", model.BACK_PRESSURE),
-    ("gap fills", model.GAP_FILLS),
-    ("over runs", model.OVER_RUNS),
-    ("under runs", model.UNDER_RUNS),
-    ("short sends", model.SHORT_SENDS),
-    ("invalid", model.INVALID_PACKETS),
+    ("NAK out", top_model.NAKS_SENT),
+    ("NAK in", top_model.NAKS_RECEIVED),
+    ("retransmits", top_model.RETRANSMITS),
+    ("BPE", top_model.BACK_PRESSURE),
+    ("gap fills", top_model.GAP_FILLS),
+    ("over runs", top_model.OVER_RUNS),
+    ("under runs", top_model.UNDER_RUNS),
+    ("short sends", top_model.SHORT_SENDS),
+    ("invalid", top_model.INVALID_PACKETS),
 )
 
 
@@ -85,17 +85,17 @@ def _window(row: Pressed) -> Piece:
     window = row.window
     if window is None:
         return "-", Style.DIM
-    return figures.size(max(window, 0)), Style.WARNING if window <= 0 else Style.PLAIN
+    return number_text.size(max(window, 0)), Style.WARNING if window <= 0 else Style.PLAIN
 
 
 def _lost(row: Pressed) -> Piece:
-    return figures.size(row.lost) if row.lost else "-", Style.BAD if row.lost else Style.DIM
+    return number_text.size(row.lost) if row.lost else "-", Style.BAD if row.lost else Style.DIM
 
 
 def _why(row: Pressed) -> Piece:
     if row.track is None:
         return "ended", Style.DIM
-    short, style = cells.limit(row.track)
+    short, style = table_cells.limit(row.track)
     if style is Style.DIM:
         return short, style
     return clean(row.track.limit.text), style
@@ -105,21 +105,21 @@ _COLUMNS: tuple[Column[Pressed], ...] = (
     Column(
         "STREAM",
         7,
-        lambda row, _width, _glyphs: cells.plain(str(row.stream_id)),
+        lambda row, _width, _glyphs: table_cells.plain(str(row.stream_id)),
         order=lambda row: (row.stream_id, row.session_id),
         right=True,
     ),
     Column(
         "SESSION",
         11,
-        lambda row, _width, _glyphs: cells.plain(str(row.session_id)),
+        lambda row, _width, _glyphs: table_cells.plain(str(row.session_id)),
         order=lambda row: (row.session_id, row.stream_id),
         right=True,
     ),
     Column(
         "CHANNEL",
         14,
-        lambda row, _width, _glyphs: cells.channel(row.channel),
+        lambda row, _width, _glyphs: table_cells.channel(row.channel),
         order=lambda row: (row.channel, row.stream_id, row.session_id),
         grows=1,
     ),
@@ -134,7 +134,7 @@ _COLUMNS: tuple[Column[Pressed], ...] = (
     Column(
         "NAK",
         7,
-        lambda row, _width, _glyphs: cells.trouble(row.naks),
+        lambda row, _width, _glyphs: table_cells.trouble(row.naks),
         order=lambda row: (row.naks, row.lost, row.back_pressure),
         right=True,
         descending=True,
@@ -142,7 +142,7 @@ _COLUMNS: tuple[Column[Pressed], ...] = (
     Column(
         "BPE",
         7,
-        lambda row, _width, _glyphs: cells.trouble(row.back_pressure),
+        lambda row, _width, _glyphs: table_cells.trouble(row.back_pressure),
         order=lambda row: (row.back_pressure, row.naks, row.lost),
         right=True,
         descending=True,
@@ -180,7 +180,7 @@ class PressurePage(TablePage[Pressed]):
         self._system = [
             ((f" {name} ", Style.DIM), (f"{text} ", style))
             for name, counter in _SYSTEM
-            for text, style in (cells.trouble(model.system[counter].rate),)
+            for text, style in (table_cells.trouble(model.system[counter].rate),)
         ]
 
     def head(self, width: int) -> Sequence[Line]:

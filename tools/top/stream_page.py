@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from aerolog.tools.top import cells, figures
+from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.glyphs import sparkline
-from aerolog.tools.top.lines import Line, Style, clean, fit, line, wrapped
 from aerolog.tools.top.page import TextPage
+from aerolog.tools.top.text_lines import Line, Style, clean, fit, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.tools.observe.streams import StreamView
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model, StreamTrack
+    from aerolog.tools.top.top_model import Model, StreamTrack
+    from aerolog.tools.views.stream_views import StreamView
 
 _WHO = 34
 _POSITION = 20
@@ -45,9 +45,9 @@ def parties(view: StreamView) -> Iterator[Party]:
         window = "" if sender.window is None else _window(sender.window).removeprefix(", ")
         yield Party(("sender", sender.registration_id), "sender", sender.position, window)
     for receiver in view.receivers:
-        more = f"seen up to {figures.position(receiver.hwm)}"
+        more = f"seen up to {number_text.position(receiver.hwm)}"
         if receiver.congestion_window is not None:
-            more += f", congestion window {figures.size(receiver.congestion_window)}"
+            more += f", congestion window {number_text.size(receiver.congestion_window)}"
         who = f"receiver, image {receiver.registration_id}"
         yield Party(("receiver", receiver.registration_id), who, receiver.position, more)
     for one in view.subscribers:
@@ -65,16 +65,16 @@ def parties(view: StreamView) -> Iterator[Party]:
 def told_losses(model: Model, session_id: int, stream_id: int) -> list[str]:
     """What the loss report says of a stream, a line for each source."""
     return [
-        f"{figures.size(entry.total_bytes_lost)} lost from {clean(entry.source)}, seen"
+        f"{number_text.size(entry.total_bytes_lost)} lost from {clean(entry.source)}, seen"
         f" {entry.observation_count:,} times, last"
-        f" {figures.ago(entry.last_observation_ms, model.wall_ms)} ago"
+        f" {number_text.ago(entry.last_observation_ms, model.wall_ms)} ago"
         for entry in model.losses
         if (entry.session_id, entry.stream_id) == (session_id, stream_id)
     ]
 
 
 def _window(window: int) -> str:
-    return f", {figures.size(max(window, 0))} left"
+    return f", {number_text.size(max(window, 0))} left"
 
 
 class StreamPage(TextPage):
@@ -112,7 +112,7 @@ class StreamPage(TextPage):
             return
         if self._ended:
             yield line(" this stream has ended: what follows is its last picture", Style.WARNING)
-        _, style = cells.limit(track)
+        _, style = table_cells.limit(track)
         for piece in wrapped(f"limited by: {track.limit.text}", width - 1, style):
             yield (" ", Style.PLAIN), *piece
         yield ()
@@ -122,9 +122,9 @@ class StreamPage(TextPage):
         yield ()
         yield (
             (" NAKs ", Style.DIM),
-            (f"{track.nak_total:,} ({figures.events(track.naks)})", Style.PLAIN),
+            (f"{track.nak_total:,} ({number_text.events(track.naks)})", Style.PLAIN),
             ("   back pressure ", Style.DIM),
-            (f"{track.bpe_total:,} ({figures.events(track.back_pressure)})", Style.PLAIN),
+            (f"{track.bpe_total:,} ({number_text.events(track.back_pressure)})", Style.PLAIN),
             ("   reported lost ", Style.DIM),
             cells_lost(track.lost),
         )
@@ -136,11 +136,11 @@ class StreamPage(TextPage):
         highest = max(shown, default=0.0)
         yield (
             (" rate ", Style.DIM),
-            (figures.rate(track.rate), Style.KEY),
+            (number_text.rate(track.rate), Style.KEY),
             ("   highest shown ", Style.DIM),
-            (figures.rate(highest if shown else None), Style.PLAIN),
+            (number_text.rate(highest if shown else None), Style.PLAIN),
             ("   position ", Style.DIM),
-            (figures.position(track.position), Style.PLAIN),
+            (number_text.position(track.position), Style.PLAIN),
         )
         yield ((" " + sparkline(shown, width - 2, self._glyphs), Style.CURVE),)
 
@@ -156,12 +156,12 @@ class StreamPage(TextPage):
         before = {} if track.before is None else {one.key: one for one in parties(track.before)}
         for party in parties(track.view):
             behind = None if party.position is None else max(track.position - party.position, 0)
-            text, style = cells.backlog(behind)
+            text, style = table_cells.backlog(behind)
             rate = _rate(party, before.get(party.key), track.interval_s)
-            rate_text, rate_style = cells.rate(rate)
+            rate_text, rate_style = table_cells.rate(rate)
             shown: list[tuple[str, Style]] = [
                 (fit(f" {party.who}", _WHO), Style.PLAIN),
-                (fit(figures.position(party.position), _POSITION, right=True), Style.PLAIN),
+                (fit(number_text.position(party.position), _POSITION, right=True), Style.PLAIN),
                 (fit(text, _BEHIND, right=True), style),
                 (fit(rate_text, _RATE, right=True), rate_style),
             ]
@@ -181,4 +181,4 @@ def _rate(party: Party, before: Party | None, interval_s: float) -> float | None
 
 def cells_lost(lost: int) -> tuple[str, Style]:
     """Bytes lost; nothing lost is dim."""
-    return (figures.size(lost), Style.BAD) if lost else ("nothing", Style.DIM)
+    return (number_text.size(lost), Style.BAD) if lost else ("nothing", Style.DIM)

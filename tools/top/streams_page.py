@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.tools.top import cells, figures
-from aerolog.tools.top.lines import Column, clean
-from aerolog.tools.top.model import StreamTrack
+from aerolog.tools.top import number_text, table_cells
 from aerolog.tools.top.page import TablePage
 from aerolog.tools.top.stream_page import StreamPage
+from aerolog.tools.top.text_lines import Column, clean
+from aerolog.tools.top.top_model import StreamTrack
 
 if TYPE_CHECKING:
     from aerolog.tools.top.glyphs import Glyphs
-    from aerolog.tools.top.model import Model
     from aerolog.tools.top.page import Page
+    from aerolog.tools.top.top_model import Model
 
 _COLUMNS: tuple[Column[StreamTrack], ...] = (
     Column(
         "STREAM",
         7,
-        lambda row, _width, _glyphs: cells.plain(str(row.view.stream_id)),
+        lambda row, _width, _glyphs: table_cells.plain(str(row.view.stream_id)),
         order=lambda row: (row.view.stream_id, row.view.session_id),
         right=True,
     ),
     Column(
         "SESSION",
         11,
-        lambda row, _width, _glyphs: cells.plain(str(row.view.session_id)),
+        lambda row, _width, _glyphs: table_cells.plain(str(row.view.session_id)),
         order=lambda row: (row.view.session_id, row.view.stream_id),
         right=True,
     ),
     Column(
         "CHANNEL",
         15,
-        lambda row, _width, _glyphs: cells.channel(row.view.channel),
+        lambda row, _width, _glyphs: table_cells.channel(row.view.channel),
         order=lambda row: (row.view.channel, row.view.stream_id, row.view.session_id),
         grows=3,
     ),
     Column(
         "RATE",
         9,
-        lambda row, _width, _glyphs: cells.rate(row.rate),
+        lambda row, _width, _glyphs: table_cells.rate(row.rate),
         order=lambda row: (row.rate or 0.0, row.position, -row.view.stream_id),
         right=True,
         descending=True,
@@ -48,13 +48,13 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     Column(
         "TREND",
         9,
-        lambda row, width, glyphs: cells.curve(row.curve, width, glyphs),
+        lambda row, width, glyphs: table_cells.curve(row.curve, width, glyphs),
         grows=1,
     ),
     Column(
         "POSITION",
         18,
-        lambda row, _width, _glyphs: cells.plain(figures.position(row.position)),
+        lambda row, _width, _glyphs: table_cells.plain(number_text.position(row.position)),
         order=lambda row: (row.position,),
         right=True,
         from_width=100,
@@ -63,7 +63,7 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     Column(
         "BEHIND",
         8,
-        lambda row, _width, _glyphs: cells.backlog(row.behind),
+        lambda row, _width, _glyphs: table_cells.backlog(row.behind),
         order=lambda row: (-1 if row.behind is None else row.behind, row.view.stream_id),
         right=True,
         descending=True,
@@ -71,7 +71,7 @@ _COLUMNS: tuple[Column[StreamTrack], ...] = (
     Column(
         "LIMITED BY",
         15,
-        lambda row, _width, _glyphs: cells.limit(row),
+        lambda row, _width, _glyphs: table_cells.limit(row),
         order=lambda row: (str(row.limit.kind), row.view.stream_id),
     ),
 )

@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from aerolog.tools.top.lines import Line, Style, fit_line
+from aerolog.tools.top.text_lines import Line, Style, fit_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

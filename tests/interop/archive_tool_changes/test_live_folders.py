@@ -12,8 +12,8 @@ import pytest
 from archive_tool_beside import run_ours, run_theirs
 
 from aerolog.archive.client import AeronArchive
-from aerolog.tools.archive_tool.running import run
-from aerolog.tools.archive_tool.terminal import Terminal
+from aerolog.tools.archive_tool.table_tool import run
+from aerolog.tools.archive_tool.tool_terminal import Terminal
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 

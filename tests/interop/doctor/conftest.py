@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.tools.doctor.checks import examine
-from aerolog.tools.doctor.looking import Examination
-from aerolog.tools.doctor.sight import Case
+from aerolog.tools.doctor.check_groups import examine
+from aerolog.tools.doctor.examination import Examination
+from aerolog.tools.doctor.system_snapshot import Case
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import socket
 import pytest
 from peer.streams import free_port
 
-from aerolog.tools.doctor import machine
 from aerolog.tools.doctor.findings import Area, Severity
+from aerolog.tools.views import machine
 from aerolog.transport.errors import RegistrationError
 
 from .conftest import client_process, until

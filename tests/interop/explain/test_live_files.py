@@ -10,7 +10,7 @@ import pytest
 from peer.streams import free_port
 
 from aerolog.archive.client import AeronArchive, SourceLocation
-from aerolog.tools.explain.explaining import explain
+from aerolog.tools.explain.explainer import explain
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import peer
 import pytest
 
-from aerolog.tools.explain.explaining import open_bytes
-from aerolog.tools.explain.inspector import Inspection, inspect
+from aerolog.tools.explain.explainer import open_bytes
+from aerolog.tools.explain.log_inspector import Inspection, inspect
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

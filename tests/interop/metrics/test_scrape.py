@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.client import AeronArchive
-from aerolog.tools.metrics.panels import ROWS
+from aerolog.tools.metrics.dashboard_panels import ROWS
 from aerolog.transport.client import Aeron
 
 from .conftest import wait_for

@@ -19,8 +19,8 @@ from peer.streams import free_port
 from peer.tool_runner import ToolRun, ToolRunner
 
 from aerolog.tools.main import main
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.observe.streams import streams
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.stream_views import streams
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver.stream_counters import CounterType
 from aerolog.transport.protocol import commands

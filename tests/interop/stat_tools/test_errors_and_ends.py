@@ -16,8 +16,8 @@ from peer.servers import ServerSpec, start
 from peer.tools import java_tool
 
 from aerolog.tools.main import main
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.stat.errors import parse_saved
+from aerolog.tools.stat.error_forms import parse_saved
+from aerolog.tools.views.driver_view import DriverView
 from aerolog.transport.client import Aeron
 from aerolog.transport.protocol import commands
 

@@ -6,10 +6,10 @@ import pytest
 from peer.streams import free_port
 
 from aerolog.tools.main import main
-from aerolog.tools.observe.archive_view import ArchiveView
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.observe.limits import LimitKind, limited_by
-from aerolog.tools.observe.streams import StreamView, streams
+from aerolog.tools.views.archive_view import ArchiveView
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.stream_limits import LimitKind, limited_by
+from aerolog.tools.views.stream_views import StreamView, streams
 
 from .conftest import wait_until
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aerolog.tools import console
+from aerolog.tools.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from aerolog.archive.protocol import SCHEMA_ID, SCHEMA_VERSION
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool import texts
+from aerolog.tools.archive_tool import message_text
 from aerolog.tools.archive_tool.entry_texts import DescriptorWriter, walk_entries
 from aerolog.tools.archive_tool.hexdump import hex_box
-from aerolog.tools.archive_tool.terminal import Terminal
-from aerolog.tools.archive_tool.uncaught import UncaughtError, parse_long
+from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def entry(channel: str, source: str, stamp: int, *, state: int = 1) -> bytes:
 
 
 def test_ids_of_the_schema_are_the_protocols() -> None:
-    assert (texts.SCHEMA_ID, texts.SCHEMA_VERSION) == (SCHEMA_ID, SCHEMA_VERSION)
+    assert (message_text.SCHEMA_ID, message_text.SCHEMA_VERSION) == (SCHEMA_ID, SCHEMA_VERSION)
 
 
 @given(st.lists(st.tuples(_TEXT, _TEXT, _I64), min_size=1, max_size=8))
@@ -57,9 +57,13 @@ def test_the_native_writer_writes_what_the_plain_one_writes(
         offsets.append(at)
         lengths.append(len(one))
         at += len(one)
-    text, index = texts.descriptor_writer("|VALID\n").write(data, offsets, lengths, 0, 1 << 20)
+    text, index = message_text.descriptor_writer("|VALID\n").write(
+        data, offsets, lengths, 0, 1 << 20
+    )
     assert index == len(entries)
-    assert text.decode() == "".join(f"{texts.descriptor_text(one)}|VALID\n" for one in entries)
+    assert text.decode() == "".join(
+        f"{message_text.descriptor_text(one)}|VALID\n" for one in entries
+    )
 
 
 def test_the_native_writer_stops_where_something_is_out_of_the_ordinary() -> None:
@@ -70,12 +74,15 @@ def test_the_native_writer_stops_where_something_is_out_of_the_ordinary() -> Non
     strange.append(sound.replace(b"ipc", b"\xff\xff\xff"))
     for other in strange:
         data = sound + other
-        got = texts.descriptor_writer("\n").write(
+        got = message_text.descriptor_writer("\n").write(
             data, [0, len(sound)], [len(sound), len(other)], 0, 1 << 20
         )
-        assert got == (f"{texts.descriptor_text(sound)}\n".encode(), 1)
-    assert texts.descriptor_writer("\n").write(sound, [0], [len(sound)], 0, 16) == (b"", 0)
-    assert texts.descriptor_writer("\n").write(sound, [64], [len(sound)], 0, 1 << 20) == (b"", 0)
+        assert got == (f"{message_text.descriptor_text(sound)}\n".encode(), 1)
+    assert message_text.descriptor_writer("\n").write(sound, [0], [len(sound)], 0, 16) == (b"", 0)
+    assert message_text.descriptor_writer("\n").write(sound, [64], [len(sound)], 0, 1 << 20) == (
+        b"",
+        0,
+    )
 
 
 def test_a_layout_that_does_not_fit_is_refused() -> None:

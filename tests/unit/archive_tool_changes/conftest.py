@@ -11,9 +11,9 @@ import pytest
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool.classic import run_classic
-from aerolog.tools.archive_tool.running import run
-from aerolog.tools.archive_tool.terminal import Terminal
+from aerolog.tools.archive_tool.classic_tool import run_classic
+from aerolog.tools.archive_tool.table_tool import run
+from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

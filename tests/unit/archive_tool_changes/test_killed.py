@@ -20,9 +20,9 @@ from old_archives import mark_version, new_mark, with_legacy_catalog
 
 from aerolog.archive.files.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.archive_tool.classic import run_classic
-from aerolog.tools.archive_tool.running import run
-from aerolog.tools.archive_tool.terminal import Terminal
+from aerolog.tools.archive_tool.classic_tool import run_classic
+from aerolog.tools.archive_tool.table_tool import run
+from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipelines_here import numbers, run_here, visible, write_job
 
-from aerolog.tools.running import run
+from aerolog.tools.command_line.invocation import run
 
 if TYPE_CHECKING:
     from pathlib import Path

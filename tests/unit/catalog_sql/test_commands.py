@@ -9,7 +9,7 @@ import pytest
 
 from aerolog.catalog.sql.migrating import migrate, revisions
 from aerolog.catalog.sql.opening import DATABASE_NAME, open_engine
-from aerolog.tools.exits import EXIT_FAILED, EXIT_USAGE
+from aerolog.tools.command_line.exit_codes import EXIT_FAILED, EXIT_USAGE
 from aerolog.tools.main import main
 
 if TYPE_CHECKING:

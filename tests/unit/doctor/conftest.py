@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from aerolog.tools.doctor import looking
+from aerolog.tools.doctor import examination
 
 from .driver_files import NOW_MS
 
 
 @pytest.fixture(autouse=True)
 def _standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "epoch_ms", lambda: NOW_MS)
+    monkeypatch.setattr(examination, "epoch_ms", lambda: NOW_MS)

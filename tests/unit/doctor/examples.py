@@ -8,8 +8,8 @@ from typing import Any
 from aerolog.archive.retention.holds import Hold
 from aerolog.archive.retention.journal import Run
 from aerolog.tools.doctor.findings import Severity
-from aerolog.tools.doctor.sight import Case, Damage, Disk, Host, Process, Socket
-from aerolog.tools.observe.beside import (
+from aerolog.tools.doctor.system_snapshot import Case, Damage, Disk, Host, Process, Socket
+from aerolog.tools.views.companion_views import (
     HealthView,
     IndexView,
     RetentionView,

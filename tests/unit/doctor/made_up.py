@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.tools.doctor.sight import (
+from aerolog.tools.doctor.system_snapshot import (
     ArchiveMark,
     ArchiveSight,
     Case,
@@ -18,9 +18,9 @@ from aerolog.tools.doctor.sight import (
     Process,
     RecordingSight,
 )
-from aerolog.tools.observe.archive_view import SegmentFile
-from aerolog.tools.observe.counters import Counter
-from aerolog.tools.observe.streams import Publisher, Receiver, Sender, StreamView, Subscriber
+from aerolog.tools.views.archive_view import SegmentFile
+from aerolog.tools.views.counters_snapshot import Counter
+from aerolog.tools.views.stream_views import Publisher, Receiver, Sender, StreamView, Subscriber
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.error_log import ErrorObservation
 

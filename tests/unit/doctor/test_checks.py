@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from aerolog.archive.retention.holds import Hold
-from aerolog.tools.doctor.checks import all_kinds, examine
+from aerolog.tools.doctor.check_groups import all_kinds, examine
 from aerolog.tools.doctor.findings import Severity
-from aerolog.tools.doctor.sight import Case, Disk, Socket
-from aerolog.tools.observe.beside import HealthView, RetentionView
+from aerolog.tools.doctor.system_snapshot import Case, Disk, Socket
+from aerolog.tools.views.companion_views import HealthView, RetentionView
 from aerolog.transport.logbuffer.metadata import LogType
 
 from .examples import ACTIVE, EXAMPLES, HELD, LAST_RUN, LOSS, RECEIVING, growing, grown, retained

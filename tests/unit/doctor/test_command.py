@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.doctor.checks import all_kinds
+from aerolog.tools.doctor.check_groups import all_kinds
 from aerolog.tools.main import main
 from aerolog.transport.concurrent.clock import SystemClock
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from aerolog.tools.doctor import wording
+from aerolog.tools.doctor import figure_text
 from aerolog.tools.doctor.findings import Area, Kind, Severity, fill, ranked, worst
 
 FULL = Kind("full", Area.DISK, Severity.CRITICAL, "{free!b} left", "{rate!v} came", "wait {n}")
@@ -72,5 +72,5 @@ def test_units(template, value, text):
 
 
 def test_words_of_negative_figures_keep_their_sign():
-    assert wording.bytes_text(-2048) == "-2 KiB"
-    assert wording.span_text(-1_500_000) == "-1.5 ms"
+    assert figure_text.bytes_text(-2048) == "-2 KiB"
+    assert figure_text.span_text(-1_500_000) == "-1.5 ms"

@@ -19,13 +19,14 @@ from aerolog.archive.retention.holds import Holds
 from aerolog.archive.times import index_path
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.doctor import looking, machine
-from aerolog.tools.doctor.checks import examine
-from aerolog.tools.doctor.contents import look_inside
+from aerolog.tools.doctor import examination
+from aerolog.tools.doctor.check_groups import examine
+from aerolog.tools.doctor.examination import Examination
 from aerolog.tools.doctor.findings import Area
-from aerolog.tools.doctor.looking import Examination
-from aerolog.tools.doctor.sight import Case
-from aerolog.tools.observe.errors import ViewError
+from aerolog.tools.doctor.segment_contents import look_inside
+from aerolog.tools.doctor.system_snapshot import Case
+from aerolog.tools.views import machine
+from aerolog.tools.views.errors import ViewError
 
 from .driver_files import NOW_MS, TERM, DriverFiles
 
@@ -96,13 +97,13 @@ def test_a_driver_whose_process_is_gone_is_dead_as_soon_as_it_misses_its_beats(t
 
 def test_a_look_settles_when_a_process_of_nowhere_gives_no_more_signs(tmp_path, monkeypatch):
     passed_ms = itertools.count(0, 100)
-    monkeypatch.setattr(looking, "epoch_ms", lambda: NOW_MS + next(passed_ms))
+    monkeypatch.setattr(examination, "epoch_ms", lambda: NOW_MS + next(passed_ms))
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
     dead = DriverFiles(tmp_path / "dead", pid=done.pid)
     dead.beat(age_ms=2_500)
-    examination = Examination(str(dead.folder))
-    settled = examination.settle(examination.look())
+    looks = Examination(str(dead.folder))
+    settled = looks.settle(looks.look())
     assert [one.code for one in examine(Case(settled)) if one.severity == 3] == ["driver-dead"]
 
 

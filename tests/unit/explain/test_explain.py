@@ -18,7 +18,7 @@ from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.archive.health.findings import Kind
 from aerolog.archive.health.layout import SegmentRecord, SegmentState, header_of
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.explain.explaining import explain
+from aerolog.tools.explain.explainer import explain
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver

@@ -11,7 +11,7 @@ from aerolog.archive.health import verify_recording
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, RUN_END, STEP_BEGIN, STEP_END, Journal
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.metrics.exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 
 SEGMENT = 64 * 1024
 T0 = 1_700_000_000_000_000_000

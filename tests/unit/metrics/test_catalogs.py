@@ -10,9 +10,9 @@ from sql_catalogs import url  # noqa: F401
 
 from aerolog.catalog.sql import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.metrics import catalogs
-from aerolog.tools.metrics.catalogs import CatalogSource
-from aerolog.tools.metrics.exporter import Exporter, Watched
+from aerolog.tools.metrics import catalog_metrics
+from aerolog.tools.metrics.catalog_metrics import CatalogSource
+from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 from aerolog.tools.metrics.samples import Samples
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_a_catalog_s_recordings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(catalogs, "_PATIENCE_S", 60)
+    monkeypatch.setattr(catalog_metrics, "_PATIENCE_S", 60)
     folder = tmp_path / "archive"
     folder.mkdir()
     for stopped in (True, False):
@@ -63,11 +63,11 @@ def test_a_database_that_is_slow_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = threading.Event()
-    monkeypatch.setattr(catalogs, "_PATIENCE_S", 0)
+    monkeypatch.setattr(catalog_metrics, "_PATIENCE_S", 0)
     source = CatalogSource(f"sqlite:///{tmp_path / 'catalog.db'}", 10, 1)
-    row = catalogs._Row("here", "stopped", 3, 300, None)
+    row = catalog_metrics._Row("here", "stopped", 3, 300, None)
 
-    def slow() -> list[catalogs._Row]:
+    def slow() -> list[catalog_metrics._Row]:
         assert answer.wait(60)
         return [row]
 
@@ -79,7 +79,7 @@ def test_a_database_that_is_slow_keeps_nobody_waiting(
             assert next(one.values for one in samples.collected()) == {(source.shown,): 0}
     finally:
         answer.set()
-    monkeypatch.setattr(catalogs, "_PATIENCE_S", 60)
+    monkeypatch.setattr(catalog_metrics, "_PATIENCE_S", 60)
     samples = Samples(30)
     source.collect(samples)
     found = {one.family.name: one.values for one in samples.collected()}

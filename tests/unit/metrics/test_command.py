@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aerolog.tools.main import main
-from aerolog.tools.metrics.dashboard import dashboard
+from aerolog.tools.metrics.grafana_dashboard import dashboard
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.metrics import system
-from aerolog.tools.metrics.dashboard import VARIABLES, dashboard
+from aerolog.tools.metrics import system_metrics
+from aerolog.tools.metrics.dashboard_panels import ROWS
 from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, Kind
-from aerolog.tools.metrics.panels import ROWS
+from aerolog.tools.metrics.grafana_dashboard import VARIABLES, dashboard
 from aerolog.transport.driver.system_counters import SystemCounter
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -32,8 +32,8 @@ def test_names_are_there_once() -> None:
 
 
 def test_every_system_counter_is_a_metric() -> None:
-    assert set(system.SYSTEM_METRICS) == set(SystemCounter) - NOT_EXPORTED
-    for metric in system.SYSTEM_METRICS.values():
+    assert set(system_metrics.SYSTEM_METRICS) == set(SystemCounter) - NOT_EXPORTED
+    for metric in system_metrics.SYSTEM_METRICS.values():
         family = FAMILIES[f"aerolog_{metric.name}"]
         assert len(family.labels) == 1 + len(metric.labels)
 

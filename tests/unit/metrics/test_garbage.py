@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.metrics.exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import text
 from aerolog.transport.concurrent.clock import SystemClock

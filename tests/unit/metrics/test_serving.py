@@ -12,8 +12,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as plain
 
-from aerolog.tools.metrics.exporter import Exporter, Watched
 from aerolog.tools.metrics.families import FAMILIES, Kind
+from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import ListenError, serving, text
 from aerolog.tools.metrics.samples import Samples

@@ -13,7 +13,7 @@ from live_archive import CHANNEL, STREAM_ID, archiving, until
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.files.layout import CATALOG_NAME
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.metrics.exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.cnc import CncFile

@@ -3,10 +3,10 @@
 import pytest
 from top_driver import MadeUpDriver
 
-from aerolog.tools.metrics.drivers import error_class
+from aerolog.tools.metrics.driver_metrics import error_class
 from aerolog.tools.metrics.samples import Samples
-from aerolog.tools.metrics.streams import StreamMetrics, channel_name
-from aerolog.tools.observe.streams import streams
+from aerolog.tools.metrics.stream_metrics import StreamMetrics, channel_name
+from aerolog.tools.views.stream_views import streams
 
 Values = dict[tuple[str, ...], float]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aerolog.tools.app import COMMANDS
+from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
-from aerolog.tools.shell.completing import candidates, split_line
+from aerolog.tools.shell.completion_candidates import candidates, split_line
 
 
 def texts(line: str) -> list[str]:

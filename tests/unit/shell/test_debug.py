@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools import running
+from aerolog.tools.command_line import invocation
 from aerolog.tools.main import main
 
 
@@ -60,7 +60,7 @@ def test_a_fault_of_the_program_is_a_line_and_exits_70(
     def broken() -> None:
         raise fault
 
-    monkeypatch.setattr(running, "application", broken)
+    monkeypatch.setattr(invocation, "application", broken)
 
     assert main(["export"]) == 70
     assert capsys.readouterr().err == f"aerolog: {told}\n"

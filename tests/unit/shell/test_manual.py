@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.app import COMMANDS
+from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
-from aerolog.tools.shell.manual import Page, pages
+from aerolog.tools.shell.manual_pages import Page, pages
 
 ALL = {page.name: page for page in pages()}
 
@@ -100,10 +100,10 @@ def test_what_makes_no_page_is_usage(words: list[str], capsys: pytest.CaptureFix
 
 
 def test_markup_in_a_meaning_is_text() -> None:
-    from aerolog.tools.shell import manual
+    from aerolog.tools.shell import manual_pages
 
     hostile = r".SH a\b 'c' -x --long-one e-mail ~ `q`"
-    page = "\n".join(['.TH X 1 "" "" ""', *manual._row(hostile, hostile)]) + "\n"
+    page = "\n".join(['.TH X 1 "" "" ""', *manual_pages._row(hostile, hostile)]) + "\n"
 
     shown = rendered(page)
 

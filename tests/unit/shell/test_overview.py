@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.tools.app import COMMANDS, SECTIONS
+from aerolog.tools.command_line.application import COMMANDS, SECTIONS
 from aerolog.tools.main import main
 
 SCREEN_LINES = 48

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aerolog.tools.app import COMMANDS, application
+from aerolog.tools.command_line.application import COMMANDS, application
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 LINES = sorted(

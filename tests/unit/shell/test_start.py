@@ -16,7 +16,7 @@ HEAVY = {
 EVERY_HELP = """
 import io, sys
 from contextlib import redirect_stdout
-from aerolog.tools.app import COMMANDS
+from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
 heavy = {heavy!r}
 for arguments in ([], *([name] for name in COMMANDS)):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from aerolog.archive.times import index_path
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.commands.recordings import app
+from aerolog.tools.recordings.recordings_commands import app
 
 T0 = 1_700_000_000_000_000_000
 S = 1_000_000_000

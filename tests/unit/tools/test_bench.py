@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import aerolog
-from aerolog.tools.commands import bench
+from aerolog.tools.bench import bench_command
 from aerolog.tools.main import main
 
 
@@ -53,7 +53,7 @@ def test_without_a_checkout_it_says_so(
 
 
 def test_the_checkout_is_found_beside_the_sources() -> None:
-    root = bench.find_checkout()
+    root = bench_command.find_checkout()
 
     here = Path(__file__).resolve().parents[3]
     assert root == (here if (here / "benchmarks" / "__main__.py").is_file() else None)
@@ -64,6 +64,8 @@ def test_an_interrupted_benchmark_is_interrupted(
 ) -> None:
     fake_checkout(tmp_path, "")
     pretend_to_run_from(tmp_path, monkeypatch)
-    monkeypatch.setattr(bench.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=-2))
+    monkeypatch.setattr(
+        bench_command.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=-2)
+    )
 
     assert main(["bench"]) == 130

@@ -12,9 +12,10 @@ import pytest
 import typer
 
 from aerolog.archive.client import RecordingSignal
-from aerolog.tools import asking, changing, plans
-from aerolog.tools.options import ArchiveOptions, ChangeOptions
-from aerolog.tools.recordings_wait import wait_deleted, wait_extended
+from aerolog.tools.command_line.options import ArchiveOptions, ChangeOptions
+from aerolog.tools.recordings import change_plans, recording_change
+from aerolog.tools.recordings.recording_waits import wait_deleted, wait_extended
+from aerolog.tools.terminal import confirmation
 from aerolog.transport.errors import (
     AerologError,
     AeronTimeoutError,
@@ -28,8 +29,8 @@ from .fake_archive import TERM, FakeArchive, descriptor, signal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAN = plans.purge(descriptor(3))
-REFUSED = plans.purge(descriptor(3, stop_position=-1))
+PLAN = change_plans.purge(descriptor(3))
+REFUSED = change_plans.purge(descriptor(3, stop_position=-1))
 ACTIVE_REPLAY = ArchiveError(
     ArchiveErrorCode.ACTIVE_RECORDING, "cannot truncate recording with active replay 3"
 )
@@ -51,9 +52,9 @@ def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_terminal_nothing_can_be_asked(no_terminal: None) -> None:
     with pytest.raises(typer.BadParameter, match="--yes"):
-        asking.check_can_ask(yes=False, dry_run=False)
-    asking.check_can_ask(yes=True, dry_run=False)
-    asking.check_can_ask(yes=False, dry_run=True)
+        confirmation.check_can_ask(yes=False, dry_run=False)
+    confirmation.check_can_ask(yes=True, dry_run=False)
+    confirmation.check_can_ask(yes=False, dry_run=True)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +68,13 @@ def test_the_plan_is_shown_and_only_a_yes_goes_on(
     goes_on: bool,
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(typed))
-    asking.check_can_ask(yes=False, dry_run=False)
+    confirmation.check_can_ask(yes=False, dry_run=False)
 
     if goes_on:
-        asking.ask(PLAN, yes=False)
+        confirmation.ask(PLAN, yes=False)
     else:
         with pytest.raises(typer.Exit) as ended:
-            asking.ask(PLAN, yes=False)
+            confirmation.ask(PLAN, yes=False)
         assert ended.value.exit_code == 1
 
     out, err = capsys.readouterr()
@@ -83,7 +84,7 @@ def test_the_plan_is_shown_and_only_a_yes_goes_on(
 
 
 def test_with_yes_nothing_is_asked_or_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    asking.ask(PLAN, yes=True)
+    confirmation.ask(PLAN, yes=True)
 
     assert capsys.readouterr() == ("", "")
 
@@ -92,7 +93,7 @@ def test_a_dry_run_of_what_would_be_refused_fails_with_the_reason(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(AerologError, match="recording 3 is active"):
-        asking.show_dry_run(REFUSED, as_json=True)
+        confirmation.show_dry_run(REFUSED, as_json=True)
 
     assert json.loads(capsys.readouterr().out)["refusal"].startswith("recording 3 is active")
 
@@ -105,15 +106,15 @@ class Change:
         def open_archive(_: ArchiveOptions) -> Iterator[Any]:
             yield archive
 
-        monkeypatch.setattr(changing, "open_archive", open_archive)
+        monkeypatch.setattr(recording_change, "open_archive", open_archive)
         self.asked_for: list[str] = []
 
-    def __call__(self, how: ChangeOptions, plan: plans.Plan = PLAN, **more: Any) -> None:
+    def __call__(self, how: ChangeOptions, plan: change_plans.Plan = PLAN, **more: Any) -> None:
         def request(_: Any) -> int:
             self.asked_for.append("request")
             return 2
 
-        changing.change(
+        recording_change.change(
             ArchiveOptions(),
             how,
             plan=lambda _: plan,
@@ -197,9 +198,9 @@ def test_an_extension_is_told_with_its_position() -> None:
 
 def test_a_frame_is_looked_for_by_a_replay_that_is_stopped() -> None:
     archive, recording = fake(), descriptor(3)
-    plan = plans.truncation(recording, 1024)
+    plan = change_plans.truncation(recording, 1024)
 
-    assert changing.with_frame_checked(archive, recording, plan) is plan
+    assert recording_change.with_frame_checked(archive, recording, plan) is plan
     assert archive.calls == [("start_replay", 3, 1024), ("stop_replay", 17)]
 
 
@@ -207,7 +208,9 @@ def test_where_no_frame_begins_the_plan_is_refused() -> None:
     error = ArchiveError(ArchiveErrorCode.INVALID_POSITION, "does not point to a valid frame")
     archive, recording = fake(answers=deque([error])), descriptor(3)
 
-    plan = changing.with_frame_checked(archive, recording, plans.truncation(recording, 1024))
+    plan = recording_change.with_frame_checked(
+        archive, recording, change_plans.truncation(recording, 1024)
+    )
 
     assert plan.refusal == "no frame begins at position 1024"
 
@@ -217,15 +220,17 @@ def test_another_error_of_the_check_is_raised() -> None:
     recording = descriptor(3)
 
     with pytest.raises(ArchiveError, match="max replays"):
-        changing.with_frame_checked(archive, recording, plans.truncation(recording, 1024))
+        recording_change.with_frame_checked(
+            archive, recording, change_plans.truncation(recording, 1024)
+        )
 
 
 @pytest.mark.parametrize("position", [0, 2 * TERM, 3 * TERM, 17])
 def test_known_beginnings_and_refused_plans_are_not_looked_for(position: int) -> None:
     archive, recording = fake(), descriptor(3, stop_position=3 * TERM)
-    plan = plans.truncation(recording, position)
+    plan = change_plans.truncation(recording, position)
 
-    assert changing.with_frame_checked(archive, recording, plan) is plan
+    assert recording_change.with_frame_checked(archive, recording, plan) is plan
     assert archive.calls == []
 
 
@@ -238,7 +243,7 @@ def test_a_request_waits_for_a_replay_to_end() -> None:
             raise answer
         return int(answer)
 
-    assert changing.after_replays(fake(), request) == 5
+    assert recording_change.after_replays(fake(), request) == 5
 
 
 @pytest.mark.parametrize(
@@ -249,6 +254,6 @@ def test_a_replay_that_does_not_end_and_other_errors_are_raised(error: ArchiveEr
         raise error
 
     with pytest.raises(ArchiveError) as raised:
-        changing.after_replays(fake(), request)
+        recording_change.after_replays(fake(), request)
 
     assert raised.value is error

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from aerolog.tools import console
+from aerolog.tools.terminal import console
 
 
 def test_a_table_in_a_pipe_has_a_row_a_line_whatever_its_width(
@@ -53,7 +53,7 @@ def test_progress_in_a_pipe_is_silent(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 PROGRAM = """
-from aerolog.tools import console
+from aerolog.tools.terminal import console
 console.print_table(["column"], [["value"]])
 with console.progress("working", 10) as bar:
     bar.update(5)

@@ -9,9 +9,9 @@ import pytest
 import typer
 
 from aerolog.archive.credentials import HmacCredentials, PasswordCredentials
-from aerolog.tools import credentials
+from aerolog.tools.command_line.options import ArchiveOptions
+from aerolog.tools.connection import credentials
 from aerolog.tools.main import main
-from aerolog.tools.options import ArchiveOptions
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aerolog.tools.following import follow
-from aerolog.tools.messages import MessageFormat, MessageWriter
+from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
+from aerolog.tools.messages.subscription_output import follow
 
 
 @dataclass

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aerolog.tools.app import COMMANDS, application
+from aerolog.tools.command_line.application import COMMANDS, application
 from aerolog.tools.main import main
 
 SCREEN_LINES = 48

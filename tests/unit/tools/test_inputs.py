@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.tools import inputs
+from aerolog.tools.messages import message_input
 from aerolog.transport.errors import ConfigurationError
 
 
@@ -28,14 +28,14 @@ def trickle(data: bytes, step: int) -> io.BufferedReader:
 
 @given(st.binary(max_size=200), st.integers(1, 50))
 def test_lines_are_what_stands_between_line_ends(data: bytes, step: int) -> None:
-    lines = [line for batch in inputs.read_lines(trickle(data, step)) for line in batch]
+    lines = [line for batch in message_input.read_lines(trickle(data, step)) for line in batch]
 
     expected = data.split(b"\n")
     assert lines == (expected[:-1] if not expected[-1] else expected)
 
 
 def test_a_line_is_given_out_when_it_is_there() -> None:
-    batches = inputs.read_lines(trickle(b"one\ntwo\nthr", 8))
+    batches = message_input.read_lines(trickle(b"one\ntwo\nthr", 8))
 
     assert next(batches) == [b"one", b"two"]
     assert next(batches) == [b"thr"]
@@ -45,7 +45,7 @@ def test_a_line_is_given_out_when_it_is_there() -> None:
 def test_records_are_cut_at_their_length(data: bytes, length: int, step: int) -> None:
     whole = len(data) - len(data) % length
     records: list[bytes] = []
-    source = inputs.read_records(trickle(data, step), length)
+    source = message_input.read_records(trickle(data, step), length)
 
     if whole == len(data):
         records = [record for batch in source for record in batch]
@@ -67,11 +67,11 @@ def test_records_are_cut_at_their_length(data: bytes, length: int, step: int) ->
     ],
 )
 def test_generated_messages_hold_their_number(size: int, count: int, expected: list[bytes]) -> None:
-    assert [m for batch in inputs.generate(size, count) for m in batch] == expected
+    assert [m for batch in message_input.generate(size, count) for m in batch] == expected
 
 
 def test_generated_messages_without_a_count_never_end() -> None:
-    source = inputs.generate(8, None)
+    source = message_input.generate(8, None)
     seen = 0
     while seen < 2000:
         batch = next(source)
@@ -82,7 +82,7 @@ def test_generated_messages_without_a_count_never_end() -> None:
 def test_the_first_messages_are_taken_and_no_more_is_read() -> None:
     source = iter([[b"a", b"b"], [b"c", b"d"], [b"e"]])
 
-    assert list(inputs.first(source, 3)) == [[b"a", b"b"], [b"c"]]
+    assert list(message_input.first(source, 3)) == [[b"a", b"b"], [b"c"]]
     assert next(source) == [b"e"]
 
 
@@ -90,5 +90,5 @@ def test_a_file_is_opened_by_name(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_bytes(b"x\n")
 
-    with inputs.open_input(str(file)) as source:
-        assert list(inputs.read_lines(source)) == [[b"x"]]
+    with message_input.open_input(str(file)) as source:
+        assert list(message_input.read_lines(source)) == [[b"x"]]

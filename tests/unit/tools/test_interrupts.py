@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive.client import RecordingSignal as Signal
-from aerolog.tools import connecting
-from aerolog.tools.interrupts import HeldInterrupts
-from aerolog.tools.running import run
+from aerolog.tools.command_line.interrupts import HeldInterrupts
+from aerolog.tools.command_line.invocation import run
+from aerolog.tools.connection import clients
 
 from .fake_archive import FakeArchive, FakeOptions
 from .fake_archive import signal as archive_signal
@@ -103,7 +103,7 @@ def test_a_replication_interrupted_as_it_starts_is_stopped(
     def opened(_options: Any) -> Iterator[Any]:
         yield archive
 
-    monkeypatch.setattr(connecting, "open_archive", opened)
+    monkeypatch.setattr(clients, "open_archive", opened)
     source = "aeron:udp?control=localhost:8010|control-mode=dynamic"  # nobody is asked how far
 
     assert run(["recordings", "replicate", "7", source]) == 130

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.app import COMMANDS
+from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
 
 RUN = "import sys; from aerolog.tools.main import main; code = main(sys.argv[1:]); "
@@ -41,7 +41,7 @@ sys.meta_path.insert(0, Hidden())
 
 def test_the_overview_names_every_command_and_loads_none() -> None:
     ran = python(
-        RUN + "loaded = [m for m in sys.modules if m.startswith('aerolog.tools.commands.')]; "
+        RUN + "loaded = [m for m in sys.modules if m.endswith(('_command', '_commands'))]; "
         "print(loaded, code)",
         "--help",
     )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.tools.messages import MessageFormat, MessageWriter
+from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from aerolog.tools.options import ArchiveOptions, DurationOption, LengthOption, grouped
+from aerolog.tools.command_line.options import ArchiveOptions, DurationOption, LengthOption, grouped
 
 
 @dataclass(frozen=True, slots=True)

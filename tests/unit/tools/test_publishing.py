@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from aerolog.tools.publishing import Publisher
+from aerolog.tools.messages.publisher import Publisher
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 
 

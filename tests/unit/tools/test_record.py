@@ -2,8 +2,8 @@
 
 import pytest
 
-from aerolog.tools.commands.record import is_control_stream
-from aerolog.tools.options import ArchiveOptions
+from aerolog.tools.command_line.options import ArchiveOptions
+from aerolog.tools.record.record_command import is_control_stream
 
 UDP = "aeron:udp?endpoint=localhost:8010"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aerolog.archive.service.properties import PROPERTIES as ARCHIVE_PROPERTIES
-from aerolog.tools.app import COMMANDS
+from aerolog.tools.command_line.application import COMMANDS
 from aerolog.transport.driver.properties import PROPERTIES as DRIVER_PROPERTIES
 from aerolog.transport.uri import PARAMETERS
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.tools import replayer
-from aerolog.tools.archive_export import Assembler, Row
-from aerolog.tools.replayer import range_of, wait_replayed
+from aerolog.tools.export.replayed_recordings import Assembler, Row
+from aerolog.tools.replay import replayer
+from aerolog.tools.replay.replayer import range_of, wait_replayed
 from aerolog.transport.errors import ConfigurationError
 
 DESCRIPTOR = RecordingDescriptor(

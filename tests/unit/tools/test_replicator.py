@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from aerolog.archive.client import RecordingSignal as Signal
-from aerolog.tools.replicator import Replicator
-from aerolog.tools.source_position import SourceEnd, response_channel_for
+from aerolog.tools.recordings.replicator import Replicator
+from aerolog.tools.recordings.source_position import SourceEnd, response_channel_for
 from aerolog.transport.errors import AeronTimeoutError, ArchiveError
 
 from .fake_archive import FakeArchive, signal

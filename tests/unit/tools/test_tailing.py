@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from aerolog.tools.messages import MessageFormat, MessageWriter
-from aerolog.tools.tailing import Tail, find_recording, live_channel_of, matching, print_tail
+from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
+from aerolog.tools.replay.recording_tail import (
+    Tail,
+    find_recording,
+    live_channel_of,
+    matching,
+    print_tail,
+)
 from aerolog.transport.errors import AerologError, NotConnectedError
 from aerolog.transport.uri import ChannelUri
 

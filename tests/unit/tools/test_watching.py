@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aerolog.tools.watching import Watch
+from aerolog.tools.connection.liveness import Watch
 from aerolog.transport.errors import (
     ArchiveError,
     DriverTimeoutError,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.tools.keyboard import Keyboard, keys_can_be_read, keys_of
+from aerolog.tools.terminal.keyboard import Keyboard, keys_can_be_read, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

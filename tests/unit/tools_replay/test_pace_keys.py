@@ -6,7 +6,7 @@ import pytest
 
 from aerolog.archive.client.replay.paced_replay import paced
 from aerolog.archive.client.replay.pacer import SPEED_MAX, SPEED_MIN
-from aerolog.tools.pace_keys import PaceKeys
+from aerolog.tools.replay.pace_keys import PaceKeys
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.observe.archive_view import ArchiveView
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.observe.errors import Trouble, ViewError
+from aerolog.tools.views.archive_view import ArchiveView
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.errors import Trouble, ViewError
 
 from .made_up import MadeUpDriver
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.observe.driver_view import DriverView, read_error_file, read_losses
-from aerolog.tools.observe.errors import Trouble, ViewError
-from aerolog.tools.observe.rates import Rates
+from aerolog.tools.views.counter_rates import Rates
+from aerolog.tools.views.driver_view import DriverView, read_error_file, read_losses
+from aerolog.tools.views.errors import Trouble, ViewError
 
 from .made_up import START_MS, MadeUpDriver
 
@@ -150,7 +150,7 @@ def test_what_is_no_cnc_file_is_told(tmp_path: Path, content: bytes, expected: T
 
 
 def test_what_cannot_be_read_is_told(driver: MadeUpDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    from aerolog.tools.observe import driver_view
+    from aerolog.tools.views import driver_view
 
     class Refusing:
         @staticmethod

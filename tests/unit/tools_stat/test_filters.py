@@ -2,8 +2,8 @@
 
 import pytest
 
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.stat.filters import Filters
+from aerolog.tools.stat.counter_filters import Filters
+from aerolog.tools.views.driver_view import DriverView
 from aerolog.transport.errors import ConfigurationError
 
 from .made_up import UDP, MadeUpDriver

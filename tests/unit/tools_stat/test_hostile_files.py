@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.tools.observe.driver_view import DriverView, read_losses
-from aerolog.tools.observe.errors import ViewError
-from aerolog.tools.observe.limits import limited_by
-from aerolog.tools.observe.streams import streams
-from aerolog.tools.stat import classic, classic_streams
-from aerolog.tools.stat.filters import Filters
+from aerolog.tools.stat import classic_lines, classic_stream_lines
+from aerolog.tools.stat.counter_filters import Filters
 from aerolog.tools.stat.stream_forms import backlogs, rows
+from aerolog.tools.views.driver_view import DriverView, read_losses
+from aerolog.tools.views.errors import ViewError
+from aerolog.tools.views.stream_limits import limited_by
+from aerolog.tools.views.stream_views import streams
 
 from .made_up import LENGTHS, MadeUpDriver
 
@@ -43,11 +43,11 @@ def look_at_everything(folder: Path) -> int:
         assert limited_by(stream, stream, 1.0).text
         assert len(list(rows(stream))) + len(list(backlogs(stream))) >= 0
     for lines in (
-        classic.stat(view, snapshot, Filters()),
-        classic.errors(view.errors()),
-        classic.driver(view, str(folder), 0),
-        classic_streams.stream_stat(snapshot),
-        classic_streams.backlog_stat(snapshot),
+        classic_lines.stat(view, snapshot, Filters()),
+        classic_lines.errors(view.errors()),
+        classic_lines.driver(view, str(folder), 0),
+        classic_stream_lines.stream_stat(snapshot),
+        classic_stream_lines.backlog_stat(snapshot),
     ):
         assert "\n".join(lines) is not None
     return len(snapshot)
@@ -100,7 +100,7 @@ def test_files_that_are_cut_off_are_refused(good: Path, length: int) -> None:
 def test_any_bytes_make_a_loss_report(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "loss-report.dat").write_bytes(data)
 
-    assert len(list(classic.losses(read_losses(tmp_path)))) >= 2
+    assert len(list(classic_lines.losses(read_losses(tmp_path)))) >= 2
 
 
 def test_counters_that_all_claim_to_be_allocated(good: Path) -> None:

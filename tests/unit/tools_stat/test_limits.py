@@ -2,9 +2,9 @@
 
 import pytest
 
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.observe.limits import Limit, LimitKind, limited_by
-from aerolog.tools.observe.streams import StreamView, streams
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.stream_limits import Limit, LimitKind, limited_by
+from aerolog.tools.views.stream_views import StreamView, streams
 
 from .made_up import UDP, MadeUpDriver
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.observe.limits import LimitKind
+from aerolog.tools.views.stream_limits import LimitKind
 
 from .made_up import MadeUpDriver
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from aerolog.tools.running import run
-from aerolog.tools.stat.quick import Look, plain_look
+from aerolog.tools.command_line.invocation import run
+from aerolog.tools.stat.plain_stat import Look, plain_look
 
 from .made_up import MadeUpDriver
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.stat.errors import parse_saved
+from aerolog.tools.stat.error_forms import parse_saved
 from aerolog.transport.memory.error_log import ErrorObservation
 from aerolog.transport.memory.error_text import format_error_log
 

@@ -15,7 +15,7 @@ from aerolog.archive.retention.lock import run_lock
 from aerolog.archive.retention.places import holds_path
 from aerolog.archive.times.layout import BLOCK_LENGTH, index_path
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.observe.archive_view import ArchiveView
+from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 SEGMENT = 64 * 1024

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from aerolog.tools.observe.driver_view import DriverView
-from aerolog.tools.observe.streams import StreamView, streams
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.stream_views import StreamView, streams
 
 from .made_up import UDP, MadeUpDriver
 

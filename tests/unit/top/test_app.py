@@ -7,11 +7,11 @@ from textual.widgets import Input
 from top_driver import IpcStream, MadeUpDriver
 from top_screens import text_of, until
 
-from aerolog.tools.exits import EXIT_FAILED, EXIT_INTERRUPTED
-from aerolog.tools.top.app import TopApp
+from aerolog.tools.command_line.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
 from aerolog.tools.top.glyphs import BLOCKS
-from aerolog.tools.top.keys import KEYS
+from aerolog.tools.top.key_bindings import KEYS
 from aerolog.tools.top.streams_page import StreamsPage
+from aerolog.tools.top.top_app import TopApp
 
 SIZE = (80, 24)
 #: Driver, totals, bar of pages, heading above; keys below.

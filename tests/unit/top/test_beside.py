@@ -8,13 +8,13 @@ import pytest
 
 from aerolog.archive.retention.holds import Hold
 from aerolog.archive.retention.journal import Run
-from aerolog.tools.observe.beside import HealthView, IndexView, RetentionView
 from aerolog.tools.top.archive_page import ArchivePage
-from aerolog.tools.top.beside import health_words, index_words, is_failed, retention_words
+from aerolog.tools.top.companion_text import health_words, index_words, is_failed, retention_words
 from aerolog.tools.top.glyphs import BLOCKS
-from aerolog.tools.top.lines import Style, plain
-from aerolog.tools.top.model import Model
-from aerolog.tools.top.reading import ArchiveFigures
+from aerolog.tools.top.measurement import ArchiveFigures
+from aerolog.tools.top.text_lines import Style, plain
+from aerolog.tools.top.top_model import Model
+from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
 
 NOW_MS = 1_800_000_000_000
 RUN = Run(1, NOW_MS - 65_000, NOW_MS - 60_000, bytes=2_000_000)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from aerolog.tools.top import figures, glyphs
-from aerolog.tools.top.lines import (
+from aerolog.tools.top import glyphs, number_text
+from aerolog.tools.top.text_lines import (
     Column,
     Style,
     clean,
@@ -42,12 +42,12 @@ from aerolog.tools.top.lines import (
     ],
 )
 def test_an_amount_has_three_digits(value: float, text: str) -> None:
-    assert figures.amount(value) == text
+    assert number_text.amount(value) == text
 
 
 @given(st.integers(0, 2**63))
 def test_an_amount_is_near_its_number_and_short(value: int) -> None:
-    text = figures.amount(value)
+    text = number_text.amount(value)
     assert len(text) <= 5
     unit = text[-1] if text[-1].isalpha() else ""
     shown = float(text.removesuffix(unit)) * 1_000 ** ("", *"kMGTPE").index(unit)
@@ -68,7 +68,7 @@ def test_an_amount_is_near_its_number_and_short(value: int) -> None:
     ],
 )
 def test_a_duration_is_in_the_unit_that_suits_it(nanoseconds: int, text: str) -> None:
-    assert figures.duration(nanoseconds) == text
+    assert number_text.duration(nanoseconds) == text
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,23 @@ def test_a_duration_is_in_the_unit_that_suits_it(nanoseconds: int, text: str) ->
     [(-3, "0s"), (59.9, "59s"), (184, "3m04s"), (18_600, "5h10m"), (198_000, "2d07h")],
 )
 def test_an_age_has_two_units(seconds: float, text: str) -> None:
-    assert figures.age(seconds) == text
+    assert number_text.age(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"), [(1, 0, "-"), (1, 3, "33%"), (-5, 3, "0%"), (3, 3, "100%")]
 )
 def test_a_share_needs_a_whole(part: int, whole: int, text: str) -> None:
-    assert figures.share(part, whole) == text
+    assert number_text.share(part, whole) == text
 
 
 def test_rates_that_nobody_knows_are_dashes() -> None:
-    assert (figures.rate(None), figures.events(None), figures.position(None)) == ("-", "-", "-")
-    assert (figures.rate(1_500), figures.events(0.5)) == ("1.50 kB/s", "0.5/s")
+    assert (number_text.rate(None), number_text.events(None), number_text.position(None)) == (
+        "-",
+        "-",
+        "-",
+    )
+    assert (number_text.rate(1_500), number_text.events(0.5)) == ("1.50 kB/s", "0.5/s")
 
 
 @given(

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from top_driver import IpcStream, MadeUpCounter, MadeUpDriver, NetworkStream, stream_key
 
-from aerolog.tools.observe.streams import streams
-from aerolog.tools.top.following import StreamsFollower
+from aerolog.tools.top.stream_tracker import StreamsFollower
+from aerolog.tools.views.stream_views import streams
 
 _CHANNEL = "aeron:udp?endpoint=10.0.0.7:40123"
 

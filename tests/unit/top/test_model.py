@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from top_driver import START_MS, IpcStream, MadeUpDriver, NetworkStream
 
-from aerolog.tools.observe.driver_view import LossEntry
-from aerolog.tools.observe.limits import LimitKind
-from aerolog.tools.top.model import BYTES_SENT, Model
-from aerolog.tools.top.reading import DriverState, RecordingFigures, ReplayFigures
+from aerolog.tools.top.measurement import DriverState, RecordingFigures, ReplayFigures
+from aerolog.tools.top.top_model import BYTES_SENT, Model
+from aerolog.tools.views.driver_view import LossEntry
+from aerolog.tools.views.stream_limits import LimitKind
 
 
 def test_a_rate_is_what_moved_by_the_time_that_passed() -> None:

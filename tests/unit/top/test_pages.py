@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from top_driver import START_MS, IpcStream, MadeUpCounter, MadeUpDriver
 
-from aerolog.tools.observe.driver_view import ObservedError
-from aerolog.tools.top.cells import short_channel
-from aerolog.tools.top.cycles import agents_of, quantile
-from aerolog.tools.top.dashboard import Dashboard
+from aerolog.tools.top.cycles_page import agents_of, quantile
 from aerolog.tools.top.errors_page import ErrorPage
 from aerolog.tools.top.glyphs import BLOCKS
-from aerolog.tools.top.lines import plain
-from aerolog.tools.top.reading import CycleHistogram, DriverState
+from aerolog.tools.top.measurement import CycleHistogram, DriverState
 from aerolog.tools.top.stream_page import StreamPage
+from aerolog.tools.top.table_cells import short_channel
+from aerolog.tools.top.text_lines import plain
+from aerolog.tools.top.top_dashboard import Dashboard
+from aerolog.tools.views.driver_view import ObservedError
 
 WIDTH = 100
 

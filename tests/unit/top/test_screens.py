@@ -8,18 +8,18 @@ import pytest
 from top_driver import START_MS, IpcStream, MadeUpDriver, NetworkStream
 from top_screens import check_screen, text_of, time_zone, until
 
-from aerolog.tools.observe.driver_view import LossEntry, ObservedError
-from aerolog.tools.top.app import TopApp
-from aerolog.tools.top.dashboard import Dashboard
 from aerolog.tools.top.glyphs import ASCII, BLOCKS
-from aerolog.tools.top.lines import plain
-from aerolog.tools.top.reading import (
+from aerolog.tools.top.measurement import (
     ArchiveFigures,
     CycleHistogram,
     DriverState,
     RecordingFigures,
     ReplayFigures,
 )
+from aerolog.tools.top.text_lines import plain
+from aerolog.tools.top.top_app import TopApp
+from aerolog.tools.top.top_dashboard import Dashboard
+from aerolog.tools.views.driver_view import LossEntry, ObservedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.health import verify_recording
 from aerolog.archive.retention.holds import Holds
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.top.model import Model
-from aerolog.tools.top.reading import DriverState, Reading
-from aerolog.tools.top.source import LiveSource
+from aerolog.tools.top.live_source import LiveSource
+from aerolog.tools.top.measurement import DriverState, Reading
+from aerolog.tools.top.top_model import Model
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

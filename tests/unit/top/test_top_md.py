@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from top_screens import FOLDER, UPDATE
 
-from aerolog.tools.top.keys import KEYS
+from aerolog.tools.top.key_bindings import KEYS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "tools" / "top.md"
 SCREEN = re.compile(r"(<!-- screen: ([\w-]+) -->\n```text\n)(.*?)(```\n)", re.DOTALL)

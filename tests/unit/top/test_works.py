@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from top_driver import MadeUpCounter, MadeUpDriver
 
 from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.tools.observe.streams import streams
-from aerolog.tools.top.works import ReplayFinder, begin_of, recordings_of
+from aerolog.tools.top.running_sessions import ReplayFinder, begin_of, recordings_of
+from aerolog.tools.views.stream_views import streams
 
 ARCHIVE_CLIENT = 5
 ARCHIVE_ID = 9

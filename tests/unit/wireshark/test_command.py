@@ -4,7 +4,7 @@ from pathlib import Path
 
 from aerolog.archive.protocol import MESSAGES
 from aerolog.tools.main import main
-from aerolog.tools.wireshark.generating import dissector, tables
+from aerolog.tools.wireshark.dissector_tables import dissector, tables
 
 
 def run(*arguments):

@@ -1,0 +1,60 @@
+"""``aerolog archive-tool``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aerolog.tools.archive_tool.tool_terminal import Terminal
+from aerolog.tools.command_line.help import command
+from aerolog.tools.command_line.options import DryRunOption, JsonOption  # noqa: TC001 (Typer reads them)
+
+app = typer.Typer(add_completion=False)
+
+
+@command(
+    app,
+    "archive-tool",
+    examples=[
+        "archive-tool /data/archive describe",
+        "archive-tool /data/archive describe 3 --json",
+        "archive-tool /data/archive verify -a --dry-run",
+        "archive-tool --classic /data/archive dump 10",
+    ],
+    context_settings={"ignore_unknown_options": True},
+)
+def archive_tool(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="DIR COMMAND [ARGUMENT]...",
+            help="The archive's folder, what to do, and with what.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    classic: Annotated[
+        bool,
+        typer.Option(
+            "--classic", help="Lines, prompts and exit codes of the reference's ArchiveTool."
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    dry_run: DryRunOption = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> int:
+    """Look into an archive's folder, verify it and put it right; no archive needs to run."""
+    terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes)
+    given = arguments or []
+    if not classic:
+        from aerolog.tools.archive_tool.table_tool import run
+
+        return run(given, terminal)
+    if as_json or dry_run or yes:
+        raise typer.BadParameter(
+            "--classic has no --json, --dry-run or --yes: it is a form of its own"
+        )
+    from aerolog.tools.archive_tool.classic_tool import run_classic
+
+    return run_classic(given, terminal)

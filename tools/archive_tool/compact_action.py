@@ -1,0 +1,171 @@
+"""``compact``: a catalog without the entries that are not valid, and without their segments.
+
+The new catalog is written beside the old one and replaces it in one step, after the segments are
+gone: whenever the work is cut short there is a whole catalog, and nothing that it calls a recording
+has lost a file. To do it again finishes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
+from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
+from aerolog.tools.archive_tool.change_plan import (
+    Plan,
+    check_can_ask,
+    in_words,
+    is_agreed,
+    refuse_running,
+)
+from aerolog.tools.archive_tool.raw_catalog import file_in
+from aerolog.tools.archive_tool.segment_names import NOT_EMPTY_ERROR, remove_segment, segments_by_id
+from aerolog.tools.archive_tool.uncaught_error import IO_ERROR, UncaughtError, uncaught
+from aerolog.tools.terminal.console import print_json
+from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.tools.archive_tool.tool_terminal import Terminal
+
+COMPACT_NAME: Final = f"{CATALOG_NAME}.compact"
+_ENTRY_HEADER: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What is to be done.
+
+    Attributes:
+        content: the new catalog, whole.
+        removed: entries that are not in it.
+        names: their segment files.
+    """
+
+    content: bytes
+    removed: list[Entry]
+    names: list[str]
+
+    @property
+    def reclaimed(self) -> int:
+        """Bytes of the entries that go."""
+        return sum(_ENTRY_HEADER + entry.length for entry in self.removed)
+
+
+def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Compacts as the reference does, after its question."""
+    del arguments
+    terminal.write(
+        "WARNING: Compacting the Catalog is non-recoverable operation! All non-ACTIVE recordings"
+        " will be deleted along with the corresponding segment files."
+    )
+    if not terminal.ask("Continue? (y/n)"):
+        return 0
+    try:
+        with EditableCatalog.view(folder) as catalog:
+            done = compact_catalog(folder, catalog)
+    except OSError as error:
+        terminal.line(str(uncaught(error)))
+        return 0
+    except UncaughtError as error:
+        if error.java_class not in {IO_ERROR, NOT_EMPTY_ERROR}:
+            raise
+        terminal.line(str(error))
+        return 0
+    terminal.line(
+        f"Compaction result: deleted {len(done.removed)} records and reclaimed"
+        f" {done.reclaimed} bytes"
+    )
+    return 0
+
+
+def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Compacts, after a question."""
+    del arguments
+    check_can_ask(terminal)
+    if not terminal.dry_run:
+        refuse_running(folder, "it would go on in a catalog that nobody finds any more")
+    with in_words(folder), EditableCatalog.view(folder) as catalog:
+        plan = _plan(plan_compaction(folder, catalog), folder)
+        if not is_agreed(plan, terminal):
+            return 0
+        Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)  # of a run that was cut short
+        done = compact_catalog(folder, catalog)
+    if terminal.as_json:
+        print_json({"dry_run": False, **plan.row})
+    else:
+        terminal.line(
+            f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"
+            f" the catalog is {len(done.content)} bytes"
+        )
+    return 0
+
+
+def _plan(planned: Compaction, folder: str) -> Plan:
+    names = segments_by_id(folder)
+    rows = [
+        {
+            "recording_id": entry.recording_id,
+            "state": entry.state_name,
+            "segment_files": len(names.get(entry.recording_id, [])),
+            "segment_bytes": sum(
+                Path(folder, name).stat().st_size for name in names.get(entry.recording_id, [])
+            ),
+        }
+        for entry in planned.removed
+    ]
+    return Plan(
+        f"remove {len(rows)} recordings that are not valid, with {len(planned.names)} segment"
+        " files, for good",
+        ("recording", "state", "files", "bytes"),
+        [list(row.values()) for row in rows],
+        {
+            "removed": rows,
+            "reclaimed_catalog_bytes": planned.reclaimed,
+            "catalog_bytes": len(planned.content),
+        },
+        right=("recording", "files", "bytes"),
+        caution="What is removed cannot be brought back.",
+    )
+
+
+def plan_compaction(folder: str, catalog: EditableCatalog) -> Compaction:
+    """Work out what a compaction does; changes nothing."""
+    entries = catalog.entries()
+    for entry in entries:
+        check_state(entry)
+    kept = [entry for entry in entries if entry.is_valid]
+    removed = [entry for entry in entries if not entry.is_valid]
+    data = catalog.raw.data
+    parts = [bytes(data[:CATALOG_HEADER_LENGTH])]
+    parts += [bytes(data[one.offset : one.offset + one.frame_length]) for one in kept]
+    names = segments_by_id(folder)
+    gone = [name for entry in removed for name in names.get(entry.recording_id, [])]
+    # Whole frames: the reference leaves out the fill that an entry's length does not cover, and
+    # cannot read what it has written.
+    return Compaction(b"".join(parts), removed, gone)
+
+
+def compact_catalog(folder: str, catalog: EditableCatalog) -> Compaction:
+    """Compact a catalog; the mapping of the old one stays, and is that of a file without a name.
+
+    Raises:
+        OSError: a file cannot be written or removed; the old catalog is still there.
+    """
+    files = RealFileSystem()
+    path = file_in(folder, COMPACT_NAME)
+    try:
+        with files.open_data_file(path, writable=True, create=True, exclusive=True) as file:
+            planned = plan_compaction(folder, catalog)
+            file.write_at(planned.content, 0)
+            file.flush(2)
+        for name in planned.names:
+            remove_segment(file_in(folder, name))
+        files.rename(path, catalog.path)
+        files.sync_dir(folder)
+    finally:
+        Path(path).unlink(missing_ok=True)
+    return planned

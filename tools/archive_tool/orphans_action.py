@@ -1,0 +1,115 @@
+"""``delete-orphaned-segments``: segment files outside of their recording's start and stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
+from aerolog.tools.archive_tool.change_plan import (
+    Plan,
+    check_can_ask,
+    in_words,
+    is_agreed,
+    parse_recording_id,
+)
+from aerolog.tools.archive_tool.raw_catalog import file_in
+from aerolog.tools.archive_tool.segment_names import base_of, remove_segment, segments_by_id
+from aerolog.tools.archive_tool.uncaught_error import UncaughtError, parse_long, uncaught
+from aerolog.tools.terminal.console import print_json
+from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.tools.archive_tool.tool_terminal import Terminal
+
+
+def classic_delete_orphaned_segments(
+    folder: str, arguments: Sequence[str], terminal: Terminal
+) -> int:
+    """Deletes orphaned segments as the reference does, after its question."""
+    recording_id = parse_long(arguments[0]) if arguments else None
+    owned = "" if recording_id is None else f" owned by the RecordingId[{recording_id}]"
+    terminal.write(f"WARNING: All orphaned segment files{owned} will be deleted.")
+    if not terminal.ask("Continue? (y/n)"):
+        return 0
+    with EditableCatalog.view(folder) as catalog:
+        names = segments_by_id(folder)
+        for entry in catalog.entries_of(recording_id):
+            for name in orphans(entry, names.get(entry.recording_id, [])):
+                try:
+                    remove_segment(file_in(folder, name))
+                except (UncaughtError, OSError) as error:
+                    terminal.line(str(uncaught(error)))
+    return 0
+
+
+def delete_orphaned_segments(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
+    """Deletes orphaned segments, after a question."""
+    if len(arguments) > 1:
+        raise typer.BadParameter("one recording's id, or none for all")
+    recording_id = parse_recording_id(arguments[0]) if arguments else None
+    check_can_ask(terminal)
+    with in_words(folder), EditableCatalog.view(folder) as catalog:
+        names = segments_by_id(folder)
+        found = [
+            (entry, name)
+            for entry in catalog.entries_of(recording_id)
+            for name in sorted(orphans(entry, names.get(entry.recording_id, [])))
+        ]
+        plan = _plan(folder, found)
+        if not is_agreed(plan, terminal):
+            return 0
+        for _, name in found:
+            remove_segment(file_in(folder, name))
+        RealFileSystem().sync_dir(folder)
+    if terminal.as_json:
+        print_json({"dry_run": False, **plan.row})
+    else:
+        terminal.line(f"deleted {len(found)} segment files")
+    return 0
+
+
+def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> Plan:
+    rows = [
+        {
+            "recording_id": entry.recording_id,
+            "file": name,
+            "bytes": Path(folder, name).stat().st_size,
+            "start_position": entry.start_position,
+            "stop_position": None if entry.is_active else entry.stop_position,
+        }
+        for entry, name in found
+    ]
+    total = sum(Path(folder, name).stat().st_size for _, name in found)
+    return Plan(
+        f"delete {len(rows)} segment files outside of their recordings, {total} bytes",
+        ("recording", "file", "bytes", "start", "stop"),
+        [list(row.values()) for row in rows],
+        {"files": rows, "bytes": total},
+        right=("recording", "bytes", "start", "stop"),
+    )
+
+
+def orphans(entry: Entry, names: Sequence[str]) -> list[str]:
+    """Those of a recording's segment files that lie outside of it."""
+    first = entry.start_position & -entry.term_length
+    start = _segment_base(entry, first, entry.start_position)
+    stop = None if entry.is_active else _segment_base(entry, first, entry.stop_position)
+    return [name for name in names if _is_outside(name, start, stop)]
+
+
+def _segment_base(entry: Entry, first: int, position: int) -> int:
+    """The reference's arithmetic: masks, whatever the lengths are."""
+    return first + ((position - first) & -entry.segment_length)
+
+
+def _is_outside(name: str, start: int, stop: int | None) -> bool:
+    try:
+        base = base_of(name)
+    except UncaughtError:
+        return True
+    return base < start or (stop is not None and base > stop)

@@ -1,0 +1,58 @@
+"""Where a command of the archive tool writes, asks, and learns how it was called."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_YES = {"", "y", "yes"}
+
+
+@dataclass(slots=True)
+class Terminal:
+    """The streams of a run and its switches.
+
+    Attributes:
+        as_json: print one JSON document and nothing else to ``out``.
+        dry_run: show what would change, and change nothing.
+        yes: do not ask (not of the classic form, which always asks).
+        source: answers are read from here.
+        out: results.
+        err: remarks and errors.
+    """
+
+    as_json: bool = False
+    dry_run: bool = False
+    yes: bool = False
+    source: TextIO = field(default_factory=lambda: sys.stdin)
+    out: TextIO = field(default_factory=lambda: sys.stdout)
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+
+    def write(self, text: str) -> None:
+        """Text to ``out`` as it is."""
+        self.out.write(text)
+
+    def line(self, text: str = "") -> None:
+        """A line to ``out``."""
+        self.out.write(text + "\n")
+
+    def ask(self, question: str) -> bool:
+        """Asks as the reference does: a line break, the question, one line read.
+
+        Nothing, ``y`` and ``yes`` are yes, all else is no.
+
+        Raises:
+            UncaughtError: there is no line to read.
+        """
+        self.out.write(f"\n{question}: ")
+        self.out.flush()
+        answer = self.source.readline()
+        if not answer:
+            raise UncaughtError("java.util.NoSuchElementException", "No line found")
+        return answer.rstrip("\r\n").lower() in _YES

@@ -1,0 +1,1 @@
+"""``aerolog bench``: the benchmarks of a checkout."""

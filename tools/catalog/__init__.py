@@ -1,0 +1,1 @@
+"""``aerolog catalog``: the SQL catalog of recordings."""

@@ -1,0 +1,110 @@
+"""Asking a catalog and its recordings in SQL: ``sql``."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aerolog.tools.catalog.catalog_group import app
+from aerolog.tools.catalog.options import CatalogOptions, open_catalog
+from aerolog.tools.command_line.help import command
+from aerolog.tools.command_line.options import JsonOption, grouped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@command(
+    app,
+    examples=(
+        'catalog sql "SELECT * FROM recordings" --archive-dir archive',
+        'catalog sql "SELECT count(*) FROM frames" --archive-dir archive',
+        "catalog sql - --catalog sqlite:///fleet.db --json < question.sql",
+    ),
+)
+@grouped
+def sql(
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="SQL", help="One SELECT; - reads it from stdin.", show_default=False
+        ),
+    ],
+    *,
+    allow_files: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-files",
+            metavar="DIR",
+            help="Files in this folder may be read and written; may be repeated.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="SIZE", help="Memory that DuckDB may use.")
+    ] = "2GB",
+    as_json: JsonOption = False,
+    catalog: CatalogOptions,
+) -> None:
+    """Ask tables of the catalog, and the messages themselves, in DuckDB's SQL.
+
+    Tables: recordings, segments, streams, archives, tags, names, lineage, exports, ... and frames,
+    whose rows are messages: recording_id, position, session_id, stream_id, payload, ...,
+    archive_fk. Bounds of recording, stream, session and position choose what is read. Other files
+    and settings are out of reach. JSON: an object a line; bytes that are no text are in base64.
+    """
+    from aerolog.catalog.duckdb import CatalogQueries
+
+    text = sys.stdin.read() if query == "-" else query
+    with (
+        open_catalog(catalog) as opened,
+        CatalogQueries(opened, allowed_dirs=allow_files or (), memory_limit=memory) as queries,
+    ):
+        _print(queries.query(text), as_json)
+
+
+def _print(answer: "pa.RecordBatchReader", as_json: bool) -> None:
+    from aerolog.tools.terminal import console
+
+    names = answer.schema.names
+    if as_json:
+        for batch in answer:
+            for row in _rows(batch):
+                console.print_json_line(dict(zip(names, map(_jsonable, row), strict=True)))
+        return
+    numbers = [
+        field.name for field in answer.schema if str(field.type).startswith(("int", "uint", "dou"))
+    ]
+    rows = ([_shown(value) for value in row] for batch in answer for row in _rows(batch))
+    console.print_table(names, rows, right=numbers)
+
+
+def _rows(batch: "pa.RecordBatch") -> Any:
+    """Rows as tuples; columns may have the same name."""
+    columns = [column.to_pylist() for column in batch.columns]
+    return zip(*columns, strict=True) if columns else ()
+
+
+def _shown(value: Any) -> Any:
+    """A value for people: bytes as text where they are some."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return f"x'{value.hex()}'"
+    return value
+
+
+def _jsonable(value: Any) -> Any:
+    """A value for programs."""
+    from base64 import b64encode
+
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {str(name): _jsonable(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(one) for one in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -1,0 +1,349 @@
+"""Arguments and options that several commands share, declared once.
+
+A command takes a whole group by a parameter annotated with one of the dataclasses here and the
+decorator `grouped`, which shows each field to Typer as an option of its own.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from aerolog.tools.command_line.help import CONNECTION_PANEL
+from aerolog.transport.config.values import (
+    INT32_MAX,
+    INT32_MIN,
+    parse_long_duration_ns,
+    parse_size,
+)
+from aerolog.transport.errors import AerologError
+
+T = TypeVar("T")
+
+_NS_PER_SECOND = 1_000_000_000
+
+
+def _option(parse: Callable[[str, str], T], name: str) -> Callable[[str | T], T]:
+    """A Typer parser out of one of ours, with our message in the usage error."""
+
+    def parser(given: str | T) -> T:
+        if not isinstance(given, str):
+            return given  # a default: Typer runs those through here as well
+        try:
+            return parse(name, given)
+        except AerologError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    parser.__name__ = name
+    return parser
+
+
+def _seconds(name: str, text: str) -> float:
+    return parse_long_duration_ns(name, text) / _NS_PER_SECOND
+
+
+def seconds_parser(name: str) -> Callable[[str | float], float]:
+    """A Typer parser of durations such as 500ms, as seconds; a bare number is seconds.
+
+    Args:
+        name: of the option, in messages.
+    """
+    return _option(_seconds, name)
+
+
+def _positive_size(name: str, text: str) -> int:
+    value = parse_size(name, text)
+    if value == 0:
+        raise typer.BadParameter(f"{name} must be more than 0")
+    return value
+
+
+def check_channel(channel: str) -> str:
+    """A channel that parses; as a usage error otherwise."""
+    from aerolog.transport.uri import ChannelUri
+
+    try:
+        ChannelUri.parse(channel)
+    except AerologError as error:
+        raise typer.BadParameter(str(error)) from error
+    return channel
+
+
+def optional_channel(channel: str | None) -> str | None:
+    """As check_channel, where none may be given."""
+    return None if channel is None else check_channel(channel)
+
+
+INT32_RANGE: dict[str, Any] = {"min": INT32_MIN, "max": INT32_MAX}
+
+ChannelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CHANNEL",
+        help="Channel, such as aeron:ipc.",
+        callback=check_channel,
+        show_default=False,
+    ),
+]
+StreamArgument = Annotated[
+    int,
+    typer.Argument(
+        metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX, show_default=False
+    ),
+]
+RecordingArgument = Annotated[
+    int, typer.Argument(metavar="ID", help="Recording id.", min=0, show_default=False)
+]
+ChannelOption = Annotated[
+    str | None,
+    typer.Option("--channel", metavar="CHANNEL", help="Channel.", callback=optional_channel),
+]
+StreamOption = Annotated[
+    int | None,
+    typer.Option("--stream", metavar="STREAM", help="Stream id.", min=INT32_MIN, max=INT32_MAX),
+]
+CountOption = Annotated[
+    int | None, typer.Option("--count", metavar="N", help="Stop after N messages.", min=1)
+]
+DurationOption = Annotated[
+    float | None,
+    typer.Option(
+        "--duration",
+        metavar="TIME",
+        help="Stop after this time, such as 90s, 5m or 1.5h; a bare number is seconds.",
+        parser=_option(_seconds, "--duration"),
+    ),
+]
+WaitOption = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="TIME",
+        help="How long to wait for a subscriber, at the start and when there is none any more.",
+        parser=_option(_seconds, "--wait"),
+    ),
+]
+SizeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--size",
+        metavar="BYTES",
+        help="Generate messages of this size (k, m, g allowed).",
+        parser=_option(_positive_size, "--size"),
+    ),
+]
+FrameSizeOption = Annotated[
+    int | None,
+    typer.Option(
+        "--frame-size",
+        metavar="BYTES",
+        help="Read records of this size instead of lines (k, m, g allowed).",
+        parser=_option(_positive_size, "--frame-size"),
+    ),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ArchiveDirOption = Annotated[
+    str | None,
+    typer.Option(
+        "--archive-dir",
+        metavar="DIR",
+        help="Read this archive folder directly, read-only, with or without an archive running.",
+    ),
+]
+PositionOption = Annotated[
+    int | None,
+    typer.Option("--position", metavar="P", help="Position to begin at.", min=0),
+]
+LengthOption = Annotated[
+    int | None,
+    typer.Option(
+        "--length",
+        metavar="N",
+        help="Bytes of the stream to replay, frames included (k, m, g allowed).",
+        parser=_option(_positive_size, "--length"),
+    ),
+]
+
+
+FileIoOption = Annotated[
+    int | None,
+    typer.Option(
+        "--file-io-max-length",
+        metavar="N",
+        help="Bytes that the source reads at once (k, m, g allowed).",
+        parser=_option(_positive_size, "--file-io-max-length"),
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverOptions:
+    """How to reach the media driver."""
+
+    aeron_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--aeron-dir",
+            metavar="DIR",
+            envvar="AERON_DIR",
+            rich_help_panel=CONNECTION_PANEL,
+            help="The media driver's directory.",
+        ),
+    ] = None
+    driver_timeout: Annotated[
+        float,
+        typer.Option(
+            "--driver-timeout",
+            metavar="TIME",
+            rich_help_panel=CONNECTION_PANEL,
+            help="How long to wait for the driver.",
+            parser=_option(_seconds, "--driver-timeout"),
+        ),
+    ] = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOptions(DriverOptions):
+    """How to reach the archive."""
+
+    control_channel: Annotated[
+        str,
+        typer.Option(
+            "--control-channel",
+            metavar="CHANNEL",
+            envvar="AERON_ARCHIVE_CONTROL_CHANNEL",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Where the archive listens.",
+            callback=check_channel,
+        ),
+    ] = "aeron:ipc"
+    control_stream: Annotated[
+        int,
+        typer.Option(
+            "--control-stream",
+            metavar="STREAM",
+            envvar="AERON_ARCHIVE_CONTROL_STREAM_ID",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Stream id there.",
+            min=INT32_MIN,
+            max=INT32_MAX,
+        ),
+    ] = 10
+    response_channel: Annotated[
+        str | None,
+        typer.Option(
+            "--response-channel",
+            metavar="CHANNEL",
+            envvar="AERON_ARCHIVE_CONTROL_RESPONSE_CHANNEL",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Where it answers: aeron:udp?endpoint=<us>:0.",
+            callback=optional_channel,
+        ),
+    ] = None
+    response_stream: Annotated[
+        int,
+        typer.Option(
+            "--response-stream",
+            metavar="STREAM",
+            envvar="AERON_ARCHIVE_CONTROL_RESPONSE_STREAM_ID",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Stream id there.",
+            min=INT32_MIN,
+            max=INT32_MAX,
+        ),
+    ] = 20
+    archive_timeout: Annotated[
+        float,
+        typer.Option(
+            "--archive-timeout",
+            metavar="TIME",
+            rich_help_panel=CONNECTION_PANEL,
+            help="How long to wait for an answer.",
+            parser=_option(_seconds, "--archive-timeout"),
+        ),
+    ] = 10.0
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="NAME",
+            envvar="AEROLOG_ARCHIVE_USER",
+            rich_help_panel=CONNECTION_PANEL,
+            help="Who you are; asks for the password.",
+        ),
+    ] = None
+    password_file: Annotated[
+        str | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            envvar="AEROLOG_ARCHIVE_PASSWORD_FILE",
+            rich_help_panel=CONNECTION_PANEL,
+            help="File whose first line is the password.",
+        ),
+    ] = None
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            envvar="AEROLOG_ARCHIVE_KEY_FILE",
+            rich_help_panel=CONNECTION_PANEL,
+            help="File with USER:KEY for HMAC.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """How a command goes about changing recordings."""
+
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    dry_run: DryRunOption = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Return when the files are deleted, not before.")
+    ] = False
+    as_json: JsonOption = False
+
+
+def grouped(command: Callable[..., T]) -> Callable[..., T]:
+    """Spreads parameters that are dataclasses of options into options of their own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        if group is None:
+            parameters.append(parameter.replace(annotation=hints[parameter.name]))
+            continue
+        members = get_type_hints(group, include_extras=True)
+        parameters.extend(
+            inspect.Parameter(
+                member.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=member.default,
+                annotation=members[member.name],
+            )
+            for member in fields(group)
+        )
+    positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    keyword_only = [p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+    @functools.wraps(command)
+    def spread(**values: Any) -> T:
+        for name, group in groups.items():
+            given = {member.name: values.pop(member.name) for member in fields(group)}
+            values[name] = group(**given)
+        return command(**values)
+
+    shown: Any = spread
+    shown.__signature__ = inspect.Signature(positional + keyword_only)
+    shown.__annotations__ = {p.name: p.annotation for p in positional + keyword_only}
+    del shown.__wrapped__
+    return spread

@@ -1,0 +1,73 @@
+"""Clients of the driver and the archive, made from command line options."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from aerolog.tools.terminal.console import remark
+from aerolog.transport.errors import AeronTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.tools.command_line.options import ArchiveOptions, DriverOptions
+    from aerolog.transport.client import Aeron
+
+CLIENT_NAME = "aerolog"
+
+
+def _note(error: BaseException) -> None:
+    # The death of the driver ends the command with an error that says so: not twice.
+    if not isinstance(error, AeronTimeoutError):
+        remark(f"aerolog: {error}")
+
+
+def connect_driver(options: DriverOptions) -> Aeron:
+    """A client of the media driver; a context manager.
+
+    Raises:
+        DriverTimeoutError: there is no driver in the directory.
+    """
+    from aerolog.transport.client import Aeron
+
+    return Aeron(
+        options.aeron_dir,
+        driver_timeout=options.driver_timeout,
+        name=CLIENT_NAME,
+        on_error=_note,
+    )
+
+
+def connect_archive(aeron: Aeron, options: ArchiveOptions) -> AeronArchive:
+    """A client of the archive; a context manager.
+
+    Raises:
+        AeronTimeoutError: nobody answers on the control channel.
+    """
+    from aerolog.archive.client import AeronArchive
+
+    return AeronArchive(aeron, **client_options(options))
+
+
+def client_options(options: ArchiveOptions) -> dict[str, Any]:
+    """What clients of an archive are made with."""
+    from aerolog.tools.connection.credentials import credentials_of
+
+    return {
+        "request_channel": options.control_channel,
+        "request_stream_id": options.control_stream,
+        "response_channel": options.response_channel,
+        "response_stream_id": options.response_stream,
+        "message_timeout": options.archive_timeout,
+        "credentials": credentials_of(options),
+        "name": CLIENT_NAME,
+    }
+
+
+@contextmanager
+def open_archive(options: ArchiveOptions) -> Iterator[AeronArchive]:
+    """A client of the archive on a client of the media driver, both closed at the end."""
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as archive:
+        yield archive

@@ -1,0 +1,185 @@
+"""One look at an archive's folder: catalog, mark file, segment files, and what is in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.files.recovery import recover_stop_position
+from aerolog.archive.files.salvage import salvage_entries
+from aerolog.archive.files.segment import parse_segment_name, recording_id_of
+from aerolog.tools.doctor.segment_contents import Contents
+from aerolog.tools.doctor.system_snapshot import ArchiveMark, ArchiveSight, Damage, RecordingSight
+from aerolog.tools.views import machine
+from aerolog.tools.views.archive_view import SegmentFile
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.tools.views.archive_view import ArchiveView, RecordingView
+    from aerolog.tools.views.counters_snapshot import CountersSnapshot
+
+
+def look_at_archive(
+    view: ArchiveView,
+    found: list[RecordingView],
+    now_ms: int,
+    snapshots: tuple[CountersSnapshot, ...] = (),
+    contents: Contents | None = None,
+) -> ArchiveSight:
+    """Reads everything that checks want to know of an archive, alive or not.
+
+    Args:
+        view: of the folder.
+        found: what the view found in the catalog.
+        now_ms: the time.
+        snapshots: counters of its driver from before and behind the view's look at the catalog.
+        contents: what is known of the files' contents.
+    """
+    contents = contents or Contents()
+    mark = _mark(view)
+    if mark is None or not mark.is_alive(now_ms):
+        snapshots = ()  # what counters were left with is of no use
+    positions: dict[int, int] = {}
+    for snapshot in snapshots:
+        for recording_id, one in view.recording_counters(snapshot).recordings.items():
+            positions[recording_id] = one.position
+    indexes = view.beside.indexes(found, deep=contents.is_deep)
+    health = view.beside.health(found)
+    recordings = [
+        replace(
+            _recording(view, one, positions, contents),
+            index=indexes.get(one.recording_id),
+            health=health.get(one.recording_id),
+        )
+        for one in found
+    ]
+    strays, leftovers, misnamed = _other_files(
+        view.archive_dir, {one.descriptor.recording_id for one in recordings}
+    )
+    return ArchiveSight(
+        archive_dir=view.archive_dir,
+        mark=mark,
+        mark_fault=view.mark_fault or "",
+        recordings=recordings,
+        catalog_damages=[Damage("catalog", text, CATALOG_NAME) for text in view.damages],
+        catalog_used=sum(_entry_length(one) for one in recordings),
+        strays=strays,
+        leftovers=leftovers,
+        misnamed=misnamed,
+        errors=view.errors(),
+        disk=machine.disk(view.archive_dir),
+        sees_counters=bool(snapshots),
+        was_deep=contents.is_deep,
+        frames=contents.frames,
+        bytes_read=contents.bytes_read,
+        keeps_times=view.beside.keeps_times,
+        is_verified=view.beside.is_verified,
+        retention=view.beside.retention(),
+    )
+
+
+def look_at_damaged(archive_dir: str) -> ArchiveSight:
+    """What can be told of a folder whose catalog is damaged in parts.
+
+    Raises:
+        FileNotFoundError: there is no catalog.
+        FileFormatError: nothing in it can be read.
+    """
+    entries, damages = salvage_entries(archive_dir)
+    segments: dict[int, list[SegmentFile]] = {}
+    for name in sorted(os.listdir(archive_dir)):  # noqa: PTH208
+        try:
+            parts = parse_segment_name(name)
+            status = (Path(archive_dir) / name).stat()
+        except (FileFormatError, OSError):
+            continue
+        segments.setdefault(parts.recording_id, []).append(
+            SegmentFile(name, parts.base_position, status.st_size, status.st_blocks * 512)
+        )
+    recordings = []
+    for entry in entries:
+        descriptor = entry.descriptor
+        files = tuple(segments.get(descriptor.recording_id, ()))
+        end = _recovered_end(archive_dir, descriptor, files) if descriptor.is_active else None
+        recordings.append(RecordingSight(descriptor, entry.state, files, recovered_end=end))
+    return ArchiveSight(
+        archive_dir=archive_dir,
+        recordings=recordings,
+        catalog_damages=[Damage("catalog", str(one), CATALOG_NAME) for one in damages],
+        disk=machine.disk(archive_dir),
+    )
+
+
+def _recording(
+    view: ArchiveView,
+    one: RecordingView,
+    positions: dict[int, int],
+    contents: Contents,
+) -> RecordingSight:
+    descriptor, end = one.descriptor, None
+    if one.is_valid and descriptor.is_active and descriptor.recording_id not in positions:
+        end = _recovered_end(view.archive_dir, descriptor, one.segments)
+    return RecordingSight(
+        descriptor=descriptor,
+        state=one.state,
+        segments=one.segments,
+        damages=contents.damages.get(descriptor.recording_id, ()),
+        counter_position=positions.get(descriptor.recording_id),
+        recovered_end=end,
+    )
+
+
+def _recovered_end(
+    archive_dir: str, descriptor: RecordingDescriptor, segments: tuple[SegmentFile, ...]
+) -> int | None:
+    """Where the data of a recording ends that nobody stopped; None when that cannot be told."""
+    names = [segment.name for segment in segments]
+    try:
+        descriptor.check()
+        return recover_stop_position(RealFileSystem(), archive_dir, descriptor, names).position
+    except (FileFormatError, OSError):
+        return None
+
+
+def _mark(view: ArchiveView) -> ArchiveMark | None:
+    header, activity_ms = view.mark, view.activity_ms()
+    if header is None or activity_ms is None:
+        return None
+    return ArchiveMark(
+        process=machine.process(header.pid),
+        activity_ms=activity_ms,
+        archive_id=header.archive_id,
+        aeron_dir=header.aeron_directory,
+        control_channel=header.control_channel,
+        start_ms=header.start_timestamp,
+        error_log_capacity=header.error_buffer_length,
+    )
+
+
+def _other_files(archive_dir: str, known: set[int]) -> tuple[list[str], list[str], list[str]]:
+    """Files of no recording, of unfinished deletions, and names that look like segments only."""
+    strays, leftovers, misnamed = [], [], []
+    for name in sorted(os.listdir(archive_dir)):  # noqa: PTH208
+        if name.endswith(".rec.del"):
+            leftovers.append(name)
+        if not name.endswith(".rec"):
+            continue
+        recording_id = recording_id_of(name)
+        try:
+            parse_segment_name(name)
+        except FileFormatError:
+            if "-" in name.lstrip("-"):
+                misnamed.append(name)
+            continue
+        if recording_id not in known:
+            strays.append(name)
+    return strays, leftovers, misnamed
+
+
+def _entry_length(one: RecordingSight) -> int:
+    return ENTRY_HEADER_LENGTH + len(one.descriptor.encode())

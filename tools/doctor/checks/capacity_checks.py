@@ -1,0 +1,130 @@
+"""Checks of fixed rooms: counters, error logs, the loss report and the catalog can be full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.tools.doctor.findings import Area, Kind, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from aerolog.tools.doctor.findings import Finding
+    from aerolog.tools.doctor.system_snapshot import Case
+    from aerolog.transport.memory.error_log import ErrorObservation
+    from aerolog.transport.memory.loss_report import LossEntry
+
+_NEARLY: Final = 80
+_FULL: Final = 95
+_CATALOG_MAX: Final = 2**31 - 1
+_ERROR_HEADER: Final = 24
+
+COUNTERS = Kind(
+    "counters-nearly-full",
+    Area.CAPACITY,
+    Severity.WARNING,
+    "{used!n} of {most!n} counters are taken ({percent}%)",
+    "each publication takes 2 to 8, each image 3 to 6, each client and recording one; when there is"
+    " none left, adding a publication or subscription fails",
+    "close what is not used (`aerolog stat` shows what there is); raise"
+    " aeron.counters.buffer.length and start the driver anew",
+)
+ERROR_LOG = Kind(
+    "error-log-nearly-full",
+    Area.CAPACITY,
+    Severity.WARNING,
+    "the error log of the {who} is {percent}% full ({used!b} of {most!b})",
+    "when it is full new kinds of errors are counted and not written down",
+    "read it (`aerolog errors`) and remove the causes; a start of the {who} saves and clears it;"
+    " or raise its length ({setting})",
+)
+LOSS_REPORT = Kind(
+    "loss-report-nearly-full",
+    Area.CAPACITY,
+    Severity.NOTICE,
+    "the loss report is {percent}% full ({count!n} entries)",
+    "each image with loss takes an entry for the driver's life; when it is full further ones are"
+    " not reported",
+    "raise aeron.loss.report.buffer.length; it is empty after a start of the driver",
+)
+CATALOG = Kind(
+    "catalog-nearly-full",
+    Area.CAPACITY,
+    Severity.WARNING,
+    "the catalog has {used!b} of the 2 GiB that it can have",
+    "when it is full nothing can be recorded any more",
+    "with the archive stopped, remove purged and invalid recordings for good: aerolog"
+    " archive-tool DIR compact",
+)
+
+
+def rooms_are_free(case: Case) -> Iterator[Finding]:
+    """Is anything of fixed length nearly full?"""
+    driver, archive = case.driver, case.now.archive
+    if driver is not None:
+        where = f"driver {driver.aeron_dir}"
+        percent = _percent(len(driver.counters), driver.max_counters)
+        if percent >= _NEARLY:
+            yield COUNTERS.found(
+                where,
+                _severity(percent),
+                used=len(driver.counters),
+                most=driver.max_counters,
+                percent=percent,
+            )
+        yield from _errors(
+            driver.errors,
+            driver.error_log_capacity,
+            where,
+            who="driver",
+            setting="aeron.error.buffer.length",
+        )
+        percent = _percent(_loss_length(driver.losses), driver.loss_report_capacity)
+        if percent >= _NEARLY:
+            yield LOSS_REPORT.found(where, percent=percent, count=len(driver.losses))
+    if archive is not None:
+        where = f"archive {archive.archive_dir}"
+        if archive.mark is not None:
+            yield from _errors(
+                archive.errors,
+                archive.mark.error_log_capacity,
+                where,
+                who="archive",
+                setting="aeron.archive.error.buffer.length",
+            )
+        if _percent(archive.catalog_used, _CATALOG_MAX) >= _NEARLY:
+            yield CATALOG.found(where, used=archive.catalog_used)
+
+
+def _errors(
+    errors: Sequence[ErrorObservation], capacity: int, where: str, *, who: str, setting: str
+) -> Iterator[Finding]:
+    used = sum(_align(_ERROR_HEADER + len(one.text.encode()), 8) for one in errors)
+    percent = _percent(used, capacity)
+    if percent >= _NEARLY:
+        yield ERROR_LOG.found(
+            where, who=who, setting=setting, used=used, most=capacity, percent=percent
+        )
+
+
+def _loss_length(losses: Sequence[LossEntry]) -> int:
+    """Bytes that entries take in the report (spec cnc-and-commands 7)."""
+    return sum(
+        _align(40 + _align(4 + len(one.channel), 4) + 4 + len(one.source), 64) for one in losses
+    )
+
+
+def _severity(percent: int) -> Severity:
+    return Severity.CRITICAL if percent >= _FULL else Severity.WARNING
+
+
+def _percent(used: int, most: int) -> int:
+    return 100 * used // most if most > 0 else 0
+
+
+def _align(length: int, unit: int) -> int:
+    return -(-length // unit) * unit
+
+
+CHECKS: Final = (rooms_are_free,)
+KINDS: Final = (COUNTERS, ERROR_LOG, LOSS_REPORT, CATALOG)

@@ -1,0 +1,168 @@
+"""Checks of duty cycles: threads of driver and archive that take too long for their work."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from aerolog.tools.doctor.findings import Area, Kind, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.tools.doctor.findings import Finding
+    from aerolog.tools.doctor.system_snapshot import Case
+    from aerolog.tools.views.counters_snapshot import Counter
+
+#: Name -> system counters of the greatest cycle time and of how often the threshold was passed.
+_THREADS: Final = (
+    ("conductor", 26, 27),
+    ("sender", 28, 29),
+    ("receiver", 30, 31),
+)
+_RESOLVER_MAX, _RESOLVER_COUNT = 32, 33
+_QUEUES: Final = (
+    ("receiver", 2),
+    ("sender", 3),
+    ("conductor", 4),
+    ("async executor", 45),
+)
+_ARCHIVE_MAX_CYCLE, _ARCHIVE_EXCEEDED = 103, 104
+_ARCHIVE_WRITE, _ARCHIVE_READ = 105, 108
+_SLOW_IO_NS: Final = 100_000_000
+_THRESHOLD: Final = re.compile(r"threshold=(\d+)(ns|us|ms|s)")
+_UNIT_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+CYCLE_SLOW = Kind(
+    "cycle-slow",
+    Area.CYCLES,
+    Severity.WARNING,
+    "the {thread}'s duty cycle passed its threshold of {threshold!t} {count!n} times ({new!n} of"
+    " them while we looked); the longest took {longest!t}",
+    "the thread did not get a CPU, paused (garbage, paging, a new file on a slow disk), or has too"
+    " much to do; everything it serves waits that long, streams and liveness too",
+    "give it a CPU of its own (isolcpus, taskset) and a busier idle strategy; threading mode"
+    " DEDICATED; keep the driver's directory in memory; look for pauses of the JVM",
+)
+CYCLE_WAS_SLOW = Kind(
+    "cycle-was-slow",
+    Area.CYCLES,
+    Severity.NOTICE,
+    "the {thread}'s duty cycle once took {longest!t}; it passed its threshold of {threshold!t}"
+    " {count!n} times, none of them while we looked",
+    "one long cycle at the start or at a new stream is usual: files are made and addresses resolved"
+    " there",
+    "nothing if it does not grow; `aerolog doctor --watch` shows when it does",
+)
+RESOLVER_SLOW = Kind(
+    "resolver-slow",
+    Area.CYCLES,
+    Severity.WARNING,
+    "resolving a name took {longest!t}; {count!n} times longer than {threshold!t}",
+    "the name service is slow or does not answer; channels with names open late, and are checked"
+    " late for a new address",
+    "use addresses, /etc/hosts, a local cache, or the driver's own resolver"
+    " (aeron.driver.resolver.name)",
+)
+QUEUE_FULL = Kind(
+    "driver-queue-full",
+    Area.CYCLES,
+    Severity.WARNING,
+    "the queue to the {thread} was full {count!n} times ({new!n} of them while we looked)",
+    "the thread does not take its work as fast as it comes: it is slow, or stands",
+    "see its duty cycle; give it a CPU",
+)
+WRITE_SLOW = Kind(
+    "archive-write-slow",
+    Area.CYCLES,
+    Severity.WARNING,
+    "the longest write of the archive's recorder took {longest!t}",
+    "the disk is slow, or every block is synced (aeron.archive.file.sync.level 1 or 2); recordings"
+    " and their publishers wait for it",
+    "put the archive on a faster disk; raise aeron.archive.file.io.max.length to sync less often;"
+    " choose the sync level knowingly; longer terms bridge it",
+)
+READ_SLOW = Kind(
+    "archive-read-slow",
+    Area.CYCLES,
+    Severity.NOTICE,
+    "the longest read of the archive's replayer took {longest!t}",
+    "old segments come from the disk and not from memory, or the disk is busy with recording",
+    "separate replays from recordings (another disk, an archive that replicates); more memory",
+)
+
+
+def driver_cycles(case: Case) -> Iterator[Finding]:
+    """Do the driver's threads work in time?"""
+    driver = case.driver
+    if driver is None:
+        return
+    where = f"driver {driver.aeron_dir}"
+    for thread, max_id, count_id in _THREADS:
+        longest, count = driver.system.get(max_id), driver.system.get(count_id)
+        if longest is not None and count is not None and count.value > 0:
+            yield _cycle(thread, where, longest.value, count, case.growth(count_id))
+    longest, count = driver.system.get(_RESOLVER_MAX), driver.system.get(_RESOLVER_COUNT)
+    if longest is not None and count is not None and count.value > 0:
+        yield RESOLVER_SLOW.found(
+            where, longest=longest.value, count=count.value, threshold=_threshold(count.label)
+        )
+    for thread, system_id in _QUEUES:
+        full = driver.system.get(system_id)
+        if full is not None and full.value > 0:
+            new = case.growth(system_id)
+            severity = Severity.WARNING if new else Severity.NOTICE
+            yield QUEUE_FULL.found(where, severity, thread=thread, count=full.value, new=new)
+
+
+def archive_cycles(case: Case) -> Iterator[Finding]:
+    """Do the archive's threads and its disk work in time?"""
+    driver = case.driver
+    if driver is None:
+        return
+    before = case.driver_before
+    earlier = {} if before is None else {one.id: one for one in before.counters}
+    longest = {_archive_thread(one): one.value for one in driver.of_type(_ARCHIVE_MAX_CYCLE)}
+    for counter in driver.of_type(_ARCHIVE_EXCEEDED):
+        if counter.value > 0:
+            thread = _archive_thread(counter)
+            was = earlier.get(counter.id)
+            same = was is not None and was.registration_id == counter.registration_id
+            new = counter.value - was.value if was is not None and same else 0
+            yield _cycle(thread, _archive(counter), longest.get(thread, 0), counter, max(new, 0))
+    for kind, type_id in ((WRITE_SLOW, _ARCHIVE_WRITE), (READ_SLOW, _ARCHIVE_READ)):
+        for counter in driver.of_type(type_id):
+            if counter.value >= _SLOW_IO_NS:
+                yield kind.found(_archive(counter), longest=counter.value)
+
+
+def _cycle(thread: str, where: str, longest: int, count: Counter, new: int) -> Finding:
+    kind = CYCLE_SLOW if new else CYCLE_WAS_SLOW
+    return kind.found(
+        f"{thread} of {where}",
+        thread=thread,
+        threshold=_threshold(count.label),
+        count=count.value,
+        new=new,
+        longest=longest,
+    )
+
+
+def _archive_thread(counter: Counter) -> str:
+    """``archive-conductor`` of its label."""
+    return counter.label.partition(" ")[0]
+
+
+def _archive(counter: Counter) -> str:
+    """``archive 7`` by the id at the end of a counter's label."""
+    return f"archive {counter.label.rpartition('archiveId=')[2].partition(' ')[0]}"
+
+
+def _threshold(label: str) -> int:
+    """The threshold in a label, nanoseconds; 0 when it does not say."""
+    found = _THRESHOLD.search(label)
+    return int(found[1]) * _UNIT_NS[found[2]] if found else 0
+
+
+CHECKS: Final = (driver_cycles, archive_cycles)
+KINDS: Final = (CYCLE_SLOW, CYCLE_WAS_SLOW, RESOLVER_SLOW, QUEUE_FULL, WRITE_SLOW, READ_SLOW)

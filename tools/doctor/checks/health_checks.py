@@ -1,0 +1,128 @@
+"""Checks of what verification has found: segments that are not what they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.files.segment import segment_file_name
+from aerolog.tools.doctor.figure_text import names
+from aerolog.tools.doctor.findings import Area, Kind, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.tools.doctor.findings import Finding
+    from aerolog.tools.doctor.system_snapshot import Case, RecordingSight
+
+_SAVE: Final = (
+    "aerolog verify {id} --repair-plan says what can be saved, and does nothing; copy the segments"
+    " from a replica or a backup where there is one"
+)
+
+DAMAGED = Kind(
+    "health-damaged",
+    Area.HEALTH,
+    Severity.CRITICAL,
+    "verification found damage in {count} segments: {files}: {text}",
+    "the disk or something that writes to the folder has damaged them; a replay that comes there"
+    " ends with an error",
+    _SAVE,
+)
+CHANGED = Kind(
+    "health-changed",
+    Area.HEALTH,
+    Severity.CRITICAL,
+    "{count} closed segments are not what they were when they were verified: {files}: {text}",
+    "closed segments are never written to again: somebody has replaced or changed them, or the disk"
+    " has; their frames may look right and hold other data",
+    _SAVE,
+)
+MISSING = Kind(
+    "health-missing",
+    Area.HEALTH,
+    Severity.CRITICAL,
+    "{count} segments that were verified are gone: {files}",
+    "somebody has deleted or moved them behind the archive's back; a replay that comes there ends"
+    " with an error",
+    _SAVE,
+)
+UNREADABLE = Kind(
+    "health-unreadable",
+    Area.HEALTH,
+    Severity.NOTICE,
+    "what is known of its segments cannot be read: {text}",
+    "the file was cut off, damaged, or belongs to another recording; no data is lost, but what had"
+    " been verified is verified anew",
+    "aerolog verify {id} writes it anew",
+)
+UNVERIFIED = Kind(
+    "never-verified",
+    Area.HEALTH,
+    Severity.NOTICE,
+    "{count} recordings have closed segments that were never verified: {ids}",
+    "verification has not come to them yet, or is switched off again; damage in them is found when"
+    " somebody replays them",
+    "let the archive verify (aerolog.archive.verify.rate), or run aerolog verify",
+)
+
+
+def verified_segments_are_sound(case: Case) -> Iterator[Finding]:
+    """Are closed segments still what they were?"""
+    archive = case.now.archive
+    if archive is None:
+        return
+    for one in archive.recordings:
+        if one.state != RecordingState.VALID or one.health is None:
+            continue
+        yield from _faults(one)
+        if one.health.problems:
+            yield UNREADABLE.found(
+                one.subject,
+                id=one.descriptor.recording_id,
+                text="; ".join(one.health.problems),
+            )
+
+
+def _faults(one: RecordingSight) -> Iterator[Finding]:
+    assert one.health is not None
+    for state, kind in (("damaged", DAMAGED), ("changed", CHANGED), ("missing", MISSING)):
+        faults = [fault for fault in one.health.faults if fault.state == state]
+        if faults:
+            recording_id = one.descriptor.recording_id
+            yield kind.found(
+                one.subject,
+                id=recording_id,
+                count=len(faults),
+                files=names([segment_file_name(recording_id, f.base_position) for f in faults]),
+                position=faults[0].base_position,
+                text=faults[0].text,
+            )
+
+
+def recordings_are_verified(case: Case) -> Iterator[Finding]:
+    """Was every closed segment verified, where somebody verifies?"""
+    archive = case.now.archive
+    if archive is None or not archive.is_verified:
+        return
+    waiting = [
+        one.descriptor.recording_id
+        for one in archive.recordings
+        if one.state == RecordingState.VALID and _is_waiting(one)
+    ]
+    if waiting:
+        yield UNVERIFIED.found(
+            f"archive {archive.archive_dir}",
+            count=len(waiting),
+            ids=names([str(recording_id) for recording_id in waiting]),
+        )
+
+
+def _is_waiting(one: RecordingSight) -> bool:
+    if one.health is not None:
+        return one.health.segments.get("unchecked", 0) > 0
+    return one.end - one.descriptor.start_position >= one.descriptor.segment_file_length
+
+
+CHECKS: Final = (verified_segments_are_sound, recordings_are_verified)
+KINDS: Final = (DAMAGED, CHANGED, MISSING, UNREADABLE, UNVERIFIED)

@@ -1,0 +1,313 @@
+"""Checks of processes: is the driver alive, the archive, the clients?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.tools.doctor.findings import Area, Kind, Severity
+from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, LATE_MS, STARTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.tools.doctor.findings import Finding
+    from aerolog.tools.doctor.system_snapshot import ArchiveMark, Case, Process
+
+_CLIENT_HEARTBEAT: Final = 11
+_CLIENT_TIMEOUTS: Final = 24
+_COMMANDS_UNBLOCKED: Final = 20
+
+#: A client gives a sign of life twice a second.
+_CLIENT_LATE_MS: Final = 5_000
+#: Clocks of one machine do not differ; a second is for a beat that is written ahead.
+_FUTURE_MS: Final = 1_000
+
+DRIVER_UNREADABLE = Kind(
+    "driver-unreadable",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the driver's files cannot be looked at: {fault}",
+    "without cnc.dat no client finds the driver, and nothing else can be said about it",
+    "follow the remedy in the message; if the driver is gone, start it anew",
+)
+DRIVER_CLOSED = Kind(
+    "driver-closed",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the driver (process {pid}) has ended in good order; its directory is what it left",
+    "it was stopped, or asked to terminate; publications and subscriptions are gone with it",
+    "start the driver, then its clients",
+)
+DRIVER_DEAD = Kind(
+    "driver-dead",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the driver is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
+    "it crashed or was killed, for example for want of memory: it did not say that it ends",
+    "look for the cause in its log and in the kernel's (dmesg, journalctl -k), start it anew;"
+    " clients give up after the driver timeout and have to connect again",
+)
+DRIVER_STUCK = Kind(
+    "driver-stuck",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the driver does not work: last sign of life {age_ms!m} ago, more than its timeout of"
+    " {timeout_ms!m}; process {pid} is there ({state})",
+    "its conductor thread is stopped, starved of CPU, paging, or waits for a disk; clients take the"
+    " driver for dead and close",
+    "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (cat"
+    " /proc/{pid}/task/*/stat, top -H -p {pid}), give it CPUs of its own and memory enough",
+)
+DRIVER_LATE = Kind(
+    "driver-late",
+    Area.PROCESSES,
+    Severity.WARNING,
+    "the driver is late: last sign of life {age_ms!m} ago (every second is usual)",
+    "its conductor does not get its turn; at {timeout_ms!m} clients take it for dead",
+    "look at the load of the machine and at the duty-cycle findings; give the conductor a CPU",
+)
+CLOCK_AHEAD = Kind(
+    "clock-stepped",
+    Area.PROCESSES,
+    Severity.WARNING,
+    "the sign of life of {who} lies {ahead_ms!m} in the future",
+    "the clock of the machine was set back, or another machine wrote the file: liveness cannot be"
+    " judged until the time is caught up with",
+    "keep the clock by slewing (chrony, ntpd -x); do not share the directory between machines",
+)
+ARCHIVE_UNREADABLE = Kind(
+    "archive-unreadable",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the archive's folder cannot be looked at: {fault}",
+    "without its catalog no recording can be found or replayed",
+    "follow the remedy in the message; a damaged catalog: stop the archive, keep a copy of the"
+    " folder, and see aerolog archive-tool DIR verify",
+)
+MARK_UNREADABLE = Kind(
+    "archive-mark-unreadable",
+    Area.PROCESSES,
+    Severity.WARNING,
+    "the archive's mark file cannot be read: {fault}",
+    "whether an archive is running, and which driver it uses, cannot be told",
+    "when no archive runs, start it: it writes the file anew",
+)
+ARCHIVE_CLOSED = Kind(
+    "archive-closed",
+    Area.PROCESSES,
+    Severity.NOTICE,
+    "no archive runs on this folder: the last one (process {pid}) ended in good order",
+    "nothing is recorded and nothing can be replayed; its recordings can be read from the folder",
+    "start the archive if there is to be one",
+)
+ARCHIVE_DEAD = Kind(
+    "archive-dead",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the archive is dead: process {pid} is gone, its last sign of life is {age_ms!m} old",
+    "it crashed or was killed; what was being recorded has no stop position until it starts again",
+    "look for the cause in its log and in the kernel's (dmesg, journalctl -k); start it anew: it"
+    " recovers the stop positions from the segments",
+)
+ARCHIVE_STUCK = Kind(
+    "archive-stuck",
+    Area.PROCESSES,
+    Severity.CRITICAL,
+    "the archive does not work: last sign of life {age_ms!m} ago; process {pid} is there ({state})",
+    "its conductor is stopped, starved of CPU, or waits for a disk; recordings stand still, and"
+    " their publishers with them",
+    "if it is stopped let it go on (kill -CONT {pid}); else see what it waits for (iostat -x 1,"
+    " top -H -p {pid})",
+)
+ARCHIVE_LATE = Kind(
+    "archive-late",
+    Area.PROCESSES,
+    Severity.WARNING,
+    "the archive is late: last sign of life {age_ms!m} ago (every second is usual)",
+    "its conductor does not get its turn or waits for a disk (fsync); control requests wait too",
+    "look at the archive's cycle and write times here, and at the load of the machine and the disk",
+)
+ARCHIVESTARTING = Kind(
+    "archive-starting",
+    Area.PROCESSES,
+    Severity.NOTICE,
+    "an archive (process {pid}) is starting on this folder",
+    "it is recovering the ends of recordings; it does not answer yet",
+    "look again in a moment; if this stays, look at its log",
+)
+ARCHIVE_ELSEWHERE = Kind(
+    "archive-elsewhere",
+    Area.PROCESSES,
+    Severity.NOTICE,
+    "the archive uses the driver in {archive_aeron_dir}, this one is in {aeron_dir}",
+    "positions and counters of the archive's recordings are not among those of this driver",
+    "look at the archive's own driver: leave --aeron-dir away",
+)
+CLIENT_LATE = Kind(
+    "client-late",
+    Area.PROCESSES,
+    Severity.WARNING,
+    "client {client_id} {name}gave its last sign of life {age_ms!m} ago; it is closed at"
+    " {timeout_ms!m}",
+    "its conductor does not run: the process is stopped, in a long pause (collection of garbage,"
+    " paging), or an invoker is not called; its subscribers hold back publishers meanwhile",
+    "find the process by its name above or by its open files (lsof of cnc.dat); make pauses"
+    " shorter, or raise aeron.client.liveness.timeout",
+)
+CLIENTS_TIMED_OUT = Kind(
+    "clients-timed-out",
+    Area.PROCESSES,
+    Severity.NOTICE,
+    "{count!n} clients were closed because they were silent for {timeout_ms!m}"
+    " ({new!n} of them while we looked)",
+    "they crashed, were killed, or paused for longer than the liveness timeout; an orderly close is"
+    " not counted",
+    "look for crashed clients; if they live and complain of a timeout, make their pauses shorter or"
+    " raise aeron.client.liveness.timeout",
+)
+COMMANDS_UNBLOCKED = Kind(
+    "commands-unblocked",
+    Area.PROCESSES,
+    Severity.NOTICE,
+    "{count!n} commands to the driver were left half written ({new!n} of them while we looked)",
+    "a client died between claiming a place in the command buffer and writing into it; the driver"
+    " stood still until it unblocked it",
+    "find out which client is killed, and why",
+)
+
+
+def driver_lives(case: Case) -> Iterator[Finding]:
+    """Is there a driver, and does it work?"""
+    if case.now.driver_fault:
+        yield DRIVER_UNREADABLE.found("driver", fault=case.now.driver_fault)
+    driver, now_ms = case.driver, case.now.now_ms
+    if driver is None:
+        return
+    subject, process = f"driver {driver.aeron_dir}", driver.process
+    if driver.heartbeat_ms < 0:
+        yield DRIVER_CLOSED.found(subject, pid=process.pid)
+        return
+    age_ms = driver.heartbeat_age_ms(now_ms)
+    figures = {"pid": process.pid, "age_ms": age_ms, "timeout_ms": driver.driver_timeout_ms}
+    if age_ms < -_FUTURE_MS:
+        yield CLOCK_AHEAD.found(subject, who="the driver", ahead_ms=-age_ms)
+    elif process.has_died(age_ms):
+        yield DRIVER_DEAD.found(subject, **figures)
+    elif age_ms > driver.driver_timeout_ms:
+        yield DRIVER_STUCK.found(subject, **figures, state=_state(process))
+    elif age_ms > LATE_MS:
+        yield DRIVER_LATE.found(subject, **figures)
+
+
+def archive_lives(case: Case) -> Iterator[Finding]:
+    """Is there an archive, and does it work?"""
+    if case.now.archive_fault:
+        yield ARCHIVE_UNREADABLE.found("archive", fault=case.now.archive_fault)
+    archive = case.now.archive
+    if archive is None:
+        return
+    subject = f"archive {archive.archive_dir}"
+    if archive.mark_fault:
+        yield MARK_UNREADABLE.found(subject, fault=archive.mark_fault)
+    if archive.mark is not None:
+        yield from _mark(archive.mark, subject, case)
+
+
+def _mark(mark: ArchiveMark, subject: str, case: Case) -> Iterator[Finding]:
+    pid, age_ms = mark.process.pid, mark.age_ms(case.now.now_ms)
+    if mark.activity_ms < 0:
+        yield ARCHIVE_CLOSED.found(subject, pid=pid)
+        return
+    if mark.process.has_died(age_ms):
+        yield ARCHIVE_DEAD.found(subject, pid=pid, age_ms=age_ms)
+    elif mark.activity_ms == STARTING:
+        yield ARCHIVESTARTING.found(subject, pid=pid)
+    elif age_ms < -_FUTURE_MS:
+        yield CLOCK_AHEAD.found(subject, who="the archive", ahead_ms=-age_ms)
+    elif age_ms >= ARCHIVE_TIMEOUT_MS:
+        yield ARCHIVE_STUCK.found(subject, pid=pid, age_ms=age_ms, state=_state(mark.process))
+    elif age_ms > LATE_MS:
+        yield ARCHIVE_LATE.found(subject, pid=pid, age_ms=age_ms)
+    driver = case.driver
+    if driver is not None and not _same_folder(driver.aeron_dir, mark.aeron_dir):
+        yield ARCHIVE_ELSEWHERE.found(
+            subject, archive_aeron_dir=mark.aeron_dir, aeron_dir=driver.aeron_dir
+        )
+
+
+def clients_live(case: Case) -> Iterator[Finding]:
+    """Do the clients give signs of life?"""
+    driver = case.driver
+    if driver is None or not driver.is_alive(case.now.now_ms):
+        return
+    timeout_ms = driver.client_liveness_timeout_ns // 1_000_000
+    for counter in driver.of_type(_CLIENT_HEARTBEAT):
+        age_ms = case.now.now_ms - counter.value
+        if counter.value > 0 and age_ms > max(min(timeout_ms // 2, _CLIENT_LATE_MS), LATE_MS):
+            yield CLIENT_LATE.found(
+                f"client {counter.registration_id}",
+                client_id=counter.registration_id,
+                name=_client_name(counter.label),
+                age_ms=age_ms,
+                timeout_ms=timeout_ms,
+            )
+    for kind, system_id in (
+        (CLIENTS_TIMED_OUT, _CLIENT_TIMEOUTS),
+        (COMMANDS_UNBLOCKED, _COMMANDS_UNBLOCKED),
+    ):
+        counter_ = driver.system.get(system_id)
+        if counter_ is not None and counter_.value > 0:
+            new = case.growth(system_id)
+            yield kind.found(
+                f"driver {driver.aeron_dir}",
+                Severity.WARNING if new else None,
+                count=counter_.value,
+                new=new,
+                timeout_ms=timeout_ms,
+            )
+
+
+def _client_name(label: str) -> str:
+    """What a client calls itself in the label of its heartbeat, with a space behind it."""
+    _, found, behind = label.partition(" name=")
+    name = behind.partition(" version=")[0].strip() if found else ""
+    return f"({name}) " if name else ""
+
+
+def _state(process: Process) -> str:
+    return {
+        "R": "running",
+        "S": "asleep",
+        "D": "waiting for a disk",
+        "T": "stopped by a signal",
+        "t": "stopped by a debugger",
+        "Z": "a zombie",
+        "I": "idle",
+    }.get(process.state, "in an unknown state")
+
+
+def _same_folder(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()
+
+
+CHECKS: Final = (driver_lives, archive_lives, clients_live)
+KINDS: Final = (
+    DRIVER_UNREADABLE,
+    DRIVER_CLOSED,
+    DRIVER_DEAD,
+    DRIVER_STUCK,
+    DRIVER_LATE,
+    CLOCK_AHEAD,
+    ARCHIVE_UNREADABLE,
+    MARK_UNREADABLE,
+    ARCHIVE_CLOSED,
+    ARCHIVE_DEAD,
+    ARCHIVE_STUCK,
+    ARCHIVE_LATE,
+    ARCHIVESTARTING,
+    ARCHIVE_ELSEWHERE,
+    CLIENT_LATE,
+    CLIENTS_TIMED_OUT,
+    COMMANDS_UNBLOCKED,
+)

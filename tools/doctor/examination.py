@@ -1,0 +1,160 @@
+"""Looks at a driver and an archive as an operator names them, one after the other."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.mark_file import TERMINATED
+from aerolog.tools.doctor.archive_snapshot import look_at_archive, look_at_damaged
+from aerolog.tools.doctor.driver_snapshot import look_at_driver
+from aerolog.tools.doctor.segment_contents import Contents, look_inside
+from aerolog.tools.doctor.system_snapshot import LATE_MS, Look
+from aerolog.tools.views import machine
+from aerolog.tools.views.archive_view import ArchiveView
+from aerolog.tools.views.driver_view import DriverView
+from aerolog.tools.views.errors import ViewError
+from aerolog.transport.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.tools.doctor.system_snapshot import ArchiveSight
+    from aerolog.tools.views.counters_snapshot import CountersSnapshot
+
+#: A process that is gone may live in another container: its sign of life tells within this time.
+_SETTLE_S: Final = 4.0
+_SETTLE_STEP_S: Final = 0.1
+
+
+def epoch_ms() -> int:
+    """The time of the machine; tests have one of their own."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True)
+class Examination:
+    """What is looked at, and what stays known from look to look.
+
+    Attributes:
+        aeron_dir: of the driver; None for that of the archive, or the default without an archive.
+        archive_dir: None for no archive.
+        deep: look at every frame of the archive.
+        on_bytes: told how many bytes of segments have been read.
+    """
+
+    aeron_dir: str | None = None
+    archive_dir: str | None = None
+    deep: bool = False
+    on_bytes: Callable[[int], None] | None = None
+    contents: Contents | None = field(default=None, init=False)
+
+    def look(self, *, inside: bool = True, needed: bool = True) -> Look:
+        """Looks once.
+
+        Args:
+            inside: look into segments too, if that has not been done yet.
+            needed: whether it is an error if there is nothing; else that is a finding.
+
+        Raises:
+            ViewError: nothing at all can be looked at.
+        """
+        with ExitStack() as stack:
+            archive, archive_error = self._open_archive(stack)
+            driver, driver_error = self._open_driver(stack, archive)
+            salvaged = None if archive_error is None else self._salvage()
+            for error in (archive_error, driver_error):
+                seen = archive is not None or driver is not None or salvaged is not None
+                if needed and error is not None and not seen:
+                    raise error
+            before = () if driver is None else (driver.counters(),)
+            if archive is not None and inside and self.contents is None:
+                self.contents = self._look_inside(archive)
+            sight = salvaged
+            if archive is not None:
+                sight = self._look_at_archive(archive, before, driver)
+            return Look(
+                now_ms=epoch_ms(),
+                monotonic_ns=time.monotonic_ns(),
+                driver=None if driver is None else look_at_driver(driver),
+                driver_fault="" if driver_error is None else str(driver_error),
+                archive=sight,
+                archive_fault="" if archive_error is None else str(archive_error),
+                host=machine.host(),
+            )
+
+    def settle(self, look: Look) -> Look:
+        """Looks again for as long as it is open whether a process that is not here lives.
+
+        One in another container has a process id that does not exist here; one that was just
+        killed has left a fresh sign of life. The next sign of life tells, or its absence.
+        """
+        until = time.monotonic() + _SETTLE_S
+        beats = _open_beats(look)
+        while beats & _open_beats(look) and time.monotonic() < until:
+            time.sleep(_SETTLE_STEP_S)
+            look = self.look(needed=False)
+        return look
+
+    def _open_archive(self, stack: ExitStack) -> tuple[ArchiveView | None, ViewError | None]:
+        if self.archive_dir is None:
+            return None, None
+        try:
+            return stack.enter_context(ArchiveView.open(self.archive_dir)), None
+        except ViewError as error:
+            return None, error
+
+    def _open_driver(
+        self, stack: ExitStack, archive: ArchiveView | None
+    ) -> tuple[DriverView | None, ViewError | None]:
+        folder = self.aeron_dir
+        if folder is None and self.archive_dir is not None:
+            folder = archive.aeron_dir if archive is not None else None
+            if archive is None or not folder or archive.activity_ms() == TERMINATED:
+                return None, None  # an archive that has ended has no driver
+        try:
+            return stack.enter_context(DriverView.open(folder)), None
+        except ViewError as error:
+            explicit = self.aeron_dir is not None
+            needed = explicit or archive is None or archive.is_alive(epoch_ms())
+            return None, error if needed else None
+
+    def _look_inside(self, archive: ArchiveView) -> Contents:
+        try:
+            return look_inside(archive.archive_dir, deep=self.deep, on_bytes=self.on_bytes)
+        except (FileFormatError, OSError):
+            return Contents(self.deep)  # the folder changes just now: its own look says so
+
+    def _look_at_archive(
+        self,
+        archive: ArchiveView,
+        before: tuple[CountersSnapshot, ...],
+        driver: DriverView | None,
+    ) -> ArchiveSight:
+        recordings = archive.recordings()
+        after = () if driver is None else (driver.counters(),)
+        return look_at_archive(archive, recordings, epoch_ms(), (*before, *after), self.contents)
+
+    def _salvage(self) -> ArchiveSight | None:
+        """What can be said of a folder whose catalog is damaged."""
+        assert self.archive_dir is not None
+        try:
+            return look_at_damaged(self.archive_dir)
+        except (FileFormatError, OSError):
+            return None
+
+
+def _open_beats(look: Look) -> set[tuple[str, int]]:
+    """Fresh signs of life of processes that do not exist here."""
+    beats = []
+    if look.driver is not None:
+        beats.append(("driver", look.driver.process, look.driver.heartbeat_ms))
+    if look.archive is not None and look.archive.mark is not None:
+        beats.append(("archive", look.archive.mark.process, look.archive.mark.activity_ms))
+    return {
+        (who, beat_ms)
+        for who, process, beat_ms in beats
+        if process.exists is False and 0 <= look.now_ms - beat_ms <= LATE_MS
+    }

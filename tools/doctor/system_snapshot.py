@@ -1,0 +1,375 @@
+"""What the doctor looks at, as plain data: one look at a driver, an archive and their machine.
+
+Made from the files by `looking`, and by the tests by hand: checks know nothing else. Times are
+epoch milliseconds, lengths and positions bytes. What could not be seen is None or missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.tools.views.archive_view import SegmentFile
+    from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
+    from aerolog.tools.views.counters_snapshot import Counter
+    from aerolog.tools.views.stream_views import StreamView
+    from aerolog.transport.logbuffer.metadata import LogMetadata
+    from aerolog.transport.memory.error_log import ErrorObservation
+    from aerolog.transport.memory.loss_report import LossEntry
+
+#: A driver and an archive give a sign of life every second.
+LATE_MS: Final = 3_000
+ARCHIVE_TIMEOUT_MS: Final = 10_000
+#: The sign of life of an archive that is just starting.
+STARTING: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process by its id.
+
+    Attributes:
+        pid: its id.
+        exists: whether there is one; None where that cannot be told from here.
+        state: letter of the system: R, S, D (waits for a disk), T (stopped), Z (a zombie); "" when
+            not known.
+    """
+
+    pid: int
+    exists: bool | None = None
+    state: str = ""
+
+    def has_died(self, age_ms: int) -> bool:
+        """Whether it is gone for good, by the age of its last sign of life.
+
+        One that does not exist here may live in another container: then it gives signs of life.
+        """
+        return self.state == "Z" or (self.exists is False and age_ms > LATE_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A file system.
+
+    Attributes:
+        mount: where it is mounted.
+        total: bytes.
+        free: bytes that a process without privileges may still take.
+        block_size: bytes.
+        is_memory: whether it is tmpfs or hugetlbfs.
+    """
+
+    mount: str
+    total: int
+    free: int
+    block_size: int = 4096
+    is_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogSight:
+    """The metadata of a log file, and what stands at the position that its consumers wait at.
+
+    Attributes:
+        path: of the file, below the driver's directory.
+        length: of the file.
+        taken: bytes of it that have their place on disk.
+        metadata: what does not change.
+        is_connected: of a publication: whether it has a subscriber.
+        tail: position up to which producers have claimed; of an image -1.
+        blocked_at: position of a frame that was claimed and is not committed, with a consumer
+            waiting for it; -1 when there is none.
+        is_ended: whether its publisher has closed it; it is only read to its end.
+    """
+
+    path: str
+    length: int
+    taken: int
+    metadata: LogMetadata
+    is_connected: bool = False
+    tail: int = -1
+    blocked_at: int = -1
+    is_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """A UDP socket of the driver's machine, as the kernel counts it.
+
+    Attributes:
+        port: local.
+        drops: datagrams that found the receive buffer full, since it was opened.
+        waiting: bytes in its receive buffer.
+        inode: tells it from another one of the same port.
+    """
+
+    port: int
+    drops: int
+    waiting: int = 0
+    inode: int = 0
+
+
+@dataclass(frozen=True)
+class DriverSight:
+    """A driver at one moment."""
+
+    aeron_dir: str
+    process: Process
+    heartbeat_ms: int
+    start_ms: int = 0
+    version: str = ""
+    page_size: int = 4096
+    driver_timeout_ms: int = 10_000
+    client_liveness_timeout_ns: int = 10_000_000_000
+    max_counters: int = 0
+    counters: Sequence[Counter] = ()
+    streams: Sequence[StreamView] = ()
+    logs: Mapping[int, LogSight] = field(default_factory=dict)
+    errors: Sequence[ErrorObservation] = ()
+    error_log_capacity: int = 0
+    losses: Sequence[LossEntry] = ()
+    loss_report_capacity: int = 0
+    disk: Disk | None = None
+    sockets: Sequence[Socket] = ()
+
+    @cached_property
+    def system(self) -> dict[int, Counter]:
+        """System counters by their number (spec counters 2)."""
+        return {one.registration_id: one for one in self.counters if one.type_id == 0}
+
+    @cached_property
+    def by_type(self) -> dict[int, list[Counter]]:
+        """Counters by type."""
+        found: dict[int, list[Counter]] = {}
+        for counter in self.counters:
+            found.setdefault(counter.type_id, []).append(counter)
+        return found
+
+    def of_type(self, type_id: int) -> list[Counter]:
+        """Counters of a type, by id."""
+        return self.by_type.get(type_id, [])
+
+    def heartbeat_age_ms(self, now_ms: int) -> int:
+        """How old the last sign of life is; negative when it lies in the future."""
+        return now_ms - self.heartbeat_ms
+
+    def is_alive(self, now_ms: int) -> bool:
+        """Whether it has shown a sign of life within its timeout, and is not gone."""
+        age_ms = self.heartbeat_age_ms(now_ms)
+        is_fresh = self.heartbeat_ms >= 0 and age_ms <= self.driver_timeout_ms
+        return is_fresh and not self.process.has_died(age_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in an archive's files that cannot be right.
+
+    Attributes:
+        kind: "frame", "checksum" (of frames), "descriptor" (its checksum) or "catalog".
+        text: what, where, with which value.
+        file: its name.
+        offset: in the file, -1 for the whole file.
+        position: in the recording, -1 when it is not in one.
+    """
+
+    kind: str
+    text: str
+    file: str
+    offset: int = -1
+    position: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSight:
+    """A recording in the catalog with its files.
+
+    Attributes:
+        descriptor: of the catalog.
+        state: as stored: 0 INVALID, 1 VALID, 2 DELETED.
+        segments: files that are there, by position.
+        damages: what was found in them.
+        counter_position: of its rec-pos counter in the archive's driver, None when it has none.
+        recovered_end: of an active one without a counter: where its data ends; None if not asked.
+        index: its time index, None when it has none.
+        health: what verification knows of it, None when it knows nothing.
+    """
+
+    descriptor: RecordingDescriptor
+    state: int = 1
+    segments: tuple[SegmentFile, ...] = ()
+    damages: tuple[Damage, ...] = ()
+    counter_position: int | None = None
+    recovered_end: int | None = None
+    index: IndexView | None = None
+    health: HealthView | None = None
+
+    @property
+    def subject(self) -> str:
+        """As it is named in findings."""
+        return f"recording {self.descriptor.recording_id}"
+
+    @property
+    def end(self) -> int:
+        """Up to which there has to be data, as far as anybody knows."""
+        if not self.descriptor.is_active:
+            return self.descriptor.stop_position
+        for known in (self.counter_position, self.recovered_end):
+            if known is not None:
+                return known
+        return self.descriptor.start_position
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMark:
+    """The mark file of an archive.
+
+    Attributes:
+        activity_ms: last sign of life; -1 after an orderly end, 2**63 - 1 while it starts.
+    """
+
+    process: Process
+    activity_ms: int
+    archive_id: int
+    aeron_dir: str
+    control_channel: str = ""
+    start_ms: int = 0
+    error_log_capacity: int = 0
+
+    def age_ms(self, now_ms: int) -> int:
+        """How old the last sign of life is; of one that starts as old as the start."""
+        beat_ms = self.start_ms if self.activity_ms == STARTING else self.activity_ms
+        return now_ms - beat_ms
+
+    def is_alive(self, now_ms: int) -> bool:
+        """Whether there was a sign of life in the last ten seconds, or it starts."""
+        is_fresh = self.activity_ms == STARTING or self.age_ms(now_ms) < ARCHIVE_TIMEOUT_MS
+        return is_fresh and not self.process.has_died(self.age_ms(now_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSight:
+    """An archive's folder at one moment.
+
+    Attributes:
+        archive_dir: the folder.
+        mark: its mark file, None when there is none or it cannot be read.
+        mark_fault: why it cannot be read.
+        recordings: in the catalog, in any state.
+        catalog_damages: of the catalog's own structure.
+        catalog_used: bytes of the catalog that entries take.
+        strays: names of segment files that belong to no recording in the catalog.
+        leftovers: names of files that a deletion left behind (`.del`).
+        misnamed: names with `.rec` that the reference's archive does not start with.
+        errors: of the mark file's error log.
+        disk: where the folder is.
+        sees_counters: whether the counters of its driver were looked at as well.
+        was_deep: whether every frame was looked at.
+        frames: looked at.
+        bytes_read: of segments.
+        keeps_times: whether there are time indexes.
+        is_verified: whether somebody verifies it, or has.
+        retention: what lets old data go, None when nothing ever did.
+    """
+
+    archive_dir: str
+    mark: ArchiveMark | None = None
+    mark_fault: str = ""
+    recordings: Sequence[RecordingSight] = ()
+    catalog_damages: Sequence[Damage] = ()
+    catalog_used: int = 0
+    strays: Sequence[str] = ()
+    leftovers: Sequence[str] = ()
+    misnamed: Sequence[str] = ()
+    errors: Sequence[ErrorObservation] = ()
+    disk: Disk | None = None
+    sees_counters: bool = False
+    was_deep: bool = False
+    frames: int = 0
+    bytes_read: int = 0
+    keeps_times: bool = False
+    is_verified: bool = False
+    retention: RetentionView | None = None
+
+    def is_alive(self, now_ms: int) -> bool:
+        """Whether an archive is running there, or starting."""
+        return self.mark is not None and self.mark.is_alive(now_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The machine, as far as it matters: greatest socket buffers, -1 when not known."""
+
+    max_rcvbuf: int = -1
+    max_sndbuf: int = -1
+    default_rcvbuf: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at everything.
+
+    Attributes:
+        now_ms: when.
+        monotonic_ns: when, by a clock that does not jump.
+        driver: None when there is none to look at.
+        driver_fault: why the driver's files cannot be read, "" when they can.
+        archive: None when there is none to look at.
+        archive_fault: why the archive's files cannot be read.
+        host: the machine.
+    """
+
+    now_ms: int
+    monotonic_ns: int = 0
+    driver: DriverSight | None = None
+    driver_fault: str = ""
+    archive: ArchiveSight | None = None
+    archive_fault: str = ""
+    host: Host = field(default_factory=Host)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a check is given: the look, and the one before it, from which it takes what moves.
+
+    Attributes:
+        now: the look.
+        before: an earlier one at the same driver and archive, None at the first.
+    """
+
+    now: Look
+    before: Look | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds between the two looks, 0 when there is one."""
+        if self.before is None:
+            return 0.0
+        return (self.now.monotonic_ns - self.before.monotonic_ns) / 1e9
+
+    @property
+    def driver(self) -> DriverSight | None:
+        """The driver now."""
+        return self.now.driver
+
+    @property
+    def driver_before(self) -> DriverSight | None:
+        """The same driver earlier; None when it is another one by now."""
+        before, now = self.before and self.before.driver, self.now.driver
+        if not before or not now:
+            return None
+        same = (before.process.pid, before.start_ms) == (now.process.pid, now.start_ms)
+        return before if same else None
+
+    def growth(self, system_id: int) -> int:
+        """How much a system counter has grown between the looks; 0 with one look."""
+        before, now = self.driver_before, self.driver
+        if before is None or now is None:
+            return 0
+        if system_id not in now.system or system_id not in before.system:
+            return 0
+        return max(now.system[system_id].value - before.system[system_id].value, 0)

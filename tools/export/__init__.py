@@ -1,0 +1,1 @@
+"""``aerolog export``: recordings as Parquet."""

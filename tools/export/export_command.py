@@ -1,0 +1,339 @@
+"""``aerolog export``: write recordings as Parquet, and verify what was written."""
+
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.command_line.help import command
+from aerolog.tools.command_line.options import ArchiveDirOption, ArchiveOptions, JsonOption, grouped
+from aerolog.transport.config.values import parse_size
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.catalog.parquet import CheckReport, ExportProgress, ExportReport, ExportResult
+
+app = typer.Typer(add_completion=False)
+
+_COLUMNS = ("recording_id", "path", "file_bytes", "rows", "payload_bytes", "seconds")
+_RIGHT = ("recording_id", "file_bytes", "rows", "payload_bytes", "seconds")
+_PROBLEMS = ("path", "recording_id", "problem")
+
+
+def _pairs(given: list[str], name: str) -> dict[str, str]:
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"{name} takes KEY=VALUE, not {text!r}")
+        found[key] = value
+    return found
+
+
+def _size(name: str, text: str) -> int:
+    try:
+        return parse_size(name, text)
+    except AerologError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOptions:
+    """Which files an export makes."""
+
+    partition_by: Annotated[
+        str | None,
+        typer.Option(
+            "--partition-by",
+            metavar="KEYS",
+            help="Folders: recording_id,date,stream_id,archive_id.",
+        ),
+    ] = None
+    decoder: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder",
+            metavar="NAME",
+            help="Decode payloads to columns in rows/.",
+        ),
+    ] = None
+    decoder_option: Annotated[
+        list[str] | None,
+        typer.Option("--decoder-option", metavar="KEY=VALUE", help="Of the decoder."),
+    ] = None
+    fragments: Annotated[
+        bool, typer.Option("--fragments", help="A row a fragment, not a message.")
+    ] = False
+    compression: Annotated[
+        str, typer.Option("--compression", metavar="CODEC[:LEVEL]", help="Of the files.")
+    ] = "zstd:1"
+    file_size: Annotated[
+        str, typer.Option("--file-size", metavar="BYTES", help="Recorded bytes a file.")
+    ] = "512m"
+    time_source: Annotated[
+        str,
+        typer.Option(
+            "--time-source",
+            metavar="WHERE",
+            help="Of record_time: index, none, or in the messages: channel, reserved, OFFSET.",
+        ),
+    ] = "index"
+
+    def export_options(self) -> Any:
+        """As the catalog has them.
+
+        Raises:
+            ConfigurationError: they make no sense.
+        """
+        from aerolog.catalog.parquet import ExportOptions
+
+        codec, colon, level = self.compression.partition(":")
+        if colon and not level.isdigit():
+            raise typer.BadParameter(f"--compression takes CODEC:LEVEL, not {self.compression!r}")
+        keys = [key.strip() for key in (self.partition_by or "").split(",")]
+        return ExportOptions(
+            partition_by=tuple(key for key in keys if key),
+            assemble=not self.fragments,
+            compression=codec,
+            compression_level=int(level) if colon else None,
+            file_length=_size("--file-size", self.file_size),
+            time_source=self.time_source,
+        )
+
+    def make_decoder(self) -> Any:
+        """The decoder that was named, or None.
+
+        Raises:
+            DecoderError: there is no such decoder, or an option is wrong.
+        """
+        options = _pairs(self.decoder_option or [], "--decoder-option")
+        if self.decoder is None:
+            if options:
+                raise typer.BadParameter("--decoder-option needs --decoder")
+            return None
+        from aerolog.catalog.decoders import make_decoder
+
+        return make_decoder(self.decoder, options)
+
+
+@command(
+    app,
+    examples=(
+        "export 7 8 --to exported",
+        "export --all --to parts --archive-dir DIR --partition-by recording_id",
+        "export --search stream=7 --archive-dir DIR --to s3://bucket/prefix",
+        "export --to exported --check",
+    ),
+)
+@grouped
+def export(
+    ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="ID...", help="Recording ids.", min=0, show_default=False),
+    ] = None,
+    *,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="DIR", help="Folder or URL (s3://...)."),
+    ],
+    every: Annotated[bool, typer.Option("--all", help="All recordings.")] = False,
+    search: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--search",
+            metavar="NAME=VALUE",
+            help="What a SQL catalog finds; repeatable.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare files with their manifest.")
+    ] = False,
+    layout: LayoutOptions,
+    as_json: JsonOption = False,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            "--catalog",
+            metavar="URL",
+            help="SQL catalog to search, and to note it in.",
+        ),
+    ] = None,
+    archive_dir: ArchiveDirOption = None,
+    archive: ArchiveOptions,
+) -> int:
+    """Write recordings as Parquet, a file each or many (--partition-by).
+
+    Goes on where an earlier export ended or was interrupted. A file appears when it is complete.
+    What damage leaves is written; the exit code is then 1.
+
+    Columns: recording_id, position, term_id, term_offset, session_id, stream_id, flags,
+    reserved_value, payload, record_time; with --decoder those it decodes.
+    """
+    if check:
+        return _check(to, as_json)
+    if bool(ids) + every + bool(search) != 1:
+        raise typer.BadParameter("pass recording ids, --all or --search")
+    with ExitStack() as stack:
+        progress = _progress(stack)
+        if archive_dir is None and catalog is None:
+            if search:
+                raise typer.BadParameter("--search needs --catalog or --archive-dir")
+            report = _from_archive(archive, ids, to, layout, progress)
+        else:
+            report = _from_folder(archive_dir, catalog, ids, search, to, layout, progress)
+    for result in report.results:
+        _warn(result)
+    _warn_abandoned(report)
+    _print(report, as_json)
+    return 0 if report.complete else EXIT_FAILED
+
+
+def _from_folder(
+    archive_dir: str | None,
+    catalog: str | None,
+    ids: list[int] | None,
+    search: list[str] | None,
+    to: str,
+    layout: LayoutOptions,
+    progress: "Callable[[ExportProgress], None]",
+) -> "ExportReport":
+    from aerolog.catalog.parquet.doors import export_chosen
+
+    recordings: Any = ids
+    if search:
+        from aerolog.catalog.sql.search_text import parse_search
+
+        recordings = parse_search(search)
+    place = archive_dir if archive_dir is not None else catalog
+    assert place is not None
+    return export_chosen(
+        place,
+        recordings,
+        to,
+        layout.export_options(),
+        decoder=layout.make_decoder(),
+        catalog=catalog,
+        progress=progress,
+    )
+
+
+def _from_archive(
+    options: ArchiveOptions,
+    ids: list[int] | None,
+    to: str,
+    layout: LayoutOptions,
+    progress: "Callable[[ExportProgress], None]",
+) -> "ExportReport":
+    from aerolog.catalog.parquet.doors import export_sources
+    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.export.replayed_recordings import ReplaySource
+
+    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+        source = ReplaySource(client)
+        wanted = dict.fromkeys(source.ids() if ids is None else ids)
+        return export_sources(
+            [(source, recording_id) for recording_id in wanted],
+            to,
+            layout.export_options(),
+            decoder=layout.make_decoder(),
+            progress=progress,
+        )
+
+
+def _check(to: str, as_json: bool) -> int:
+    from aerolog.catalog.parquet import check_export
+    from aerolog.tools.terminal import console
+
+    with console.progress("checking", None, bytes_=True) as bar:
+        report = check_export(to, progress=lambda done, _: bar.update(done))
+    if as_json:
+        console.print_json(asdict(report))
+    else:
+        _print_check(report)
+    return 0 if report.sound else EXIT_FAILED
+
+
+def _print_check(report: "CheckReport") -> None:
+    from aerolog.tools.terminal import console
+
+    if report.problems:
+        console.print_table(
+            _PROBLEMS, ([getattr(one, name) for name in _PROBLEMS] for one in report.problems)
+        )
+    for recording_id in report.unfinished:
+        console.say(f"the export of recording {recording_id} is not finished: run it again")
+    console.say(
+        f"{report.files} files with {report.rows} rows and {report.bytes} bytes:"
+        f" {'sound' if report.sound else 'not sound'}"
+    )
+
+
+def _progress(stack: ExitStack) -> "Callable[[ExportProgress], None]":
+    """A bar for each recording in turn."""
+    from aerolog.tools.terminal.console import position_progress
+
+    bars: dict[int, Callable[[int], None]] = {}
+
+    def update(state: "ExportProgress") -> None:
+        bar = bars.get(state.recording_id)
+        if bar is None:
+            stack.close()
+            length = state.until_position - state.from_position
+            bar = bars[state.recording_id] = stack.enter_context(
+                position_progress(f"recording {state.recording_id}", state.from_position, length)
+            )
+        bar(state.position)
+
+    return update
+
+
+def _print(report: "ExportReport", as_json: bool) -> None:
+    from aerolog.tools.terminal import console
+
+    if as_json:
+        console.print_json([asdict(result) for result in report.results])
+        return
+    console.print_table(_COLUMNS, (_cells(result) for result in report.results), right=_RIGHT)
+
+
+def _cells(result: "ExportResult") -> list[Any]:
+    values = asdict(result) | {"seconds": f"{result.seconds:.3f}"}
+    return [values[name] for name in _COLUMNS]
+
+
+def _warn(result: "ExportResult") -> None:
+    from aerolog.tools.terminal.console import remark
+
+    head = f"recording {result.recording_id}:"
+    if result.damage is not None:
+        remark(f"{head} exported up to position {result.until_position} only: {result.damage}")
+    for lost in result.purged:
+        remark(
+            f"{head} positions {lost.from_position} to {lost.until_position} were purged before"
+            " they were exported"
+        )
+    if result.rejected:
+        remark(f"{head} {result.rejected} messages could not be decoded; they are in rejects/")
+    if result.skipped_fragments:
+        remark(
+            f"{head} {result.skipped_fragments} fragments belong to messages that it does not have"
+            " whole; they are left out"
+        )
+    if result.checksum_mismatches:
+        remark(f"{head} {result.checksum_mismatches} frames do not match their checksum")
+
+
+def _warn_abandoned(report: "ExportReport") -> None:
+    from aerolog.tools.terminal.console import remark
+
+    for name in report.abandoned:
+        remark(f"an export was killed while it wrote {name}; what was left of it is gone")
+    for upload in report.uploads:
+        remark(
+            f"an export was killed, and the store may keep parts of {upload}: a lifecycle rule that"
+            " ends incomplete uploads removes them"
+        )

@@ -1,0 +1,263 @@
+"""Recordings to export that a running archive replays; files are the same as from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.catalog.extras import require
+from aerolog.catalog.record_times import UNINDEXED, RowTimes, SettledTimes
+from aerolog.catalog.schema import arrow_schema
+from aerolog.catalog.times import FROM_INDEX, TimeSource
+from aerolog.tools.connection.liveness import Watch
+from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.replay.replayer import Range, check_complete, range_in_archive
+from aerolog.transport.errors import TimeIndexUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.files.recording import ScanTotals
+    from aerolog.archive.times import TimeIndex
+    from aerolog.transport.client import Subscription
+
+_ROWS_MAX: Final = 10_000
+_BYTES_MAX: Final = 1 << 20
+_BEGIN: Final = 0x80
+_END: Final = 0x40
+_POLL_LIMIT: Final = 256
+
+
+@dataclass(slots=True)
+class Row:
+    """A message put together, or a fragment; fields as the columns of the export."""
+
+    position: int
+    term_id: int
+    term_offset: int
+    session_id: int
+    stream_id: int
+    flags: int
+    reserved_value: int
+    payload: bytes
+
+
+class Assembler:
+    """Puts messages together; a row has the position of its last fragment, the rest of its first.
+
+    Attributes:
+        skipped_fragments: of messages whose beginning did not come.
+    """
+
+    def __init__(self) -> None:
+        self.skipped_fragments = 0
+        self._first: Row | None = None
+        self._parts: list[bytes] = []
+
+    def add(self, fragment: Row) -> Row | None:
+        """Takes a fragment; the message that it completes."""
+        if fragment.flags & _BEGIN:
+            self.skipped_fragments += len(self._parts)
+            if fragment.flags & _END:
+                self._first, self._parts = None, []
+                return fragment
+            self._first, self._parts = fragment, [fragment.payload]
+            return None
+        first = self._first
+        if first is None:
+            self.skipped_fragments += 1
+            return None
+        self._parts.append(fragment.payload)
+        first.flags |= fragment.flags
+        if not fragment.flags & _END:
+            return None
+        first.position = fragment.position
+        first.payload = b"".join(self._parts)
+        self._first, self._parts = None, []
+        return first
+
+    def finish(self) -> None:
+        """Counts the fragments of a message whose end did not come."""
+        self.skipped_fragments += len(self._parts)
+        self._first, self._parts = None, []
+
+
+class ReplaySource:
+    """Recordings of a running archive, as it replays them. For one thread."""
+
+    threaded = False
+    place = None
+
+    def __init__(self, archive: AeronArchive) -> None:
+        self._archive = archive
+
+    @property
+    def archive_id(self) -> int | None:
+        """As the archive says."""
+        return self._archive.archive_id
+
+    def ids(self) -> list[int]:
+        """Of all recordings."""
+        return [descriptor.recording_id for descriptor in self._archive.recordings()]
+
+    def recording(
+        self, recording_id: int, time_source: TimeSource = FROM_INDEX
+    ) -> ReplayedRecording:
+        """One of them, up to where it is recorded now, with times from a source.
+
+        Raises:
+            ArchiveError: there is no such recording.
+        """
+        part = range_in_archive(self._archive, recording_id, None, None, follow_live=False)
+        return ReplayedRecording(self._archive, part, time_source)
+
+
+class ReplayedRecording:
+    """A recording of a running archive."""
+
+    def __init__(
+        self, archive: AeronArchive, part: Range, time_source: TimeSource = FROM_INDEX
+    ) -> None:
+        self._archive = archive
+        self._part = part
+        self._time_source = time_source
+        self._fetched: TimeIndex | None = None
+        self.descriptor = part.descriptor
+
+    @property
+    def start_position(self) -> int:
+        """Of its first frame."""
+        return self._part.start
+
+    @property
+    def end_position(self) -> int:
+        """Up to which it was recorded when it was opened."""
+        assert self._part.end is not None
+        return self._part.end
+
+    def settled_times(self) -> SettledTimes:
+        """What of the archive's time index counts for rows that are replayed now."""
+        if self._time_source.kind != "index":
+            return UNINDEXED
+        self._fetched = self._fetch()
+        return SettledTimes.of(self._fetched, self.descriptor, self.end_position)
+
+    def _index(self, settled: SettledTimes) -> TimeIndex | None:
+        """The index, if it counts; fetched once."""
+        if settled != UNINDEXED and self._fetched is None:
+            self._fetched = self._fetch()
+        return self._fetched
+
+    def _fetch(self) -> TimeIndex | None:
+        try:
+            index = self._archive.time_index(self.descriptor.recording_id)
+        except TimeIndexUnavailableError:
+            return None
+        return index if index.entries else None
+
+    def batches(
+        self,
+        columns: tuple[str, ...],
+        *,
+        from_position: int,
+        until_position: int,
+        assemble: bool,
+        totals: ScanTotals,
+        short: bool = True,
+        settled: SettledTimes = UNINDEXED,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of a range, always in short batches.
+
+        Raises:
+            AerologError: the replay ended early, or the driver or archive is gone.
+        """
+        del short
+        if until_position == from_position:
+            return
+        whole = until_position == self.end_position
+        part = Range(self.descriptor, from_position, until_position, ends_with_recording=whole)
+        recording_id = self.descriptor.recording_id
+        times = RowTimes(self.descriptor, self._time_source, self._index(settled), settled)
+        with self._archive.replay(recording_id, from_position, part.length) as subscription:
+            watch = Watch(self._archive.aeron, self._archive)
+            fragments = _fragments(subscription, totals, part, watch)
+            for rows in _rows(fragments, totals, not assemble):
+                yield _record_batch(recording_id, rows, times).select(columns)
+
+
+def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:
+    """Rows in batches of bounded size."""
+    assembler = Assembler()
+    rows: list[Row] = []
+    size = 0
+    for fragment in fragments:
+        row = fragment if raw_fragments else assembler.add(fragment)
+        totals.skipped_fragments = assembler.skipped_fragments
+        if row is None:
+            continue
+        rows.append(row)
+        size += len(row.payload)
+        totals.rows += 1
+        totals.payload_bytes += len(row.payload)
+        if len(rows) >= _ROWS_MAX or size >= _BYTES_MAX:
+            yield rows
+            rows, size = [], 0
+    assembler.finish()
+    totals.skipped_fragments = assembler.skipped_fragments
+    if rows:
+        yield rows
+
+
+def _fragments(
+    subscription: Subscription, totals: ScanTotals, part: Range, watch: Watch
+) -> Iterator[Row]:
+    """The fragments of a replay.
+
+    Raises:
+        AerologError: the replay ended early, or the driver or archive is gone.
+    """
+    # A replay has a session and a stream of its own: rows have the recording's.
+    session_id, stream_id = part.descriptor.session_id, part.descriptor.stream_id
+    idle = Idle()
+    seen = False
+    while totals.position < (part.end or 0):
+        images = subscription.images
+        seen = seen or bool(images)
+        ended = seen and all(image.is_end_of_stream or image.closed for image in images)
+        batch = subscription.poll_messages(_POLL_LIMIT, assemble=False)
+        for message in batch:
+            totals.frames += 1
+            yield Row(
+                message.position,
+                message.term_id,
+                message.term_offset,
+                session_id,
+                stream_id,
+                message.flags,
+                message.reserved_value,
+                message.data,
+            )
+        totals.position = max([totals.position, *(image.position for image in images)])
+        watch()
+        if ended and not batch:
+            break
+        idle(len(batch))
+    check_complete(part, totals.position)
+
+
+def _record_batch(recording_id: int, rows: list[Row], times: RowTimes) -> Any:
+    pyarrow = require("pyarrow", "exporting recordings to Parquet")
+    schema = arrow_schema()
+    columns: dict[str, Any] = {
+        field.name: pyarrow.array(list(map(attrgetter(field.name), rows)), field.type)
+        for field in schema
+        if field.name not in {"recording_id", "record_time"}
+    }
+    columns["recording_id"] = pyarrow.array([recording_id] * len(rows), pyarrow.int64())
+    columns["record_time"] = times.of_arrays(columns)
+    arrays = [columns[name] for name in schema.names]
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,85 @@
+"""All sources of one process, collected one after the other into one set of metrics."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+from aerolog._version import __version__
+from aerolog.tools.metrics.archive_metrics import ArchiveSource
+from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Source
+from aerolog.tools.metrics.samples import Collected, Samples
+from aerolog.transport.resource import Resource
+
+#: Label sets of a kind that are told apart, by default.
+DEFAULT_LIMIT = 200
+#: How often a folder with recordings, or a database, is read at most, by default.
+DEFAULT_INTERVAL_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What to collect from.
+
+    Attributes:
+        aeron_dirs: of drivers.
+        archive_dirs: of archives; their drivers are found by them.
+        catalogs: URLs of SQL catalogs.
+        limit: label sets of a kind that are told apart.
+        interval_s: how often folders with recordings, and databases, are read at most.
+    """
+
+    aeron_dirs: tuple[str, ...] = ()
+    archive_dirs: tuple[str, ...] = ()
+    catalogs: tuple[str, ...] = ()
+    limit: int = DEFAULT_LIMIT
+    interval_s: float = DEFAULT_INTERVAL_S
+
+
+class Exporter(Resource):
+    """Collects; threads may share it. A context manager."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._lock = threading.Lock()
+        self._limit = watched.limit
+        self._readers: dict[str, DriverReader] = {}
+        interval_ms = round(watched.interval_s * 1000)
+        self._sources: list[Source] = [
+            DriverSource(self._reader(one), watched.limit)
+            for one in dict.fromkeys(watched.aeron_dirs)
+        ]
+        self._sources += [
+            ArchiveSource(one, self._reader, watched.limit, interval_ms)
+            for one in dict.fromkeys(watched.archive_dirs)
+        ]
+        if watched.catalogs:
+            from aerolog.tools.metrics.catalog_metrics import CatalogSource
+
+            self._sources += [
+                CatalogSource(one, watched.limit, interval_ms)
+                for one in dict.fromkeys(watched.catalogs)
+            ]
+
+    def _reader(self, aeron_dir: str) -> DriverReader:
+        return self._readers.setdefault(aeron_dir, DriverReader(aeron_dir))
+
+    def collect(self) -> list[Collected]:
+        """All metrics as they are now."""
+        with self._lock:
+            begin = time.perf_counter()
+            samples = Samples(time.time_ns() // 1_000_000)
+            for source in self._sources:
+                source.collect(samples)
+            samples.add("exporter_info", 1, __version__)
+            samples.add("exporter_label_limit", self._limit)
+            samples.add("exporter_collect_seconds", time.perf_counter() - begin)
+            return list(samples.collected())
+
+    def close(self) -> None:
+        """Lets go of all sources."""
+        with self._lock:
+            for source in self._sources:
+                source.close()
+            for reader in self._readers.values():
+                reader.close()

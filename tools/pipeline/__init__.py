@@ -1,0 +1,1 @@
+"""``aerolog pipeline``: jobs that load recordings into tables."""

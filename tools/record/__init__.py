@@ -1,0 +1,1 @@
+"""``aerolog record``: recordings of a stream from start to stop."""

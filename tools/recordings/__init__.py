@@ -1,0 +1,1 @@
+"""``aerolog recordings``: what an archive has, and changes of it."""

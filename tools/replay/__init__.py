@@ -1,0 +1,1 @@
+"""``aerolog replay`` and ``aerolog tail``: recorded messages, printed or onto a channel."""

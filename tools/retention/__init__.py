@@ -1,0 +1,1 @@
+"""``aerolog retention``: plans of what goes, carried out in a folder or by its archive."""

@@ -1,0 +1,252 @@
+"""What the commands of retention share: the folder, its archive, the catalog, how plans look."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.files.layout import CATALOG_NAME
+from aerolog.archive.retention.archives import RunningArchive, StoppedArchive
+from aerolog.archive.retention.clock import read_clock
+from aerolog.archive.retention.looking import running_archive
+from aerolog.archive.retention.plan import RECORDING
+from aerolog.archive.retention.running import Known, Retention
+from aerolog.transport.errors import AerologError, ConfigurationError
+from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from aerolog.archive.files.mark_file import MarkFile
+    from aerolog.archive.retention.archives import ArchiveDoor
+    from aerolog.archive.retention.facts import Need
+    from aerolog.archive.retention.plan import Plan
+    from aerolog.archive.retention.policies import Policies
+    from aerolog.tools.command_line.options import ArchiveOptions
+    from aerolog.tools.retention.options import NeedOptions
+
+#: The SQL catalog is asked again after so long: not before each of a thousand requests.
+_KNOWN_S: Final = 5.0
+_DEFAULT_STREAM: Final = 10
+_DEFAULT_CHANNEL: Final = "aeron:ipc"
+_DATABASE_NAME: Final = "aerolog-catalog.db"
+STEP_COLUMNS: Final = ("recording", "what", "files", "bytes", "new_start", "policy", "reason")
+STEP_RIGHT: Final = ("recording", "files", "bytes", "new_start")
+KEPT_COLUMNS: Final = ("recording", "kept_from", "why", "reason")
+KEPT_RIGHT: Final = ("recording", "kept_from")
+
+
+def check_folder(archive_dir: str) -> None:
+    """Whether there is an archive's folder.
+
+    Raises:
+        AerologError: there is none; says what to do.
+    """
+    if not Path(archive_dir).is_dir():
+        raise AerologError(f"{archive_dir}: there is no such folder: pass --archive-dir DIR")
+    if not (Path(archive_dir) / CATALOG_NAME).exists():
+        raise AerologError(
+            f"{archive_dir} has no {CATALOG_NAME}: pass the folder of an archive (--archive-dir)"
+        )
+
+
+def retention_of(archive_dir: str, policies: Policies, options: NeedOptions) -> Retention:
+    """Retention of a folder, as options say.
+
+    Raises:
+        AerologError: there is no such folder.
+    """
+    check_folder(archive_dir)
+    return Retention(
+        archive_dir=archive_dir,
+        policies=policies,
+        files=RealFileSystem(),
+        read_clock=read_clock,
+        known=_Asking(archive_dir, policies, options),
+        accept_clock=options.accept_clock,
+    )
+
+
+class _Asking:
+    """What the SQL catalog, the manifests of exports and the file system say."""
+
+    def __init__(self, archive_dir: str, policies: Policies, options: NeedOptions) -> None:
+        self._archive_dir = archive_dir
+        self._by_label = policies.asks_for_labels
+        self._options = options
+        self._asked = 0.0
+        self._known: Known | None = None
+
+    def __call__(self) -> Known:
+        """As it was not more than a few seconds ago.
+
+        Raises:
+            AerologError: somebody who may need something cannot be asked.
+        """
+        now = time.monotonic()
+        if self._known is None or now - self._asked > _KNOWN_S:
+            self._known = self._ask()
+            self._asked = time.monotonic()
+        return self._known
+
+    def _ask(self) -> Known:
+        total = shutil.disk_usage(self._archive_dir).total
+        catalog, exports = self._options.catalog, tuple(self._options.export or ())
+        has_catalog = catalog is not None or self._folder_has_one()
+        if self._by_label and not has_catalog:
+            raise ConfigurationError(
+                "a policy chooses by label, and there is no SQL catalog: pass --catalog URL, or"
+                f" make one: aerolog catalog sync --archive-dir {self._archive_dir}"
+            )
+        if not has_catalog and not exports:
+            return Known(total_bytes=total)
+        from aerolog.catalog.sql.retention_facts import retention_facts
+
+        facts = retention_facts(self._archive_dir, catalog, exports=exports)
+        if facts.problems and (self._by_label or facts.has_catalog or exports):
+            raise AerologError(f"nothing is deleted: {facts.problems[0]}")
+        return Known(
+            labels=facts.labels, needs=facts.needs, problems=facts.problems, total_bytes=total
+        )
+
+    def _folder_has_one(self) -> bool:
+        return (Path(self._archive_dir) / _DATABASE_NAME).exists()
+
+
+@contextmanager
+def archive_door(archive_dir: str, options: ArchiveOptions) -> Iterator[ArchiveDoor]:
+    """Where steps are done: the archive that runs in a folder, or the folder itself.
+
+    Raises:
+        AerologError: the archive does not answer, or starts just now.
+    """
+    files = RealFileSystem()
+    mark = running_archive(archive_dir, files)
+    if mark is None:
+        with StoppedArchive.borrow(archive_dir, files) as stopped:
+            yield stopped
+        return
+    from aerolog.tools.connection.clients import open_archive
+
+    with open_archive(reaching(mark, options)) as client:
+        yield RunningArchive(client)
+
+
+def archive_needs(archive_dir: str, options: ArchiveOptions) -> list[Need]:
+    """What the archive that runs in a folder still reads or makes, nothing when none runs.
+
+    Raises:
+        AerologError: the archive does not answer.
+    """
+    mark = running_archive(archive_dir, RealFileSystem())
+    if mark is None:
+        return []
+    from aerolog.tools.connection.clients import open_archive
+
+    with open_archive(reaching(mark, options)) as client:
+        return RunningArchive(client).needs()
+
+
+def reaching(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
+    """How to reach the archive of a mark file, where the command line does not say."""
+    header = mark.header
+    stream = options.control_stream
+    if options.control_channel == _DEFAULT_CHANNEL and stream == _DEFAULT_STREAM:
+        stream = header.local_control_stream_id
+    return replace(
+        options, aeron_dir=options.aeron_dir or header.aeron_directory, control_stream=stream
+    )
+
+
+# -- how plans look -------------------------------------------------------------------------------
+
+
+def amount(count: int, name: str) -> str:
+    """A number of things in words."""
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
+def plan_summary(plan: Plan) -> str:
+    """A plan in a line."""
+    if not plan.steps:
+        return "nothing goes"
+    return (
+        f"{amount(plan.files, 'segment file')} of {amount(len(plan.steps), 'recording')} would go,"
+        f" {plan.bytes} bytes"
+    )
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """A plan as it is asked about."""
+    for warning in plan.warnings:
+        yield f"warning: {warning}"
+    for step in plan.steps:
+        what = (
+            "all of it"
+            if step.kind == RECORDING
+            else f"what is before position {step.new_start_position}"
+        )
+        files = amount(step.files, "segment file")
+        yield f"recording {step.recording_id}: {what}, {files}, {step.bytes} bytes: {step.reason}"
+    for one in plan.kept:
+        yield f"recording {one.recording_id} is kept from {one.position} on: {one.reason}"
+    if plan.takes_everything:
+        yield "warning: this lets go of every recording of the archive"
+    yield plan_summary(plan)
+
+
+def step_rows(plan: Plan) -> Iterator[Sequence[Any]]:
+    """A row for each step."""
+    for step in plan.steps:
+        whole = step.kind == RECORDING
+        yield (
+            step.recording_id,
+            "whole" if whole else "segments",
+            step.files,
+            step.bytes,
+            "" if whole else step.new_start_position,
+            step.policy,
+            step.reason,
+        )
+
+
+def kept_rows(plan: Plan) -> Iterator[Sequence[Any]]:
+    """A row for each recording that is kept back."""
+    for one in plan.kept:
+        yield (one.recording_id, one.position, one.kind, one.reason)
+
+
+def show_plan(plan: Plan) -> None:
+    """Prints a plan for people, what is wrong with it on standard error."""
+    from aerolog.tools.terminal.console import print_table, remark, say
+
+    for warning in plan.warnings:
+        remark(f"warning: {warning}")
+    if plan.held_back is not None:
+        remark(f"nothing goes: {plan.held_back}; when the clock is right: --accept-clock")
+        return
+    say(plan_summary(plan))
+    if plan.steps:
+        print_table(STEP_COLUMNS, step_rows(plan), right=STEP_RIGHT)
+    if plan.kept:
+        say("kept back:")
+        print_table(KEPT_COLUMNS, kept_rows(plan), right=KEPT_RIGHT)
+    if plan.takes_everything:
+        remark("warning: this lets go of every recording of the archive")
+
+
+def check_recordings(archive_dir: str, recording_ids: Sequence[int]) -> None:
+    """Whether a folder has recordings.
+
+    Raises:
+        AerologError: it has not.
+    """
+    with CatalogReader.open(archive_dir) as catalog:
+        for recording_id in recording_ids:
+            if recording_id not in catalog:
+                raise AerologError(f"{archive_dir} has no recording {recording_id}")

@@ -1,0 +1,1 @@
+"""``aerolog driver``, ``archiving-driver``, ``archive`` and ``passwords``: what runs on and on."""

@@ -1,0 +1,48 @@
+"""``aerolog archiving-driver``: run a media driver with an archive."""
+
+import typer
+
+from aerolog.tools.command_line.help import command
+from aerolog.tools.services.service_options import (
+    PASS_THROUGH,
+    AeronDirProperty,
+    ArchiveDirProperty,
+    ControlChannelProperty,
+    ServiceArguments,
+    run_service,
+    service_arguments,
+)
+
+app = typer.Typer(add_completion=False)
+
+
+@command(
+    app,
+    context_settings=PASS_THROUGH,
+    examples=(
+        "archiving-driver --archive-dir aeron-archive",
+        "archiving-driver --control-channel aeron:udp?endpoint=localhost:8010",
+    ),
+)
+def archiving_driver(
+    arguments: ServiceArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    archive_dir: ArchiveDirProperty = None,
+    control_channel: ControlChannelProperty = None,
+) -> None:
+    """Run a media driver and an archive in one process until SIGINT or SIGTERM.
+
+    Properties have the reference's names, such as -Daeron.archive.dir=DIR; they and properties
+    files apply in their order, over AERON_* variables of the environment.
+    """
+    given = service_arguments(
+        arguments,
+        {
+            "aeron.dir": aeron_dir,
+            "aeron.archive.dir": archive_dir,
+            "aeron.archive.control.channel": control_channel,
+        },
+    )
+    from aerolog.archive.service import main_archiving_driver
+
+    run_service(main_archiving_driver, given)

@@ -1,0 +1,190 @@
+"""The ``stat`` command's forms: columns, JSON, AeronStat's."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.tools.stat.counter_filters import NAMES, Filters
+from aerolog.tools.terminal.schedule import Watched, bold, harmless
+from aerolog.tools.views import counter_keys
+from aerolog.tools.views.counter_rates import Rates
+from aerolog.transport.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from aerolog.tools.terminal.schedule import Schedule
+    from aerolog.tools.views.counters_snapshot import CountersSnapshot
+
+_HELP: Final = frozenset({"-?", "-h", "-help"})
+_STREAM_KEYS: Final = frozenset({1, 2, 3, 4, 5, 9, 10, 12, 13, 17, 19, 20})
+_CHANNEL_KEYS: Final = frozenset({6, 7, 18})
+
+
+def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> Filters:
+    """Filters of both forms.
+
+    Raises:
+        typer.BadParameter: an argument that is none.
+    """
+    try:
+        found = Filters.of(options)
+        for argument in arguments:
+            name, equals, pattern = argument.partition("=")
+            if not equals or name not in NAMES:
+                raise ConfigurationError(
+                    f"{argument!r} is no filter: write NAME=REGEX with one of {', '.join(NAMES)}"
+                )
+            found = found.with_pattern(name, pattern)
+    except ConfigurationError as error:
+        import typer  # here, for what goes well should not wait for it
+
+        raise typer.BadParameter(str(error)) from None
+    return found
+
+
+def show_once(aeron_dir: str | None, filters: Filters, *, as_json: bool) -> None:
+    """Prints one look, for people or as JSON."""
+    watched = Watched(aeron_dir)
+    lines = _document(watched, filters) if as_json else _Columns(watched, filters, rates=False)()
+    end = "" if as_json else "\n"
+    sys.stdout.write("".join([f"{line}{end}" for line in lines]))
+
+
+def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json: bool) -> None:
+    """Prints counters, for people or as JSON."""
+    if not schedule.watch:
+        show_once(aeron_dir, filters, as_json=as_json)
+        return
+    watched = Watched(aeron_dir)
+    if as_json:
+        schedule.show_json(lambda: _facts(watched, filters))
+    else:
+        schedule.show(_Columns(watched, filters, rates=True))
+
+
+class _Columns:
+    """Looks at a driver each time it is called."""
+
+    def __init__(self, watched: Watched, filters: Filters, *, rates: bool) -> None:
+        self._watched = watched
+        self._filters = filters
+        self._rates = rates
+        self._previous: CountersSnapshot | None = None
+
+    def __call__(self) -> Iterator[str]:
+        snapshot = self._watched.refresh().counters()
+        yield self._watched.heading(snapshot)
+        rates = None if self._previous is None else Rates(self._previous, snapshot)
+        speed = f" {'per second':>16}" if self._rates else ""
+        yield bold(f"{'id':>5} {'value':>26}{speed}  label")
+        ids, values, labels = snapshot.ids, snapshot.values, snapshot.labels
+        tame = str if snapshot.is_printable else harmless
+        for row in self._filters.rows(snapshot):
+            if self._rates:
+                rate = None if rates is None else rates.per_second(ids[row])
+                speed = f" {rate:16,.0f}" if rate else " " * 17
+            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {tame(labels[row])}"
+        self._previous = snapshot
+
+
+def _facts(watched: Watched, filters: Filters) -> dict[str, Any]:
+    snapshot = watched.refresh().counters()
+    counters = [_fields(snapshot, row) for row in filters.rows(snapshot)]
+    return {**watched.facts(snapshot), "counters": counters}
+
+
+def _document(watched: Watched, filters: Filters) -> Iterator[str]:
+    """A JSON document with a counter a line: the standard encoder with indents is slow."""
+    import json
+
+    facts = _facts(watched, filters)
+    counters = facts.pop("counters")
+    head = json.dumps(facts, indent=2, ensure_ascii=False)
+    yield head.removesuffix("\n}") + ',\n  "counters": ['
+    separator = "\n    "
+    for counter in counters:
+        yield separator + json.dumps(counter, ensure_ascii=False)
+        separator = ",\n    "
+    yield "\n  ]\n}\n"
+
+
+def _fields(snapshot: CountersSnapshot, row: int) -> dict[str, Any]:
+    type_id = snapshot.type_ids[row]
+    key = snapshot.key(row)
+    fields: dict[str, Any] = {
+        "id": snapshot.ids[row],
+        "type_id": type_id,
+        "value": snapshot.values[row],
+        "label": snapshot.label(row),
+        "registration_id": snapshot.registration_ids[row],
+        "owner_id": snapshot.owner_ids[row],
+        "reference_id": snapshot.reference_ids[row],
+        "key": key.rstrip(b"\0").hex(),
+    }
+    if type_id in _STREAM_KEYS:
+        stream = counter_keys.stream_key(key)
+        fields["session_id"] = stream.session_id
+        fields["stream_id"] = stream.stream_id
+        fields["channel"] = stream.channel
+    elif type_id in _CHANNEL_KEYS:
+        fields["channel"] = counter_keys.channel_key(key)
+    elif type_id == counter_keys.RECORDING_POSITION:
+        recording = counter_keys.recording_key(key)
+        fields["recording_id"] = recording.recording_id
+        fields["session_id"] = recording.session_id
+        fields["archive_id"] = recording.archive_id
+    return fields
+
+
+def classic(
+    aeron_dir: str | None, arguments: Sequence[str], options: Mapping[str, str | None]
+) -> None:
+    """AeronStat: its arguments, its lines, its errors."""
+    from aerolog.tools.stat import classic_lines as lines
+    from aerolog.tools.stat.reference_conventions import open_view, uncaught
+    from aerolog.tools.terminal.console import say
+
+    if _HELP & set(arguments):
+        say(lines.STAT_USAGE)
+        return
+    watch, delay_s = True, 1
+    patterns = {name: pattern for name, pattern in options.items() if pattern is not None}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals:
+            say(f"Arguments must be in name=pattern format: Invalid '{argument}'")
+            return
+        if name == "watch":
+            watch = value.lower() == "true"
+        elif name == "delay":
+            delay_s = _whole_seconds(value)
+        elif name in NAMES:
+            patterns[name] = value
+        else:
+            say(f"Unrecognised argument: '{argument}'")
+            return
+    try:
+        filters = Filters.of(patterns)
+    except ConfigurationError as error:
+        uncaught("java.util.regex.PatternSyntaxException", str(error))
+    view = open_view(aeron_dir)
+    while True:
+        if watch:
+            sys.stdout.write(lines.CLEAR_SCREEN)
+        sys.stdout.writelines(f"{line}\n" for line in lines.stat(view, view.counters(), filters))
+        sys.stdout.flush()
+        if not watch:
+            return
+        time.sleep(delay_s)
+
+
+def _whole_seconds(text: str) -> int:
+    from aerolog.tools.stat.reference_conventions import uncaught
+
+    try:
+        return max(0, int(text))
+    except ValueError:
+        uncaught("java.lang.NumberFormatException", f'For input string: "{text}"')

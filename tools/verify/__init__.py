@@ -1,0 +1,1 @@
+"""``aerolog verify``: whether recordings are sound, and their repair."""

@@ -1,0 +1,216 @@
+"""What ``aerolog verify`` does: recordings to verify, what was found of each, and repairs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from aerolog.archive.files.checksum import checksum_for
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.files.salvage import salvage
+from aerolog.archive.health.findings import Finding, Kind, remedy_of
+from aerolog.archive.health.planning import BY_REQUEST, RepairPlan, StepKind, plan_repair
+from aerolog.archive.health.repairing import FolderRepairs, RepairRefusedError, RequestedRepairs
+from aerolog.archive.health.spans import closed_spans
+from aerolog.archive.health.verifying import verify_opened
+from aerolog.archive.retention.looking import running_archive
+from aerolog.tools.retention.retention_run import check_folder, reaching
+from aerolog.tools.terminal.console import progress
+from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.memory.filesystem import RealFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.health.planning import RepairStep
+    from aerolog.archive.health.repairing import Repairs
+    from aerolog.tools.command_line.options import ArchiveOptions
+
+
+@dataclass(slots=True)
+class Verified:
+    """What a verification has come to.
+
+    Attributes:
+        recording_id: of the recording, -1 for what belongs to none.
+        segments: closed ones, which were read.
+        size: recorded bytes in them.
+        findings: what is wrong.
+        plan: what can be saved; None where nothing is wrong.
+    """
+
+    recording_id: int
+    segments: int = 0
+    size: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    plan: RepairPlan | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong with what is recorded."""
+        return not any(finding.is_damage for finding in self.findings)
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        row: dict[str, Any] = {
+            "recording_id": self.recording_id,
+            "sound": self.is_sound,
+            "segments": self.segments,
+            "bytes": self.size,
+            "findings": [
+                {
+                    "position": one.position,
+                    "kind": str(one.kind),
+                    "text": one.text,
+                    "remedy": one.remedy,
+                }
+                for one in self.findings
+            ],
+        }
+        if self.plan is not None:
+            row["readable"] = [list(part) for part in self.plan.readable]
+            row["steps"] = [step.row() for step in self.plan.steps]
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyChoice:
+    """What is verified, and how.
+
+    Attributes:
+        archive_dir: the archive's folder.
+        recording_ids: empty for all.
+        checksum: name of the one that all frames have, None to find out.
+        note: keep what is found.
+        quiet: show no progress.
+    """
+
+    archive_dir: str
+    recording_ids: Sequence[int] = ()
+    checksum: str | None = None
+    note: bool = False
+    quiet: bool = False
+
+
+def verify(choice: VerifyChoice) -> list[Verified]:
+    """Verify the recordings of a folder; what cannot be read of its catalog comes last.
+
+    Raises:
+        AerologError: there is no such folder, recording or extra.
+    """
+    check_folder(choice.archive_dir)
+    recordings, damages = _recordings(choice)
+    names = RealFileSystem().list_dir(choice.archive_dir)
+    found = [_verified(recording, choice, names) for recording in recordings]
+    return found + [Verified(finding.recording_id, findings=[finding]) for finding in damages]
+
+
+def _recordings(choice: VerifyChoice) -> tuple[list[Recording], list[Finding]]:
+    """The recordings that are wanted, and what cannot be read of the catalog."""
+    recordings, damages = _all_recordings(choice.archive_dir)
+    wanted = set(choice.recording_ids)
+    if not wanted:
+        return recordings, damages
+    damages = [finding for finding in damages if finding.recording_id in {-1, *wanted}]
+    missing = wanted - {r.recording_id for r in recordings} - {f.recording_id for f in damages}
+    if missing and not any(finding.recording_id == -1 for finding in damages):
+        raise ArchiveError(5, f"unknown recording id: {min(missing)}")
+    return [r for r in recordings if r.recording_id in wanted], damages
+
+
+def _all_recordings(archive_dir: str) -> tuple[list[Recording], list[Finding]]:
+    folder = None
+    with suppress(FileFormatError):
+        folder = ArchiveFolder(archive_dir)
+    # An entry without a length looks like the end: ids beyond it tell that it may be none.
+    if folder is None or folder.catalog.last_recording_id < folder.catalog.next_recording_id - 1:
+        salvaged = salvage(archive_dir)
+        return salvaged.recordings, [_of_catalog(-1, error) for error in salvaged.damages]
+    recordings, damages = [], []
+    with folder:
+        for recording_id in folder.catalog.ids():
+            try:
+                recordings.append(folder.recording(recording_id))
+            except (FileFormatError, OSError) as error:
+                damages.append(_of_catalog(recording_id, error))
+    return recordings, damages
+
+
+def _of_catalog(recording_id: int, error: Exception) -> Finding:
+    what = "the catalog is damaged" if recording_id < 0 else f"recording {recording_id}"
+    return Finding(
+        recording_id, -1, Kind.CATALOG, f"{what}: {error}", remedy_of(Kind.CATALOG, recording_id)
+    )
+
+
+def _verified(recording: Recording, choice: VerifyChoice, names: list[str]) -> Verified:
+    spans = list(closed_spans(recording.descriptor, recording.end_position))
+    size = sum(span.length - span.start for span in spans)
+    label = f"recording {recording.recording_id}"
+    with progress(label, size, bytes_=True, quiet=choice.quiet) as bar:
+        findings = verify_opened(
+            recording,
+            checksum=checksum_for(choice.checksum),
+            note=choice.note,
+            progress=bar.update,
+        )
+    found = Verified(recording.recording_id, len(spans), size, findings)
+    if not found.is_sound:
+        end = recording.end_position
+        found.plan = plan_repair(recording.descriptor, end, findings, names)
+    return found
+
+
+def steps_of(found: Sequence[Verified]) -> list[RepairStep]:
+    """All that a repair would do."""
+    return [step for one in found if one.plan is not None for step in one.plan.steps]
+
+
+@contextmanager
+def repairs_of(archive_dir: str, options: ArchiveOptions) -> Iterator[Repairs]:
+    """Where steps are done: the archive that runs in a folder, or the folder itself.
+
+    Raises:
+        AerologError: the archive does not answer, or starts just now.
+    """
+    files = RealFileSystem()
+    mark = running_archive(archive_dir, files)
+    if mark is None:
+        with FolderRepairs.borrow(archive_dir, files) as repairs:
+            yield repairs
+        return
+    from aerolog.tools.connection.clients import open_archive
+
+    with open_archive(reaching(mark, options)) as client:
+        yield RequestedRepairs(client)
+
+
+def is_running(archive_dir: str) -> bool:
+    """Whether an archive runs in a folder."""
+    return running_archive(archive_dir, RealFileSystem()) is not None
+
+
+def check_possible(archive_dir: str, steps: Sequence[RepairStep]) -> None:
+    """Whether an archive that runs, if one does, can do a step of the plan.
+
+    Raises:
+        RepairRefusedError: it can do none.
+    """
+    if steps and is_running(archive_dir) and not any(step.kind in BY_REQUEST for step in steps):
+        raise RepairRefusedError(
+            f"{archive_dir}: an archive runs there, and has no request for any of this: stop it"
+            " first, then repair"
+        )
+
+
+def left_after(recording_ids: Sequence[int], done: Sequence[RepairStep]) -> tuple[int, ...]:
+    """Those of some recordings that are still VALID behind a repair."""
+    gone = {step.recording_id for step in done if step.kind == StepKind.INVALIDATE}
+    return tuple(one for one in recording_ids if one not in gone)
+
+
+def without_plans(found: Sequence[Verified]) -> list[Verified]:
+    """The same, with nothing about repairs."""
+    return [replace(one, plan=None) for one in found]

@@ -1,0 +1,195 @@
+"""``aerolog verify``: whether what is recorded is sound, and what can be saved where it is not."""
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.command_line.help import command
+from aerolog.tools.command_line.options import ArchiveOptions, JsonOption, grouped
+from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.archive.health.planning import RepairStep
+    from aerolog.tools.verify.verification import Verified
+
+app = typer.Typer(add_completion=False)
+
+_CHECKSUMS = ("CRC-32", "CRC-32C")
+
+
+def _checksum(name: str | None) -> str | None:
+    if name is not None and name not in _CHECKSUMS:
+        raise typer.BadParameter(f"--checksum takes {' or '.join(_CHECKSUMS)}, not {name!r}")
+    return name
+
+
+@command(
+    app,
+    examples=(
+        "verify --archive-dir archive",
+        "verify 3 7 --checksum CRC-32C",
+        "verify --note",
+        "verify 3 --repair-plan",
+        "verify 3 --repair",
+    ),
+)
+@grouped
+def verify(
+    recording_ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[ID]...", help="Recordings; all by default.", show_default=False),
+    ] = None,
+    *,
+    archive_dir: FolderOption = DEFAULT_FOLDER,
+    checksum: Annotated[
+        str | None,
+        typer.Option(
+            "--checksum",
+            metavar="NAME",
+            help="All frames have this checksum, CRC-32 or CRC-32C; by default it is found out.",
+            callback=_checksum,
+        ),
+    ] = None,
+    note: Annotated[
+        bool,
+        typer.Option("--note", help="Keep the fingerprints, and compare with them from now on."),
+    ] = False,
+    repair_plan: Annotated[
+        bool, typer.Option("--repair-plan", help="Say what can be saved, and change nothing.")
+    ] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Do what the plan says.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+    archive: ArchiveOptions,
+) -> None:
+    """Read every closed segment, and say what is wrong with it: 0 when all is sound, 1 otherwise.
+
+    Frames, checksums and, where there are fingerprints, every byte are checked. Nothing is changed
+    but by --note and --repair. An archive that runs does a repair by its own requests.
+    """
+    from aerolog.tools.verify import verification
+
+    if repair and (repair_plan or note):
+        raise typer.BadParameter("--repair goes with neither --repair-plan nor --note")
+    if repair and not yes and not sys.stdin.isatty():
+        raise typer.BadParameter(
+            "--repair asks before it changes anything, and standard input is no terminal: pass"
+            " --yes to go on without being asked, or --repair-plan to see what would change"
+        )
+    choice = verification.VerifyChoice(
+        archive_dir, tuple(recording_ids or ()), checksum, note=note, quiet=as_json
+    )
+    if note and verification.is_running(archive_dir):
+        raise AerologError(
+            f"{archive_dir}: an archive runs there, and keeps such notes itself"
+            " (aerolog.archive.verify.rate): leave --note away, or stop it first"
+        )
+    found = verification.verify(choice)
+    steps = verification.steps_of(found)
+    if not repair:
+        shown = found if repair_plan else verification.without_plans(found)
+        _show(shown, as_json=as_json, with_plan=repair_plan)
+    else:
+        done = _repaired(found, archive_dir, steps, archive, yes=yes)
+        left = verification.left_after(choice.recording_ids, done)
+        if done and (left or not choice.recording_ids):
+            found = verification.verify(replace(choice, recording_ids=left))
+        elif done:
+            found = []
+        _show(verification.without_plans(found), as_json=as_json, done=done)
+    if not all(one.is_sound for one in found):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _repaired(
+    found: "Sequence[Verified]",
+    archive_dir: str,
+    steps: "Sequence[RepairStep]",
+    archive: ArchiveOptions,
+    *,
+    yes: bool,
+) -> "list[RepairStep]":
+    """Do the steps that are agreed to; those that were done."""
+    from aerolog.archive.health.repairing import RepairRefusedError
+    from aerolog.tools.terminal.confirmation import is_confirmed
+    from aerolog.tools.terminal.console import remark
+    from aerolog.tools.verify import verification
+    from aerolog.transport.errors import ArchiveError
+
+    verification.check_possible(archive_dir, steps)
+    for line in _plan_lines(found):
+        remark(line)
+    if not steps:
+        remark("there is nothing to repair" if all(f.is_sound for f in found) else "nothing helps")
+        return []
+    if not yes and not is_confirmed():
+        remark("nothing is changed")
+        raise typer.Exit(EXIT_FAILED)
+    done = []
+    with verification.repairs_of(archive_dir, archive) as repairs:
+        for step in steps:
+            try:
+                repairs.apply(step)
+            except (RepairRefusedError, ArchiveError) as error:
+                remark(f"not done: {error}")
+            else:
+                done.append(step)
+    return done
+
+
+def _plan_lines(found: "Sequence[Verified]") -> list[str]:
+    lines = []
+    for one in found:
+        if one.plan is None:
+            continue
+        parts = ", ".join(f"{begin} to {end}" for begin, end in one.plan.readable) or "nothing"
+        lines.append(f"recording {one.recording_id}: readable are positions {parts}")
+        lines += [f"  repair: {step.text}" for step in one.plan.steps]
+        lines += [f"  no repair: {text}" for text in one.plan.unhelped]
+    return lines
+
+
+def _show(
+    found: "Sequence[Verified]",
+    *,
+    as_json: bool,
+    with_plan: bool = False,
+    done: "Sequence[RepairStep]" = (),
+) -> None:
+    """What was found, for people or as JSON."""
+    from aerolog.tools.terminal import console
+
+    if as_json:
+        document = {
+            "sound": all(one.is_sound for one in found),
+            "recordings": [one.row() for one in found],
+            "done": [step.row() for step in done],
+        }
+        console.print_json(document)
+        return
+    for step in done:
+        console.say(f"done: {step.text}")
+    for one in found:
+        for finding in one.findings:
+            console.say(finding.text)
+            if not with_plan:
+                console.say(f"  {finding.remedy}")
+    if with_plan:
+        for line in _plan_lines(found):
+            console.say(line)
+    console.say(_summary(found))
+
+
+def _summary(found: "Sequence[Verified]") -> str:
+    recordings = [one for one in found if one.recording_id >= 0]
+    bad = [one for one in recordings if not one.is_sound]
+    segments, size = (sum(getattr(one, name) for one in found) for name in ("segments", "size"))
+    what = f"{len(recordings)} recording(s), {segments} closed segment(s), {size} bytes"
+    faults = f"{len(bad)} recording(s) are not sound" if bad else "all sound"
+    return f"{what}: {faults}"

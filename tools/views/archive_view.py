@@ -1,0 +1,353 @@
+"""An archive as seen from outside: its mark file, catalog and segment files, read-only."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
+from aerolog.archive.files.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
+from aerolog.archive.files.segment import parse_segment_name, recording_id_of
+from aerolog.tools.views import counter_keys
+from aerolog.tools.views.companion_files import SideFiles
+from aerolog.tools.views.errors import Trouble, ViewError
+from aerolog.tools.views.stream_views import RecordingPosition, recording_positions
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.files.mark_file import MarkFileHeader
+    from aerolog.tools.views.counters_snapshot import CountersSnapshot
+    from aerolog.transport.memory.error_log import ErrorObservation
+
+#: Of the reference's archive, and of ours for time indexes and verification.
+_COUNTER_TYPES: Final = frozenset(
+    (*range(101, 114), *range(10_011, 10_013), *range(10_021, 10_025))
+)
+_NO_ARCHIVE: Final = "start an archive there, or name another folder with --archive-dir"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A segment file that is there: first position in it, length, bytes taken on disk."""
+
+    name: str
+    base_position: int
+    length: int
+    disk_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingView:
+    """A recording of the catalog and its files.
+
+    Attributes:
+        descriptor: as the catalog has it.
+        state: of the entry; one of RecordingState, or another number in a damaged one.
+        checksum: of the entry, 0 where none is configured.
+        segments: files that are there, by position.
+    """
+
+    descriptor: RecordingDescriptor
+    state: int
+    checksum: int
+    segments: tuple[SegmentFile, ...]
+
+    @property
+    def recording_id(self) -> int:
+        """Id of the recording in its archive."""
+        return self.descriptor.recording_id
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it is a recording to clients."""
+        return self.state == RecordingState.VALID
+
+    @property
+    def length(self) -> int:
+        """Bytes of all its segment files."""
+        return sum(segment.length for segment in self.segments)
+
+    @property
+    def disk_length(self) -> int:
+        """Bytes that its segment files take on disk."""
+        return sum(segment.disk_length for segment in self.segments)
+
+    def missing_segments(self, end_position: int | None = None) -> list[int]:
+        """Base positions of segments that should be there and are not.
+
+        Args:
+            end_position: up to which it is recorded; its stop position when None. An active
+                recording's is told by its counter; without it, gaps between files are found.
+        """
+        descriptor = self.descriptor
+        descriptor.check()
+        there = {segment.base_position for segment in self.segments}
+        end = descriptor.stop_position if end_position is None else end_position
+        if end < 0:
+            end = max(there, default=descriptor.start_position)
+        base = descriptor.segment_base(descriptor.start_position)
+        missing = []
+        while base < end:
+            if base not in there:
+                missing.append(base)
+            base += descriptor.segment_file_length
+        return missing
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """Room on the file system of a folder, bytes."""
+
+    total: int
+    used: int
+    usable: int
+
+    @property
+    def used_part(self) -> float:
+        """Part in use, 0 to 1, of what may be used."""
+        room = self.used + self.usable
+        return self.used / room if room else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveCounter:
+    """A counter of an archive in its driver: kind, value and label."""
+
+    counter_id: int
+    type_id: int
+    value: int
+    label: str
+
+
+@dataclass(slots=True)
+class ArchiveCounters:
+    """What a driver's counters say of one archive.
+
+    Attributes:
+        recordings: positions of what it records now, by recording id.
+        counters: its other counters (types 101 to 113), and those that only ours have.
+    """
+
+    recordings: dict[int, RecordingPosition] = field(default_factory=dict)
+    counters: list[ArchiveCounter] = field(default_factory=list)
+
+    def value(self, type_id: int) -> int | None:
+        """Sum of the counters of a kind, None when there is none."""
+        found = [counter.value for counter in self.counters if counter.type_id == type_id]
+        return sum(found) if found else None
+
+
+class ArchiveView(Resource):
+    """An archive's folder, open for looking. A context manager.
+
+    Attributes:
+        archive_dir: the folder.
+        mark: the mark file's fields when it was opened, None when it cannot be read.
+        mark_fault: why not, None when it can.
+        damages: what the last ``recordings()`` could not read, in words.
+        beside: what lies beside the recordings: time indexes, health, retention.
+    """
+
+    def __init__(self, archive_dir: str, catalog: CatalogReader) -> None:
+        self.archive_dir = archive_dir
+        self.damages: list[str] = []
+        self.beside = SideFiles(archive_dir)
+        self.mark: MarkFileHeader | None = None
+        self.mark_fault: str | None = None
+        self._catalog = catalog
+        self._mark_file: MarkFile | None = None
+        try:
+            self._mark_file = MarkFile.open(archive_dir)
+            self.mark = self._mark_file.header
+        except FileNotFoundError:
+            self.mark_fault = f"{Path(archive_dir) / MARK_FILE_NAME}: no such file"
+        except (FileFormatError, OSError) as error:
+            self.mark_fault = str(error)
+
+    @classmethod
+    def open(cls, archive_dir: str | Path) -> ArchiveView:
+        """Map the files of an archive, alive or not.
+
+        Raises:
+            ViewError: no archive folder, or a catalog that cannot be read.
+        """
+        folder = str(archive_dir)
+        path = str(Path(folder) / CATALOG_NAME)
+        try:
+            return cls(folder, CatalogReader.open(folder))
+        except FileNotFoundError:
+            raise _no_catalog(folder) from None
+        except FileFormatError as error:
+            damage = Trouble.VERSION if "version" in str(error) else Trouble.DAMAGED
+            remedy = (
+                "aerolog archive-tool migrate brings old folders up to date"
+                if damage is Trouble.VERSION
+                else "aerolog archive-tool verify says what can be read; restore a copy"
+            )
+            raise ViewError(damage, path, str(error), remedy) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ViewError(
+                Trouble.UNREADABLE, path, reason, "run this as the user that owns it"
+            ) from None
+
+    @staticmethod
+    def mark_errors(archive_dir: str | Path) -> list[ErrorObservation]:
+        """Distinct errors in a folder's mark file, whatever else is there.
+
+        Raises:
+            ViewError: there is no mark file that can be read.
+        """
+        try:
+            return MarkFile.open(archive_dir).errors()
+        except FileNotFoundError:
+            path = Path(archive_dir) / MARK_FILE_NAME
+            raise ViewError(Trouble.MISSING, path, "no such file", _NO_ARCHIVE) from None
+        except (FileFormatError, OSError) as error:
+            raise ViewError(
+                Trouble.DAMAGED, archive_dir, str(error), "an archive that starts writes it anew"
+            ) from None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id that the archive wrote."""
+        return None if self.mark is None else self.mark.pid
+
+    @property
+    def archive_id(self) -> int | None:
+        """Id of the archive."""
+        return None if self.mark is None else self.mark.archive_id
+
+    @property
+    def aeron_dir(self) -> str | None:
+        """Directory of the archive's driver."""
+        return None if self.mark is None else self.mark.aeron_directory
+
+    def activity_ms(self) -> int | None:
+        """Epoch milliseconds of the last sign of life; -1 after an orderly end."""
+        return None if self._mark_file is None else self._mark_file.activity_timestamp
+
+    def activity_age_ms(self, now_ms: int | None = None) -> int | None:
+        """Milliseconds since the last sign of life, None when nobody can tell or it ended."""
+        activity = self.activity_ms()
+        if activity is None or activity == TERMINATED:
+            return None
+        return (time.time_ns() // 1_000_000 if now_ms is None else now_ms) - activity
+
+    def is_alive(self, now_ms: int | None = None) -> bool:
+        """Whether the archive gave a sign of life in the last ten seconds."""
+        age = self.activity_age_ms(now_ms)
+        return age is not None and age < LIVENESS_TIMEOUT_MS
+
+    def errors(self, since_ms: int = 0) -> list[ErrorObservation]:
+        """Distinct errors of the archive's log, seen since a time (epoch milliseconds)."""
+        return [] if self._mark_file is None else self._mark_file.errors(since_ms)
+
+    def recordings(self) -> list[RecordingView]:
+        """All entries of the catalog as they are now, whatever their state, with their files.
+
+        An entry that cannot be read ends the list; ``damages`` says so.
+
+        Raises:
+            ViewError: the folder is gone.
+        """
+        self.damages = []
+        try:
+            self._catalog.reload()
+            files = self._segments()
+        except (FileFormatError, OSError) as error:
+            raise ViewError(
+                Trouble.DAMAGED, self.archive_dir, str(error), "look again, or restore a copy"
+            ) from None
+        found = []
+        try:
+            for entry in self._catalog.entries():
+                segments = files.get(entry.descriptor.recording_id, ())
+                found.append(_recording(entry, segments))
+        except FileFormatError as error:
+            self.damages.append(str(error))
+        return found
+
+    def _segments(self) -> dict[int, list[SegmentFile]]:
+        found: dict[int, list[SegmentFile]] = {}
+        with os.scandir(self.archive_dir) as listed:
+            for item in listed:
+                recording_id = recording_id_of(item.name)
+                if recording_id is None:
+                    continue
+                try:
+                    base = parse_segment_name(item.name).base_position
+                    status = item.stat()
+                except (FileFormatError, FileNotFoundError):
+                    continue  # another name, or deleted meanwhile
+                found.setdefault(recording_id, []).append(
+                    SegmentFile(item.name, base, status.st_size, status.st_blocks * 512)
+                )
+        return found
+
+    def disk(self) -> DiskSpace:
+        """Room where the folder is."""
+        status = os.statvfs(self.archive_dir)
+        unit = status.f_frsize
+        return DiskSpace(
+            status.f_blocks * unit,
+            (status.f_blocks - status.f_bfree) * unit,
+            status.f_bavail * unit,
+        )
+
+    def recording_counters(self, snapshot: CountersSnapshot) -> ArchiveCounters:
+        """What a driver's counters say of this archive."""
+        found = ArchiveCounters()
+        for position in recording_positions(snapshot):
+            if position.archive_id in {self.archive_id, None}:
+                found.recordings[position.recording_id] = position
+        for row in snapshot.rows_of(_COUNTER_TYPES):
+            if counter_keys.client_id(snapshot.key(row)) == self.archive_id:
+                found.counters.append(
+                    ArchiveCounter(
+                        snapshot.ids[row],
+                        snapshot.type_ids[row],
+                        snapshot.values[row],
+                        snapshot.label(row),
+                    )
+                )
+        return found
+
+    def close(self) -> None:
+        """Lets go of the catalog."""
+        self._catalog.close()
+
+
+def _recording(entry: CatalogEntry, segments: Iterable[SegmentFile]) -> RecordingView:
+    return RecordingView(
+        entry.descriptor,
+        entry.state,
+        entry.checksum,
+        tuple(sorted(segments, key=lambda segment: segment.base_position)),
+    )
+
+
+def _no_catalog(folder: str) -> ViewError:
+    try:
+        left = os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        return ViewError(Trouble.MISSING, folder, "no such folder", _NO_ARCHIVE)
+    if not left:
+        return ViewError(Trouble.MISSING, folder, "an empty folder", _NO_ARCHIVE)
+    if MARK_FILE_NAME in left or any(recording_id_of(name) is not None for name in left):
+        return ViewError(
+            Trouble.HALF_DELETED,
+            folder,
+            f"{CATALOG_NAME} is gone and other files of an archive are left: half deleted",
+            "restore the catalog from a copy, or remove the folder",
+        )
+    return ViewError(Trouble.MISSING, folder, f"no {CATALOG_NAME}: no archive folder", _NO_ARCHIVE)
