@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from aerolog.catalog.sql import RecordingCatalog
-from aerolog.catalog.sql.search import Search, search
+from aerolog.catalog.index import RecordingCatalog
+from aerolog.catalog.index.search import Search, search
 from aerolog.transport.errors import AerologError
 from benchmarks.result import PeerUnavailableError, Result
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
-from aerolog.catalog.parquet import ExportOptions, export_parquet
-from aerolog.catalog.parquet.grouping import row_groups
-from aerolog.catalog.parquet.sources import FolderSource
-from aerolog.catalog.parquet.writing import writer_options
-from aerolog.catalog.schema import arrow_schema
+from aerolog.catalog.arrow.schema import arrow_schema
+from aerolog.catalog.export import ExportOptions, export_parquet
+from aerolog.catalog.export.part_writer import writer_options
+from aerolog.catalog.export.row_groups import row_groups
+from aerolog.catalog.export.sources import FolderSource
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.folders import archive_folder, chosen_folder

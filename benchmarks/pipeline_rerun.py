@@ -8,9 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from aerolog.catalog.pipeline.job import load_job
-from aerolog.catalog.pipeline.running import run_job
-from aerolog.catalog.pipeline.spark import SparkExecutor
+from aerolog.catalog.export.pipeline.job import load_job
+from aerolog.catalog.export.pipeline.job_run import run_job
+from aerolog.catalog.export.spark_runner import SparkExecutor
 from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import make_recording

@@ -4,8 +4,9 @@ Needs the optional packages of ``aerolog[arrow]`` (``[pandas]``, ``[polars]``, `
 are imported when they are first used.
 """
 
-from aerolog.catalog.arrow import ArrowRecording, open_recording, record_batches
-from aerolog.catalog.parquet import (
+from aerolog.catalog.arrow.arrow_recording import ArrowRecording, open_recording, record_batches
+from aerolog.catalog.arrow.schema import arrow_schema
+from aerolog.catalog.export import (
     CheckReport,
     ExportError,
     ExportOptions,
@@ -17,7 +18,6 @@ from aerolog.catalog.parquet import (
     export_recordings,
     parquet_name,
 )
-from aerolog.catalog.schema import arrow_schema
 
 __all__ = [
     "ArrowRecording",

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, Integer, select
 
-from aerolog.catalog.dataset import ArchiveDataset
+from aerolog.catalog.arrow.dataset import ArchiveDataset
+from aerolog.catalog.arrow.lazy_dataset import LazyDataset
+from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bounds
 from aerolog.catalog.extras import require
-from aerolog.catalog.lazy_dataset import LazyDataset
-from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bounds
-from aerolog.catalog.sql.models import Archive, Base
+from aerolog.catalog.index.models import Archive, Base
 from aerolog.transport.errors import AerologError
 from aerolog.transport.resource import Resource
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlalchemy import Table
 
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 FRAMES = "frames"
 MEMORY_LIMIT = "2GB"

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 
 from aerolog.catalog import open_recording
 from aerolog.catalog.decoders import DecodeTotals, decoded_batches, make_decoder, sampled_decoder
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.labels import label
-from aerolog.catalog.sql.search import Search, search
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.labels import label
+from aerolog.catalog.index.search import Search, search
 
 ARCHIVE = Path(sys.argv[1] if len(sys.argv) > 1 else "archive")
 OUT = Path(sys.argv[2] if len(sys.argv) > 2 else ".")

@@ -16,7 +16,7 @@ from aerolog.catalog.decoders.base import (
     as_binary,
     one_line,
 )
-from aerolog.catalog.decoders.fitting import RowFitter
+from aerolog.catalog.decoders.exact_values import RowFitter
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.extras import require
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders.base import Decoded, Decoder, DecoderError, as_binary, one_line
 from aerolog.catalog.extras import require
-from aerolog.catalog.schema import arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,7 +26,7 @@ from aerolog.catalog.decoders.base import (
     one_line,
     split_failures,
 )
-from aerolog.catalog.decoders.fitting import Repeated, RowFitter
+from aerolog.catalog.decoders.exact_values import Repeated, RowFitter
 from aerolog.catalog.decoders.inference import SAMPLE_DEFAULT, SAMPLE_MAX, infer_schema
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.text import not_utf8

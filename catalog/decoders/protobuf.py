@@ -13,7 +13,7 @@ from aerolog.catalog.decoders.base import (
     as_binary,
     one_line,
 )
-from aerolog.catalog.decoders.fitting import MisfitError, RowFitter
+from aerolog.catalog.decoders.exact_values import MisfitError, RowFitter
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.protobuf_types import UINT64_FORMS, MessageColumns
 from aerolog.catalog.extras import require

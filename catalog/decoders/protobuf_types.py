@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.catalog.decoders.base import DecoderError
-from aerolog.catalog.decoders.fitting import MisfitError
+from aerolog.catalog.decoders.exact_values import MisfitError
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:

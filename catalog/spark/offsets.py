@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.record_times import SettledTimes
+from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
-from aerolog.catalog.object_files import CACHE_BYTES
-from aerolog.catalog.places import Choice
-from aerolog.catalog.schema import COLUMN_NAMES
+from aerolog.catalog.arrow.schema import COLUMN_NAMES
+from aerolog.catalog.locations import Choice
+from aerolog.catalog.object_store import CACHE_BYTES
 from aerolog.catalog.times import ANY_TIME, FROM_INDEX, TimeRange, TimeSource
 from aerolog.transport.config.times import parse_time_ns
 from aerolog.transport.config.values import parse_size

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from aerolog.catalog.extras import require
-from aerolog.catalog.spark.columns import SparkColumns
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import Payload, ReadOptions, Table, parse_options
-from aerolog.catalog.spark.planning import Range, plan
-from aerolog.catalog.spark.reading import RowSource
-from aerolog.catalog.spark.recordings import recordings_schema, recordings_table
+from aerolog.catalog.spark.partitions import Range, plan
+from aerolog.catalog.spark.range_rows import RowSource
+from aerolog.catalog.spark.recordings_table import recordings_schema, recordings_table
+from aerolog.catalog.spark.spark_columns import SparkColumns
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:

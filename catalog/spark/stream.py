@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.files.layout import MAX_I64
 from aerolog.catalog.extras import require
-from aerolog.catalog.spark.following import Follower, Limits
 from aerolog.catalog.spark.offsets import Offset, from_spark, to_spark
-from aerolog.catalog.spark.planning import split_ranges
+from aerolog.catalog.spark.partitions import split_ranges
 from aerolog.catalog.spark.source import RangesPartition
+from aerolog.catalog.spark.stream_progress import Follower, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         SupportsTriggerAvailableNow,
     )
 
-    from aerolog.catalog.spark.columns import SparkColumns
-    from aerolog.catalog.spark.reading import RowSource
+    from aerolog.catalog.spark.range_rows import RowSource
+    from aerolog.catalog.spark.spark_columns import SparkColumns
 else:
     _PURPOSE = "following recordings in Spark, from PySpark 4.2 on,"
     DataSourceStreamReader = require("pyspark.sql.datasource", _PURPOSE).DataSourceStreamReader

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from examples.flights.data import CarrierDelay
 
-    from aerolog.catalog.sql.search import FoundRecording
+    from aerolog.catalog.index.search import FoundRecording
 
 T = TypeVar("T")
 OUT = Path(".cache") / "demo"

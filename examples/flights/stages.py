@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from examples.flights.service import wait_for
 
 from aerolog.catalog import ExportResult, export_recordings
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.labels import label
-from aerolog.catalog.sql.search import FoundRecording, Search, search
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.labels import label
+from aerolog.catalog.index.search import FoundRecording, Search, search
 from aerolog.transport.client import Aeron, ExclusivePublication, OfferStatus
 
 if TYPE_CHECKING:

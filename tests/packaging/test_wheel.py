@@ -51,7 +51,7 @@ def test_the_wheel_ships_stubs_declarations_and_the_typing_mark(names):
 def test_every_module_is_in_the_wheel_with_the_migrations_of_the_catalog(names):
     tracked = subprocess.check_output(["git", "ls-files", *FOLDERS], cwd=CHECKOUT, text=True)
     modules = {f"aerolog/{name}" for name in tracked.split() if name.endswith(".py")}
-    assert "aerolog/catalog/sql/migrations/versions/r0001_recordings.py" in modules
+    assert "aerolog/catalog/index/migrations/versions/r0001_recordings.py" in modules
     assert modules <= set(names)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert
 
-from aerolog.catalog.sql.models import Archive, Name, Recording, Stream, Tag
+from aerolog.catalog.index.models import Archive, Name, Recording, Stream, Tag
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import RecordingCatalog
-    from aerolog.catalog.sql.search import Search
+    from aerolog.catalog.index import RecordingCatalog
+    from aerolog.catalog.index.search import Search
 
 STATES = ("active", "stopped", "stopped", "stopped", "invalid", "deleted", "purged")
 CHANNELS = (

@@ -16,21 +16,21 @@ import pyarrow.dataset as ds
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.segment import segment_file_name
-from aerolog.catalog.pipeline.job import load_job
-from aerolog.catalog.pipeline.loading import load
-from aerolog.catalog.pipeline.running import run_job
-from aerolog.catalog.pipeline.target import LocalStore, open_store
-from aerolog.catalog.pipeline.writing import write
-from aerolog.catalog.sql.journal_file import JOURNAL_NAME
-from aerolog.catalog.sql.opening import DATABASE_NAME, RecordingCatalog
-from aerolog.catalog.sql.syncing import sync_folder
+from aerolog.catalog.export.pipeline.job import load_job
+from aerolog.catalog.export.pipeline.job_run import run_job
+from aerolog.catalog.export.pipeline.output import LocalStore, open_store
+from aerolog.catalog.export.pipeline.unit_reader import load
+from aerolog.catalog.export.pipeline.unit_writer import write
+from aerolog.catalog.index.folder_sync import sync_folder
+from aerolog.catalog.index.journal_file import JOURNAL_NAME
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME, RecordingCatalog
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.catalog.pipeline.running import Work
-    from aerolog.catalog.pipeline.units import UnitResult
+    from aerolog.catalog.export.pipeline.job_run import Work
+    from aerolog.catalog.export.pipeline.units import UnitResult
 
 JOB = """
 name = "numbers"
@@ -182,18 +182,18 @@ def die(tear: Callable[[], object]) -> None:
 
 def run_and_die(path: Path, changes: int, torn: bool) -> None:
     """Run a job with a store and a catalog that let so many changes through."""
-    from aerolog.catalog.pipeline import commits, target
+    from aerolog.catalog.export.pipeline import commit, output
 
     DyingStore.left, DyingStore.torn = changes, torn
-    target.LocalStore = DyingStore  # type: ignore[misc]
+    output.LocalStore = DyingStore  # type: ignore[misc]
     for name in ("apply_commit", "journal_commit"):
-        noted = getattr(commits, name)
+        noted = getattr(commit, name)
 
         def dying(*args: Any, noted: Any = noted, **options: Any) -> Any:
             die(lambda: noted(*args, **options))
             return noted(*args, **options)
 
-        setattr(commits, name, dying)
+        setattr(commit, name, dying)
     run_here(path)
 
 

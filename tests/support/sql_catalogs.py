@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.sql import RecordingCatalog
+from aerolog.catalog.index import RecordingCatalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,12 @@ from sqlalchemy import inspect, select
 
 from aerolog.archive.files.catalog_map import CatalogReader
 from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
-from aerolog.catalog.sql.models import Base
+from aerolog.catalog.index.models import Base
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 Content = dict[str, list[tuple[Any, ...]]]
 

@@ -8,7 +8,7 @@ import typer
 from aerolog.tools.catalog.options import CatalogOptions, open_catalog
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import SyncReport
+    from aerolog.catalog.index import SyncReport
 
 FollowOption = Annotated[
     bool,
@@ -33,7 +33,7 @@ def follow_archive(options: CatalogOptions, *, look_every_s: float, as_json: boo
         look_every_s: how old it may become without a recording event.
         as_json: print JSON lines.
     """
-    from aerolog.catalog.sql.following import Follower
+    from aerolog.catalog.index.follower import Follower
     from aerolog.tools.terminal import console
 
     def tell(report: "SyncReport") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aerolog.catalog.sql.search import FoundRecording
+    from aerolog.catalog.index.search import FoundRecording
 
 _NS_PER_MS: Final = 1_000_000
 

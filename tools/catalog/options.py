@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def open_catalog(options: CatalogOptions) -> "RecordingCatalog":
     Raises:
         CatalogError: it cannot be opened; what to do is in the text.
     """
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
     if options.catalog is None and options.archive_dir is None:
         raise typer.BadParameter("pass --catalog URL, --archive-dir DIR or both")
@@ -46,8 +46,8 @@ def chosen_archive(options: CatalogOptions, archive: str | None) -> str | int | 
 
     The database in a folder has that archive alone, unless others were synced into it.
     """
-    from aerolog.catalog.sql.journal import place_of
-    from aerolog.catalog.sql.search_text import parse_archive
+    from aerolog.catalog.index.journal import place_of
+    from aerolog.catalog.index.search_text import parse_archive
 
     if archive is not None:
         return parse_archive("--archive", archive)

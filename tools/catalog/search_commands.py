@@ -10,8 +10,8 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption, StreamOption, grouped
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import RecordingCatalog
-    from aerolog.catalog.sql.search import Search
+    from aerolog.catalog.index import RecordingCatalog
+    from aerolog.catalog.index.search import Search
 
 LIMIT = 100
 ArchiveOption = Annotated[
@@ -117,8 +117,8 @@ def search(
 
 
 def _parsed(given: dict[str, Any]) -> "Search":
-    from aerolog.catalog.sql.errors import SearchError
-    from aerolog.catalog.sql.search_text import parse_search
+    from aerolog.catalog.index.errors import SearchError
+    from aerolog.catalog.index.search_text import parse_search
 
     try:
         return parse_search(given)
@@ -127,7 +127,7 @@ def _parsed(given: dict[str, Any]) -> "Search":
 
 
 def _search(catalog: "RecordingCatalog", wanted: "Search") -> list[Any]:
-    from aerolog.catalog.sql.search import search as find
+    from aerolog.catalog.index.search import search as find
     from aerolog.tools.terminal import console
 
     found = find(catalog, wanted)
@@ -142,7 +142,7 @@ def has_archives(catalog: "RecordingCatalog") -> bool:
     """Whether the catalog was ever synced."""
     from sqlalchemy import select
 
-    from aerolog.catalog.sql.models import Archive
+    from aerolog.catalog.index.models import Archive
 
     with catalog.session() as session:
         return session.scalar(select(Archive.id).limit(1)) is not None
@@ -170,8 +170,8 @@ def show(
     Segments with their sizes, fingerprints and places, tags and names, where it came from, what
     was exported, how far jobs have come.
     """
-    from aerolog.catalog.sql.details import details
-    from aerolog.catalog.sql.labels import resolve
+    from aerolog.catalog.index.labels import resolve
+    from aerolog.catalog.index.recording_details import details
     from aerolog.tools.catalog import catalog_rows as view
     from aerolog.tools.terminal import console
 

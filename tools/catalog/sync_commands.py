@@ -18,7 +18,7 @@ from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption, grouped
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import SyncReport
+    from aerolog.catalog.index import SyncReport
 
 _SHOWN_MAX = 20
 FingerprintsOption = Annotated[
@@ -50,7 +50,7 @@ def sync(
     The folder is only read, beside a running archive or without one; what is damaged is named and
     passed over. A sync may be broken off and done again at any time.
     """
-    from aerolog.catalog.sql import sync_folder
+    from aerolog.catalog.index import sync_folder
     from aerolog.tools.terminal.console import progress
 
     folder = _folder(options)
@@ -87,7 +87,7 @@ def rebuild(
     Recordings and segments come from the folder; tags, names, exports, lineage and the marks of
     jobs from the journal in it. Fingerprints are computed again if there were any.
     """
-    from aerolog.catalog.sql import rebuild as build
+    from aerolog.catalog.index import rebuild as build
     from aerolog.tools.terminal.console import progress
 
     folder = _folder(options)
@@ -112,8 +112,8 @@ def rebuild(
 @grouped
 def migrate(*, as_json: JsonOption = False, options: CatalogOptions) -> None:
     """Bring a catalog's tables to the version of this aerolog; a new database gets them."""
-    from aerolog.catalog.sql.migrating import migrate as bring_up
-    from aerolog.catalog.sql.opening import open_engine
+    from aerolog.catalog.index.migration import migrate as bring_up
+    from aerolog.catalog.index.recording_catalog import open_engine
     from aerolog.tools.terminal import console
 
     if options.catalog is None and options.archive_dir is None:

@@ -53,9 +53,9 @@ def tag(
     They are kept in the archive's folder too (aerolog-catalog.journal), where a rebuild and other
     catalogs find them. Without changes, what there is is printed.
     """
-    from aerolog.catalog.sql.labels import label, resolve
-    from aerolog.catalog.sql.search import Search
-    from aerolog.catalog.sql.search import search as find
+    from aerolog.catalog.index.labels import label, resolve
+    from aerolog.catalog.index.search import Search
+    from aerolog.catalog.index.search import search as find
     from aerolog.tools.catalog import catalog_rows as view
     from aerolog.tools.terminal import console
 

@@ -15,7 +15,7 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.catalog.parquet import CheckReport, ExportProgress, ExportReport, ExportResult
+    from aerolog.catalog.export import CheckReport, ExportProgress, ExportReport, ExportResult
 
 app = typer.Typer(add_completion=False)
 
@@ -89,7 +89,7 @@ class LayoutOptions:
         Raises:
             ConfigurationError: they make no sense.
         """
-        from aerolog.catalog.parquet import ExportOptions
+        from aerolog.catalog.export import ExportOptions
 
         codec, colon, level = self.compression.partition(":")
         if colon and not level.isdigit():
@@ -201,11 +201,11 @@ def _from_folder(
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
 ) -> "ExportReport":
-    from aerolog.catalog.parquet.doors import export_chosen
+    from aerolog.catalog.export.parquet import export_chosen
 
     recordings: Any = ids
     if search:
-        from aerolog.catalog.sql.search_text import parse_search
+        from aerolog.catalog.index.search_text import parse_search
 
         recordings = parse_search(search)
     place = archive_dir if archive_dir is not None else catalog
@@ -228,7 +228,7 @@ def _from_archive(
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
 ) -> "ExportReport":
-    from aerolog.catalog.parquet.doors import export_sources
+    from aerolog.catalog.export.parquet import export_sources
     from aerolog.tools.connection.clients import connect_archive, connect_driver
     from aerolog.tools.export.replayed_recordings import ReplaySource
 
@@ -245,7 +245,7 @@ def _from_archive(
 
 
 def _check(to: str, as_json: bool) -> int:
-    from aerolog.catalog.parquet import check_export
+    from aerolog.catalog.export import check_export
     from aerolog.tools.terminal import console
 
     with console.progress("checking", None, bytes_=True) as bar:

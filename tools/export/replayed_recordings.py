@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
+from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
-from aerolog.catalog.record_times import UNINDEXED, RowTimes, SettledTimes
-from aerolog.catalog.schema import arrow_schema
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.messages.subscription_output import Idle

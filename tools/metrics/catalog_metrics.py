@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import URL
 
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 #: How long a scrape waits for a database.
 _PATIENCE_S: Final = 2.0
@@ -61,8 +61,8 @@ class CatalogSource:
     """
 
     def __init__(self, url: str, limit: int, interval_ms: int) -> None:
-        from aerolog.catalog.sql import RecordingCatalog
-        from aerolog.catalog.sql.opening import catalog_url, open_engine
+        from aerolog.catalog.index import RecordingCatalog
+        from aerolog.catalog.index.recording_catalog import catalog_url, open_engine
 
         self._url: URL = catalog_url(url)
         self._catalog: RecordingCatalog = RecordingCatalog(open_engine(url))
@@ -103,7 +103,7 @@ class CatalogSource:
         """What the database says, None when it does not answer or has no catalog."""
         from sqlalchemy import func, select
 
-        from aerolog.catalog.sql.models import Archive, Recording
+        from aerolog.catalog.index.models import Archive, Recording
 
         file = self._url.database if self._url.get_backend_name() == "sqlite" else None
         if file is not None and not _has_catalog(file, Recording.__tablename__):

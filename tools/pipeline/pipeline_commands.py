@@ -13,10 +13,10 @@ from aerolog.tools.command_line.help import HouseGroup, command
 from aerolog.tools.command_line.options import CountOption, DryRunOption, JsonOption, grouped
 
 if TYPE_CHECKING:
-    from aerolog.catalog.pipeline.job import Job
-    from aerolog.catalog.pipeline.planning import Plan
-    from aerolog.catalog.pipeline.reports import RunReport
-    from aerolog.catalog.pipeline.status import JobState, RunState
+    from aerolog.catalog.export.pipeline.job import Job
+    from aerolog.catalog.export.pipeline.load_plan import Plan
+    from aerolog.catalog.export.pipeline.run_report import RunReport
+    from aerolog.catalog.export.pipeline.status import JobState, RunState
     from aerolog.tools.terminal.console import Progress
 
 app = typer.Typer(cls=HouseGroup, add_completion=False, no_args_is_help=True)
@@ -58,7 +58,7 @@ def run(
     Rows become visible when all of them are written, once, however often runs are interrupted and
     repeated. What is not decoded or breaks a rule is in the rejects, with its position.
     """
-    from aerolog.catalog.pipeline.running import plan_job, run_job
+    from aerolog.catalog.export.pipeline.job_run import plan_job, run_job
     from aerolog.tools.terminal import console
 
     job = _job(job_file, catalog)
@@ -69,7 +69,7 @@ def run(
         else:
             _say_plan(job, plan, unfinished)
         return
-    from aerolog.catalog.pipeline.spark import SparkExecutor
+    from aerolog.catalog.export.spark_runner import SparkExecutor
 
     with ExitStack() as stack:
         observer = _Bar(stack)
@@ -102,7 +102,7 @@ def status(
     catalog: CatalogOptions,
 ) -> None:
     """Show the last runs, and of a job what waits for the next one."""
-    from aerolog.catalog.pipeline.status import RUNS, job_state, run_states
+    from aerolog.catalog.export.pipeline.status import RUNS, job_state, run_states
     from aerolog.tools.terminal import console
 
     limit = RUNS if count is None else count
@@ -125,7 +125,7 @@ def status(
 
 
 def _job(path: Path, options: CatalogOptions) -> "Job":
-    from aerolog.catalog.pipeline.job import load_job
+    from aerolog.catalog.export.pipeline.job import load_job
 
     return load_job(path, catalog=options.catalog, archive_dir=options.archive_dir)
 
@@ -153,7 +153,7 @@ class _Bar:
 
 
 def _say_plan(job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]") -> None:
-    from aerolog.catalog.places import without_secrets
+    from aerolog.catalog.locations import without_secrets
     from aerolog.tools.terminal import console
 
     moved = [one for one in plan.recordings if one.length or one.remark]
@@ -188,7 +188,7 @@ def _say_plan(job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]
 def _plan_json(
     job: "Job", plan: "Plan", unfinished: "list[str] | tuple[str, ...]"
 ) -> dict[str, Any]:
-    from aerolog.catalog.places import without_secrets
+    from aerolog.catalog.locations import without_secrets
 
     return {
         "job": job.name,

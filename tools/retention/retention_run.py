@@ -105,7 +105,7 @@ class _Asking:
             )
         if not has_catalog and not exports:
             return Known(total_bytes=total)
-        from aerolog.catalog.sql.retention_facts import retention_facts
+        from aerolog.catalog.index.retention_facts import retention_facts
 
         facts = retention_facts(self._archive_dir, catalog, exports=exports)
         if facts.problems and (self._by_label or facts.has_catalog or exports):

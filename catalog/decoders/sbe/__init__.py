@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from aerolog.catalog.decoders.base import Decoded, Decoder, DecoderError, Reject, as_binary
 from aerolog.catalog.decoders.options import Options
 from aerolog.catalog.decoders.raw import without_nulls
+from aerolog.catalog.decoders.sbe.block import UINT64_FORMS
 from aerolog.catalog.decoders.sbe.body import BodyReader
-from aerolog.catalog.decoders.sbe.columns import UINT64_FORMS
 from aerolog.catalog.decoders.sbe.context import Batch
+from aerolog.catalog.decoders.sbe.extents import find_body
 from aerolog.catalog.decoders.sbe.model import PRIMITIVES
-from aerolog.catalog.decoders.sbe.places import find_body
 from aerolog.catalog.decoders.sbe.schema_reader import read_schema
 from aerolog.catalog.extras import require
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.decoders.sbe.columns import BlockReader
-from aerolog.catalog.decoders.sbe.text import codec_of, text_array
+from aerolog.catalog.decoders.sbe.block import BlockReader
+from aerolog.catalog.decoders.sbe.characters import codec_of, text_array
 from aerolog.catalog.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.catalog.decoders.sbe.context import Array, Rows
+    from aerolog.catalog.decoders.sbe.extents import BodyPlaces, DataPlaces
     from aerolog.catalog.decoders.sbe.model import Body, Data
-    from aerolog.catalog.decoders.sbe.places import BodyPlaces, DataPlaces
 else:
     pa = require("pyarrow", "decoding SBE")
 

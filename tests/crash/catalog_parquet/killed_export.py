@@ -21,7 +21,7 @@ import pandas as pd  # noqa: F401
 import pyarrow.parquet as pq  # noqa: F401
 
 from aerolog.catalog.decoders import make_decoder
-from aerolog.catalog.parquet import check_export, export_parquet, targets
+from aerolog.catalog.export import check_export, export_parquet, store
 
 KINDS = {
     "parts": {"partition_by": ("recording_id", "date")},
@@ -41,7 +41,7 @@ class Places:
         self._fatal = fatal
         self.passed = 0
         sys.addaudithook(self._hear)
-        write = targets._Unbuffered.write
+        write = store._Unbuffered.write
 
         def torn(self_: object, view: memoryview) -> None:
             self.step()
@@ -50,7 +50,7 @@ class Places:
             self.step()
             write(self_, view[half:])
 
-        targets._Unbuffered.write = torn
+        store._Unbuffered.write = torn
 
     def step(self) -> None:
         """Passes a place."""

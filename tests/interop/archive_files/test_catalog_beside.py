@@ -10,11 +10,11 @@ import pytest
 from sql_content import column, content
 
 from aerolog.archive.client import AeronArchive
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder
-from aerolog.catalog.sql.journal import record
-from aerolog.catalog.sql.journal_file import JOURNAL_NAME
-from aerolog.catalog.sql.models import Recording, Tag
-from aerolog.catalog.sql.opening import DATABASE_NAME
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder
+from aerolog.catalog.index.journal import record
+from aerolog.catalog.index.journal_file import JOURNAL_NAME
+from aerolog.catalog.index.models import Recording, Tag
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
 

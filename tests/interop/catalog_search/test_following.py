@@ -13,10 +13,10 @@ from peer.process import ServerProcess
 from peer.streams import free_port
 
 from aerolog.archive.client import AeronArchive
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.details import details
-from aerolog.catalog.sql.labels import label, resolve
-from aerolog.catalog.sql.search import FoundRecording, Search, search
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.labels import label, resolve
+from aerolog.catalog.index.recording_details import details
+from aerolog.catalog.index.search import FoundRecording, Search, search
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

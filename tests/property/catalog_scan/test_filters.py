@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.catalog.dataset import ArchiveDataset
-from aerolog.catalog.pushdown import HIGHEST, LOWEST, Bound, bounds_of
+from aerolog.catalog.arrow.dataset import ArchiveDataset
+from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bound, bounds_of
 from aerolog.testing.recordings import RecordingBuilder
 
 QUICK = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))

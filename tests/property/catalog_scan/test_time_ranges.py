@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.catalog.arrow import record_batches
-from aerolog.catalog.dataset import ArchiveDataset
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.times import TimeRange
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.catalog.arrow import record_batches
-from aerolog.catalog.schema import COLUMN_NAMES
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.arrow.schema import COLUMN_NAMES
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import parse_options
-from aerolog.catalog.spark.planning import plan
-from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.partitions import plan
+from aerolog.catalog.spark.range_rows import RowSource
 from aerolog.testing.recordings import RecordingBuilder
 
 TERM = 64 * 1024
@@ -47,7 +47,7 @@ def one_scan(folder: str) -> pa.Table:
         batches = [
             batch for recording in archive.recordings() for batch in record_batches(recording)
         ]
-    from aerolog.catalog.schema import arrow_schema
+    from aerolog.catalog.arrow.schema import arrow_schema
 
     return pa.Table.from_batches(batches, arrow_schema())
 

@@ -31,10 +31,10 @@ from aerolog.archive.files.recording import Recording as FolderRecording
 from aerolog.archive.files.segment import parse_segment_name
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.times import index_path
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder, sync_recordings
-from aerolog.catalog.sql import syncing as syncing_module
-from aerolog.catalog.sql.journal import record
-from aerolog.catalog.sql.models import Recording, Segment, Tag
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
+from aerolog.catalog.index import folder_sync as syncing_module
+from aerolog.catalog.index.journal import record
+from aerolog.catalog.index.models import Recording, Segment, Tag
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 
 pytestmark = pytest.mark.timeout(600)

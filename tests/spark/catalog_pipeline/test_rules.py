@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pipelines_here import loaded_numbers, numbers, rows, visible, write_job
 
-from aerolog.catalog.pipeline.errors import DamagedInputError, RuleError
-from aerolog.catalog.pipeline.job import load_job
-from aerolog.catalog.pipeline.running import run_job
-from aerolog.catalog.pipeline.spark import SparkExecutor
+from aerolog.catalog.export.pipeline.errors import DamagedInputError, RuleError
+from aerolog.catalog.export.pipeline.job import load_job
+from aerolog.catalog.export.pipeline.job_run import run_job
+from aerolog.catalog.export.spark_runner import SparkExecutor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aerolog.catalog.pipeline.reports import RunReport
+    from aerolog.catalog.export.pipeline.run_report import RunReport
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

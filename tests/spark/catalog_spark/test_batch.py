@@ -9,8 +9,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from aerolog.catalog import export_recordings
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.labels import label
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.labels import label
 
 if TYPE_CHECKING:
     from pathlib import Path

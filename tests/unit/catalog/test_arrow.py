@@ -13,7 +13,7 @@ import pytest
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.recording import ScanTotals
 from aerolog.catalog import arrow_schema, open_recording
-from aerolog.catalog.schema import COLUMN_NAMES
+from aerolog.catalog.arrow.schema import COLUMN_NAMES
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ArchiveError, FileFormatError, MissingExtraError
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from compose import COMPOSE, commands, local
 
-from aerolog.catalog.pipeline.job import Job, load_job
+from aerolog.catalog.export.pipeline.job import Job, load_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

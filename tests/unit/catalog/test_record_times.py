@@ -11,8 +11,8 @@ import pytest
 
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.catalog import open_recording
-from aerolog.catalog.record_times import LAG_NS_MAX, SettledTimes, index_of, settled_times
-from aerolog.catalog.row_times import carried_times, first_positions, settle, to_microseconds
+from aerolog.catalog.arrow.record_times import LAG_NS_MAX, SettledTimes, index_of, settled_times
+from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.times import TimeSource, epoch_us
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ConfigurationError
@@ -147,7 +147,7 @@ def test_a_range_reads_no_segment_outside_of_it(tmp_path: Path) -> None:
 
 def test_totals_count_the_rows_that_are_given_out(tmp_path: Path) -> None:
     from aerolog.archive.files.recording import ScanTotals
-    from aerolog.catalog.arrow import record_batches
+    from aerolog.catalog.arrow.arrow_recording import record_batches
 
     end = made(tmp_path)
     write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + end * 1000, end)])
@@ -196,7 +196,7 @@ def test_behind_an_index_that_is_written_times_go_up_to_now(
     half = end // 2 // 4096 * 4096
     write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 1_000_000, half)])
     now = START_NS + 1_000_000 + LAG_NS_MAX
-    monkeypatch.setattr("aerolog.catalog.record_times.time.time_ns", lambda: now)
+    monkeypatch.setattr("aerolog.catalog.arrow.record_times.time.time_ns", lambda: now)
     found = times(tmp_path)
     assert found == sorted(one for one in found if one is not None)
     assert START + timedelta(seconds=9) < found[-1] <= START + timedelta(seconds=10, milliseconds=1)  # type: ignore[operator]

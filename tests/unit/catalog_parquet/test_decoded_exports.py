@@ -11,8 +11,8 @@ import pytest
 
 from aerolog.archive.files.recording import ScanTotals
 from aerolog.catalog.decoders import make_decoder
-from aerolog.catalog.parquet import TargetMismatchError, check_export, export_parquet
-from aerolog.catalog.parquet.grouping import row_groups
+from aerolog.catalog.export import TargetMismatchError, check_export, export_parquet
+from aerolog.catalog.export.row_groups import row_groups
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.catalog import open_recording
-from aerolog.catalog.parquet import MANIFEST_NAME, TargetMismatchError, export_parquet
-from aerolog.catalog.parquet.writing import PartWriter
+from aerolog.catalog.export import MANIFEST_NAME, TargetMismatchError, export_parquet
+from aerolog.catalog.export.part_writer import PartWriter
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ConfigurationError
 

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import select
 
-from aerolog.catalog.parquet import MANIFEST_NAME, export_parquet
-from aerolog.catalog.places import Choice
-from aerolog.catalog.sql import RecordingCatalog
-from aerolog.catalog.sql.models import Export, ExportFile
-from aerolog.catalog.sql.rebuilding import rebuild
-from aerolog.catalog.sql.search import Search
-from aerolog.catalog.sql.syncing import sync_folder
+from aerolog.catalog.export import MANIFEST_NAME, export_parquet
+from aerolog.catalog.index import RecordingCatalog
+from aerolog.catalog.index.folder_sync import sync_folder
+from aerolog.catalog.index.models import Export, ExportFile
+from aerolog.catalog.index.reconstruction import rebuild
+from aerolog.catalog.index.search import Search
+from aerolog.catalog.locations import Choice
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

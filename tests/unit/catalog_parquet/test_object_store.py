@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from aerolog.catalog.parquet import (
+from aerolog.catalog.export import (
     MANIFEST_NAME,
     TargetUnreachableError,
     check_export,
@@ -122,7 +122,7 @@ def test_no_part_of_an_object_is_seen_when_an_export_fails(archive: Path, target
 
 CHILD = """
 import sys
-from aerolog.catalog.parquet import export_parquet
+from aerolog.catalog.export import export_parquet
 def tell(progress):
     print(progress.position, flush=True)
     sys.stdin.readline()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.catalog.parquet import (
+from aerolog.catalog.export import (
     MANIFEST_NAME,
     ExportUnderWayError,
     ManifestError,
@@ -20,16 +20,16 @@ from aerolog.catalog.parquet import (
     check_export,
     export_parquet,
 )
-from aerolog.catalog.parquet.checksums import RunningChecksum
-from aerolog.catalog.parquet.layout import end_of_part, part_name, part_range
-from aerolog.catalog.parquet.targets import LocalTarget
+from aerolog.catalog.export.crc32c import RunningChecksum
+from aerolog.catalog.export.layout import end_of_part, part_name, part_range
+from aerolog.catalog.export.store import LocalTarget
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aerolog.catalog.parquet import ExportReport
+    from aerolog.catalog.export import ExportReport
 
 MESSAGES = [b"%d" % index * (index % 300) for index in range(900)]
 SIZES: dict[str, Any] = {"file_length": 128 * 1024, "row_group_length": 64 * 1024}
@@ -395,7 +395,7 @@ def test_a_running_checksum_is_that_of_the_whole() -> None:
 
 MEASURED = """
 import resource, sys
-from aerolog.catalog.parquet import export_parquet
+from aerolog.catalog.export import export_parquet
 sizes = {"file_length": 64 << 20, "row_group_length": 1 << 20}
 export_parquet(sys.argv[1], [0], sys.argv[2] + "-warm", **sizes)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.parquet import settling
-from aerolog.catalog.parquet.checksums import RunningChecksum
-from aerolog.catalog.parquet.settling import SettlingFile
-from aerolog.catalog.parquet.targets import LocalTarget
+from aerolog.catalog.export import durable_file
+from aerolog.catalog.export.crc32c import RunningChecksum
+from aerolog.catalog.export.durable_file import SettlingFile
+from aerolog.catalog.export.store import LocalTarget
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ PIECES = [bytes([number]) * (1000 + number) for number in range(100)]
 
 @pytest.fixture
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settling, "STEP_LENGTH", 4096)
+    monkeypatch.setattr(durable_file, "STEP_LENGTH", 4096)
 
 
 def whole(data: bytes) -> str:
@@ -47,7 +47,7 @@ def test_a_disk_that_does_not_take_it_is_told(
     def full(_fd: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(settling.os, "fdatasync", full)
+    monkeypatch.setattr(durable_file.os, "fdatasync", full)
     target = LocalTarget(tmp_path)
 
     with (

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aerolog.catalog import ExportProgress, arrow_schema, export_recordings, parquet_name
-from aerolog.catalog.parquet import MANIFEST_NAME, export_parquet
+from aerolog.catalog.export import MANIFEST_NAME, export_parquet
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ArchiveError, FileFormatError, MissingExtraError
 

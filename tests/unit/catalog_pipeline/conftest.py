@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.sql import RecordingCatalog
-from aerolog.catalog.sql.opening import DATABASE_NAME
+from aerolog.catalog.index import RecordingCatalog
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path

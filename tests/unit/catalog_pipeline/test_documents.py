@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.catalog.pipeline import planning
-from aerolog.catalog.pipeline.job import load_job
-from aerolog.catalog.pipeline.running import check_decoder
-from aerolog.catalog.sql.search_text import parse_search
+from aerolog.catalog.export.pipeline import load_plan
+from aerolog.catalog.export.pipeline.job import load_job
+from aerolog.catalog.export.pipeline.job_run import check_decoder
+from aerolog.catalog.index.search_text import parse_search
 
 if TYPE_CHECKING:
     import pytest
@@ -44,4 +44,4 @@ def test_every_status_is_explained() -> None:
     table = PAGE.partition("| status |")[2]
     names = ("NEW", "EXTENDED", "UNCHANGED", "PURGED", "LOST", "SHORTENED", "UNREADABLE")
     for name in names:
-        assert f"`{getattr(planning, name)}`" in table
+        assert f"`{getattr(load_plan, name)}`" in table

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.pipeline.errors import JobFileError
-from aerolog.catalog.pipeline.job import Rule, load_job
+from aerolog.catalog.export.pipeline.errors import JobFileError
+from aerolog.catalog.export.pipeline.job import Rule, load_job
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,26 +22,26 @@ from pipelines_here import (
 
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
-from aerolog.catalog.pipeline.errors import (
+from aerolog.catalog.export.pipeline.errors import (
     DamagedInputError,
     JobFileError,
     RunInProgressError,
     TargetError,
     TooManyRejectedError,
 )
-from aerolog.catalog.pipeline.job import load_job
-from aerolog.catalog.pipeline.running import plan_job, run_job
-from aerolog.catalog.pipeline.status import job_state
-from aerolog.catalog.sql import RecordingCatalog
-from aerolog.catalog.sql.marks import begin_run
-from aerolog.catalog.sql.models import Export, ExportFile, Mark
-from aerolog.catalog.sql.rebuilding import rebuild
+from aerolog.catalog.export.pipeline.job import load_job
+from aerolog.catalog.export.pipeline.job_run import plan_job, run_job
+from aerolog.catalog.export.pipeline.status import job_state
+from aerolog.catalog.index import RecordingCatalog
+from aerolog.catalog.index.job_runs import begin_run
+from aerolog.catalog.index.models import Export, ExportFile, Mark
+from aerolog.catalog.index.reconstruction import rebuild
 from aerolog.testing.recordings import write_time_index
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aerolog.catalog.pipeline.running import Work
+    from aerolog.catalog.export.pipeline.job_run import Work
 
 
 def test_rows_are_loaded_with_where_they_are_from(home: Path) -> None:

@@ -16,11 +16,11 @@ import pytest
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.catalog import open_recording
-from aerolog.catalog.dataset import ArchiveDataset
-from aerolog.catalog.places import Choice
-from aerolog.catalog.pushdown import Bound
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.search import Search
+from aerolog.catalog.arrow.dataset import ArchiveDataset
+from aerolog.catalog.arrow.pushdown import Bound
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.search import Search
+from aerolog.catalog.locations import Choice
 from aerolog.transport.errors import RecordingChangedError, RecordingDamagedError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from aerolog.catalog.duckdb import CatalogQueries, QueryError
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

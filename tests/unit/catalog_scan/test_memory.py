@@ -21,7 +21,7 @@ READ = """
 import resource, sys
 import duckdb
 from aerolog.catalog import open_recording
-from aerolog.catalog.dataset import ArchiveDataset
+from aerolog.catalog.arrow.dataset import ArchiveDataset
 def read(name, until):
     if name == 'scan':
         with open_recording(sys.argv[1], 0) as recording:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.main import main
 

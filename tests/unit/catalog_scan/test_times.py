@@ -9,10 +9,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from aerolog.catalog.dataset import ArchiveDataset
+from aerolog.catalog.arrow.dataset import ArchiveDataset
+from aerolog.catalog.arrow.pushdown import Bound, bounds_of
 from aerolog.catalog.duckdb import CatalogQueries
-from aerolog.catalog.pushdown import Bound, bounds_of
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import RecordingDamagedError
 

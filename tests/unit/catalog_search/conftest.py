@@ -8,7 +8,7 @@ import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 from sql_catalogs import catalog, url  # noqa: F401
 
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

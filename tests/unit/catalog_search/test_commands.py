@@ -16,7 +16,7 @@ from aerolog.tools.main import main
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 PAGE = Path(__file__).parents[3] / "docs" / "catalog" / "search.md"
 

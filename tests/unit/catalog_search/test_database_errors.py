@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from aerolog.catalog.sql import RecordingCatalog, engine
-from aerolog.catalog.sql.errors import (
+from aerolog.catalog.index import RecordingCatalog, engine
+from aerolog.catalog.index.database_errors import translation
+from aerolog.catalog.index.errors import (
     CatalogCredentialsError,
     CatalogError,
     CatalogLockedError,
@@ -21,8 +22,7 @@ from aerolog.catalog.sql.errors import (
     CatalogUrlError,
     NotACatalogError,
 )
-from aerolog.catalog.sql.failures import translation
-from aerolog.catalog.sql.search import Search, search
+from aerolog.catalog.index.search import Search, search
 from aerolog.tools.main import main
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_somebody_else_s_database(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_tables_of_an_older_version(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from aerolog.catalog.sql.migrating import migrate
+    from aerolog.catalog.index.migration import migrate
 
     with RecordingCatalog.open(url) as catalog:
         migrate(catalog.engine, "0001")

@@ -12,21 +12,21 @@ import pytest
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent
-from aerolog.catalog.sql import RecordingCatalog, engine
-from aerolog.catalog.sql import following as module
-from aerolog.catalog.sql.details import details
-from aerolog.catalog.sql.errors import CatalogLockedError
-from aerolog.catalog.sql.folder_watch import FolderWatch
-from aerolog.catalog.sql.following import Ears, Follower
-from aerolog.catalog.sql.labels import label, resolve
-from aerolog.catalog.sql.search import Search, search
+from aerolog.catalog.index import RecordingCatalog, engine
+from aerolog.catalog.index import follower as module
+from aerolog.catalog.index.errors import CatalogLockedError
+from aerolog.catalog.index.folder_watch import FolderWatch
+from aerolog.catalog.index.follower import Ears, Follower
+from aerolog.catalog.index.labels import label, resolve
+from aerolog.catalog.index.recording_details import details
+from aerolog.catalog.index.search import Search, search
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from aerolog.catalog.sql import SyncReport
+    from aerolog.catalog.index import SyncReport
 
 
 def add_recording(folder: Path, stream_id: int = 7, *, stopped: bool = True) -> int:
@@ -133,7 +133,7 @@ def test_a_recording_that_is_invalidated_is_found(
 def test_labels_that_another_catalog_gave_are_found(
     follower: Follower, empty: RecordingCatalog, folder: Path, tmp_path: Path
 ) -> None:
-    from aerolog.catalog.sql import sync_folder
+    from aerolog.catalog.index import sync_folder
 
     follower.turn()
     with RecordingCatalog.open(f"sqlite:///{tmp_path}/other.db") as other:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.catalog.sql import RecordingCatalog, rebuild
-from aerolog.catalog.sql.details import details
-from aerolog.catalog.sql.errors import LabelError
-from aerolog.catalog.sql.labels import LabelledRecording, label, resolve
-from aerolog.catalog.sql.search import Search, search
+from aerolog.catalog.index import RecordingCatalog, rebuild
+from aerolog.catalog.index.errors import LabelError
+from aerolog.catalog.index.labels import LabelledRecording, label, resolve
+from aerolog.catalog.index.recording_details import details
+from aerolog.catalog.index.search import Search, search
 
 if TYPE_CHECKING:
     from pathlib import Path

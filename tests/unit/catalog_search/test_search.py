@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import many_recordings as many
 import pytest
 
-from aerolog.catalog.sql import choosing
-from aerolog.catalog.sql.errors import SearchError
-from aerolog.catalog.sql.search import Search, search
-from aerolog.catalog.sql.search_checks import ORDERS
+from aerolog.catalog.index import search_query
+from aerolog.catalog.index.errors import SearchError
+from aerolog.catalog.index.search import Search, search
+from aerolog.catalog.index.search_checks import ORDERS
 
 if TYPE_CHECKING:
-    from aerolog.catalog.sql import RecordingCatalog
+    from aerolog.catalog.index import RecordingCatalog
 
 ROWS = many.make_rows(210)
 
@@ -85,8 +85,8 @@ def filled(catalog: RecordingCatalog) -> RecordingCatalog:
 def test_what_is_found_is_what_meets_the_conditions(
     few: int, sifted: int, filled: RecordingCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "FEW", few)
-    monkeypatch.setattr(choosing, "SIFTED", sifted)
+    monkeypatch.setattr(search_query, "FEW", few)
+    monkeypatch.setattr(search_query, "SIFTED", sifted)
     pages = random.Random(few + sifted)
     for title, base in CONDITIONS.items():
         page = {"limit": pages.randrange(1, 30), "offset": pages.randrange(20)}

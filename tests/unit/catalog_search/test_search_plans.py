@@ -9,9 +9,9 @@ import many_recordings as many
 import pytest
 from sqlalchemy import event
 
-from aerolog.catalog.sql import RecordingCatalog, choosing
-from aerolog.catalog.sql.search import Search, search
-from aerolog.catalog.sql.spans import SPAN_CLASS_SQL
+from aerolog.catalog.index import RecordingCatalog, search_query
+from aerolog.catalog.index.search import Search, search
+from aerolog.catalog.index.spans import SPAN_CLASS_SQL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def plans(catalog: RecordingCatalog, wanted: Search) -> list[str]:
 def test_no_statement_reads_all_recordings_without_an_index(
     few: int, catalog: RecordingCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "FEW", few)
+    monkeypatch.setattr(search_query, "FEW", few)
     many.store(catalog, ROWS)
     for title, wanted in SEARCHES.items():
         for plan in plans(catalog, wanted):
@@ -76,7 +76,7 @@ def test_no_statement_reads_all_recordings_without_an_index(
 def test_common_conditions_need_no_sort(
     title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "FEW", 1)
+    monkeypatch.setattr(search_query, "FEW", 1)
     monkeypatch.setattr(many, "CHANNELS", ("aeron:ipc",))
     rows = many.make_rows(300)
     for row in rows:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from aerolog.catalog.sql.errors import SearchError
-from aerolog.catalog.sql.search import Search
-from aerolog.catalog.sql.search_text import parse_search
+from aerolog.catalog.index.errors import SearchError
+from aerolog.catalog.index.search import Search
+from aerolog.catalog.index.search_text import parse_search
 
 TABLE = {
     "stream": 1001,

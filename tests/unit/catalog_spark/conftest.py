@@ -9,8 +9,8 @@ import pytest
 
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import Table, parse_options
-from aerolog.catalog.spark.planning import plan
-from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.partitions import plan
+from aerolog.catalog.spark.range_rows import RowSource
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

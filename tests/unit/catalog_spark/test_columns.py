@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders import REJECTS_SCHEMA
-from aerolog.catalog.schema import arrow_schema
-from aerolog.catalog.spark.columns import SparkColumns
-from aerolog.catalog.spark.recordings import recordings_schema
+from aerolog.catalog.spark.recordings_table import recordings_schema
+from aerolog.catalog.spark.spark_columns import SparkColumns
 
 UTC = dt.UTC
 MOMENT = dt.datetime(2026, 11, 21, 1, 2, 3, 456789, tzinfo=UTC)

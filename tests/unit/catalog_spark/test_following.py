@@ -10,11 +10,11 @@ from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.layout import MAX_I64
 from aerolog.catalog.spark.errors import DataLostError
-from aerolog.catalog.spark.following import Follower, Limits
 from aerolog.catalog.spark.offsets import Offset, Progress, from_spark, to_spark
 from aerolog.catalog.spark.options import parse_options
-from aerolog.catalog.spark.planning import split_ranges
-from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.partitions import split_ranges
+from aerolog.catalog.spark.range_rows import RowSource
+from aerolog.catalog.spark.stream_progress import Follower, Limits
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 

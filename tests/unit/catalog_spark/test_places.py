@@ -11,9 +11,10 @@ import pytest
 from pyarrow import fs
 
 from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.catalog.arrow import record_batches
-from aerolog.catalog.object_files import ObjectFiles
-from aerolog.catalog.places import (
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.labels import label
+from aerolog.catalog.locations import (
     Choice,
     PlacedRecording,
     PlaceUnreachableError,
@@ -23,8 +24,7 @@ from aerolog.catalog.places import (
     recordings_of,
     without_secrets,
 )
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.labels import label
+from aerolog.catalog.object_store import ObjectFiles
 from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from aerolog.archive.files.recording import ArchiveFolder
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import parse_options
-from aerolog.catalog.spark.planning import PARTITION_BYTES_MIN, Range, partition_bytes, plan
+from aerolog.catalog.spark.partitions import PARTITION_BYTES_MIN, Range, partition_bytes, plan
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError, FileFormatError
 

@@ -11,13 +11,13 @@ import pytest
 from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.checksum import checksum_for
 from aerolog.archive.files.descriptor import RecordingState
+from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders import REJECTS_SCHEMA, make_decoder
-from aerolog.catalog.schema import arrow_schema
 from aerolog.catalog.spark.errors import ChecksumMismatchError, RejectedMessageError
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import parse_options
-from aerolog.catalog.spark.planning import plan
-from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.partitions import plan
+from aerolog.catalog.spark.range_rows import RowSource
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import RecordingChangedError, RecordingDamagedError
 

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql.datasource import GreaterThanOrEqual, LessThan
 
 from aerolog.catalog.spark.filters import Bounds
-from aerolog.catalog.spark.following import Follower, Limits
 from aerolog.catalog.spark.offsets import from_spark, to_spark
 from aerolog.catalog.spark.options import parse_options
-from aerolog.catalog.spark.planning import plan, split_ranges
-from aerolog.catalog.spark.reading import RowSource
+from aerolog.catalog.spark.partitions import plan, split_ranges
+from aerolog.catalog.spark.range_rows import RowSource
+from aerolog.catalog.spark.stream_progress import Follower, Limits
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ConfigurationError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.catalog.sql.migrating import migrate, revisions
-from aerolog.catalog.sql.opening import DATABASE_NAME, open_engine
+from aerolog.catalog.index.migration import migrate, revisions
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME, open_engine
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED, EXIT_USAGE
 from aerolog.tools.main import main
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.catalog.sql.facts import FIELDS, checked
-from aerolog.catalog.sql.journal_file import JOURNAL_NAME, JournalFile
-from aerolog.catalog.sql.models import Base
-from aerolog.catalog.sql.opening import DATABASE_NAME
+from aerolog.catalog.index.facts import FIELDS, checked
+from aerolog.catalog.index.journal_file import JOURNAL_NAME, JournalFile
+from aerolog.catalog.index.models import Base
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 
 if TYPE_CHECKING:
     import pytest

@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 from sql_content import at_once, column, content
 
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder
-from aerolog.catalog.sql.errors import JournalError
-from aerolog.catalog.sql.facts import FIELDS, Fact, checked
-from aerolog.catalog.sql.journal import record, record_all
-from aerolog.catalog.sql.journal_file import JOURNAL_NAME, JournalFile
-from aerolog.catalog.sql.models import Archive, Mark, Name, PipelineRun, Tag
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder
+from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.facts import FIELDS, Fact, checked
+from aerolog.catalog.index.journal import record, record_all
+from aerolog.catalog.index.journal_file import JOURNAL_NAME, JournalFile
+from aerolog.catalog.index.models import Archive, Mark, Name, PipelineRun, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -304,8 +304,8 @@ def test_every_field_that_is_left_out_is_none_or_missed() -> None:
 
 NOTING = """
 import sys
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.journal import record
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.journal import record
 
 sys.stdin.read()
 with RecordingCatalog.open(sys.argv[1]) as catalog:

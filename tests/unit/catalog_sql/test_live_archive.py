@@ -9,8 +9,8 @@ from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 from sql_content import column
 
 from aerolog.archive.client import AeronArchive
-from aerolog.catalog.sql import RecordingCatalog, sync_folder, sync_recordings
-from aerolog.catalog.sql.models import Archive, Recording, Segment
+from aerolog.catalog.index import RecordingCatalog, sync_folder, sync_recordings
+from aerolog.catalog.index.models import Archive, Recording, Segment
 from aerolog.transport.client import Aeron
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sql_content import at_once, content
 
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.engine import make_engine
-from aerolog.catalog.sql.errors import CatalogOutOfDateError, NotACatalogError
-from aerolog.catalog.sql.failures import parsed_url
-from aerolog.catalog.sql.migrating import migrate, revision_of, revisions
-from aerolog.catalog.sql.models import Base
-from aerolog.catalog.sql.opening import DATABASE_NAME
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.database_errors import parsed_url
+from aerolog.catalog.index.engine import make_engine
+from aerolog.catalog.index.errors import CatalogOutOfDateError, NotACatalogError
+from aerolog.catalog.index.migration import migrate, revision_of, revisions
+from aerolog.catalog.index.models import Base
+from aerolog.catalog.index.recording_catalog import DATABASE_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,8 +121,8 @@ def test_somebody_elses_database_is_left_alone(url: str) -> None:
 
 OPENING = """
 import sys
-from aerolog.catalog.sql import RecordingCatalog
-from aerolog.catalog.sql.migrating import revision_of
+from aerolog.catalog.index import RecordingCatalog
+from aerolog.catalog.index.migration import revision_of
 
 sys.stdin.read()
 with RecordingCatalog.open(sys.argv[1]) as catalog, catalog.engine.connect() as connection:

@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.catalog.parquet import export_parquet
-from aerolog.catalog.parquet.writing import PartWriter
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
-from aerolog.catalog.sql.exports import note_begun
-from aerolog.catalog.sql.journal import record
-from aerolog.catalog.sql.labels import label
-from aerolog.catalog.sql.marks import AppliedRange, RunTotals, apply_commit, begin_run, fail_run
-from aerolog.catalog.sql.retention_facts import retention_facts
+from aerolog.catalog.export import export_parquet
+from aerolog.catalog.export.part_writer import PartWriter
+from aerolog.catalog.index import RecordingCatalog, sync_folder
+from aerolog.catalog.index.exports import note_begun
+from aerolog.catalog.index.job_runs import (
+    AppliedRange,
+    RunTotals,
+    apply_commit,
+    begin_run,
+    fail_run,
+)
+from aerolog.catalog.index.journal import record
+from aerolog.catalog.index.labels import label
+from aerolog.catalog.index.retention_facts import retention_facts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,12 +14,12 @@ from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.catalog_map import FIELD, CatalogReader
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.files.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder, sync_recordings
-from aerolog.catalog.sql import fingerprints as fingerprinting
-from aerolog.catalog.sql.comparing import COLUMNS, values_of
-from aerolog.catalog.sql.journal import record
-from aerolog.catalog.sql.models import Archive, Recording, Segment, Stream, Tag
-from aerolog.catalog.sql.scanning import MISSING_MAX, FolderScan
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
+from aerolog.catalog.index import fingerprints as fingerprinting
+from aerolog.catalog.index.folder_scan import MISSING_MAX, FolderScan
+from aerolog.catalog.index.journal import record
+from aerolog.catalog.index.models import Archive, Recording, Segment, Stream, Tag
+from aerolog.catalog.index.row_changes import COLUMNS, values_of
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import FileFormatError
 
@@ -378,7 +378,7 @@ def test_a_segment_shorter_than_its_recording_has_no_fingerprint(
 
 SYNCING = """
 import sys
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder
 
 sys.stdin.read()
 with RecordingCatalog.open(sys.argv[1]) as catalog:

@@ -11,11 +11,11 @@ from aerolog.archive.files.catalog_file import CatalogFile
 from aerolog.archive.files.descriptor import RecordingState
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.times import index_path
-from aerolog.catalog.sql import RecordingCatalog, rebuild, sync_folder, sync_recordings
-from aerolog.catalog.sql.folder_watch import FolderWatch
-from aerolog.catalog.sql.models import Hold, TimeIndexEntry, TimeIndexFile
-from aerolog.catalog.sql.search import Search, search
-from aerolog.catalog.sql.time_mirror import SPANS
+from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
+from aerolog.catalog.index.folder_watch import FolderWatch
+from aerolog.catalog.index.models import Hold, TimeIndexEntry, TimeIndexFile
+from aerolog.catalog.index.search import Search, search
+from aerolog.catalog.index.time_mirror import SPANS
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 
 START_MS = 1_700_000_000_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from postgres import postgres_server, postgres_url  # noqa: F401
 from sql_catalogs import url  # noqa: F401
 
-from aerolog.catalog.sql import RecordingCatalog, sync_folder
+from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics import catalog_metrics
 from aerolog.tools.metrics.catalog_metrics import CatalogSource

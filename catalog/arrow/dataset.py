@@ -1,0 +1,247 @@
+"""Recordings of one or many archives as one dataset of Arrow, read when it is asked for.
+
+``ArchiveDataset`` is what ``pyarrow.dataset.Dataset`` is to Parquet files: it has a schema, gives
+scanners with wanted columns and a filter, and is read in bounded memory. DuckDB and Polars take it
+where they take a dataset, and hand their columns and filters down to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.arrow.lazy_dataset import LazyDataset
+from aerolog.catalog.arrow.pushdown import HIGHEST, LOWEST, Bound, Bounds
+from aerolog.catalog.arrow.record_times import RowTimes
+from aerolog.catalog.arrow.schema import COLUMN_NAMES, arrow_schema
+from aerolog.catalog.extras import require
+from aerolog.catalog.locations import (
+    Choice,
+    PlacedRecording,
+    open_place,
+    recordings_of,
+    without_secrets,
+)
+from aerolog.catalog.times import TimeRange, TimeSource
+from aerolog.transport.errors import ArchiveError, RecordingChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.catalog.index import RecordingCatalog
+    from aerolog.catalog.index.search import Search
+    from aerolog.catalog.times import Time
+
+_pyarrow = require("pyarrow", "reading recordings as Arrow data")
+
+ARCHIVE_COLUMN = "archive_fk"
+# Bounds of these are kept by choosing recordings, or natively.
+_PUSHED = frozenset({"recording_id", "position", "session_id", "stream_id", ARCHIVE_COLUMN})
+_READABLE = frozenset({"active", "stopped"})
+
+
+class ArchiveDataset(LazyDataset):
+    """Recordings of archives' folders, or of those that a SQL catalog knows.
+
+    Bounds of ``recording_id``, ``stream_id``, ``session_id``, ``position`` and ``record_time`` in a
+    filter choose what is read; everything else is looked at row by row. Without ``payload`` among
+    the columns no payload is copied.
+    """
+
+    def __init__(
+        self,
+        source: str | Path | Sequence[str | Path] | RecordingCatalog,
+        choice: Choice | Search | None = None,
+        *,
+        assemble: bool = True,
+        since: Time | None = None,
+        until: Time | None = None,
+        time_source: TimeSource | str = "index",
+        archive_keys: Mapping[str, int] | None = None,
+    ) -> None:
+        """Nothing is opened before it is read.
+
+        Args:
+            source: an archive's folder or its URL (see ``aerolog.catalog.locations``), several of
+                them, the URL of a SQL catalog, or a SQL catalog that is open.
+            choice: which recordings; ``Search`` goes with an open catalog.
+            assemble: rows are messages; False: every fragment is a row.
+            since: rows that were recorded then or later; epoch milliseconds or a datetime. Of
+                recordings without a time index, those that had not stopped by then.
+            until: rows that were recorded before; or recordings that began before.
+            time_source: of ``record_time``; see `TimeSource`.
+            archive_keys: place -> number; gives rows a column ``archive_fk`` of those.
+
+        Raises:
+            MissingExtraError: Arrow is not installed.
+            ConfigurationError: there is no such source of times.
+        """
+        self._source = source
+        self._choice = choice
+        self._assemble = assemble
+        self._within = TimeRange.of(since, until)
+        self._time_source = TimeSource.parse(time_source)
+        self._keys = archive_keys
+        schema = arrow_schema()
+        if archive_keys is not None:
+            column = _pyarrow.field(ARCHIVE_COLUMN, _pyarrow.int64(), nullable=False)
+            schema = schema.append(column)
+        super().__init__(schema)
+
+    def read(
+        self, columns: Sequence[str], bounds: Bounds, **options: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Batches of everything within bounds, recording after recording.
+
+        Args:
+            columns: wanted.
+            bounds: of columns; those of ``recording_id``, ``stream_id``, ``session_id`` and
+                ``position`` are kept, the others are left to the caller; that of ``record_time``
+                says which rows need not be looked for.
+            options: of ``record_batches``.
+        """
+        folders: dict[str, ArchiveFolder] = {}
+        try:
+            for placed in self._placed(bounds):
+                if placed.place not in folders:
+                    folders[placed.place] = open_place(placed.place)
+                recording = _recording(folders[placed.place], placed)
+                if self._is_wanted(recording, bounds):
+                    yield from self._batches(recording, placed.place, columns, bounds, options)
+        finally:
+            for folder in folders.values():
+                folder.close()
+
+    def answers(self, bounds: Bounds) -> bool:
+        """Whether a read within bounds gives just the rows that they ask for."""
+        position, sessions = bounds.of("position"), bounds.of("session_id")
+        return (
+            bounds.exact
+            and _PUSHED.issuperset(bounds.columns)
+            and not position.without
+            and (position.values is None or position.low >= position.high)
+            and (sessions.values is not None or sessions == Bound())
+        )
+
+    def _placed(self, bounds: Bounds) -> Iterable[PlacedRecording]:
+        ids = bounds.of("recording_id")
+        keys = bounds.of(ARCHIVE_COLUMN)
+        for placed in self._listed(ids.values):
+            if not ids.allows(placed.recording_id):
+                continue
+            if self._keys is None or keys.allows(self._keys[placed.place]):
+                yield placed
+
+    def _listed(self, ids: frozenset[int] | None) -> Iterable[PlacedRecording]:
+        source, choice = self._source, self._choice
+        if isinstance(source, str | Path):
+            return _in_places([source], choice, ids)
+        if isinstance(source, list | tuple):
+            return _in_places(source, choice, ids)
+        return _in_catalog(cast("RecordingCatalog", source), choice, ids)
+
+    def _is_wanted(self, recording: Recording, bounds: Bounds) -> bool:
+        descriptor = recording.descriptor
+        if not bounds.of("stream_id").allows(descriptor.stream_id):
+            return False
+        position, sessions = bounds.of("position"), bounds.of("session_id")
+        if position.low > position.high or sessions.low > sessions.high:
+            return False
+        return not (
+            position.low > recording.end_position or position.high < recording.start_position
+        )
+
+    def _batches(
+        self,
+        recording: Recording,
+        place: str,
+        columns: Sequence[str],
+        bounds: Bounds,
+        options: Mapping[str, int],
+    ) -> Iterator[pa.RecordBatch]:
+        position, within = bounds.of("position"), self._within
+        if "record_time" in bounds.columns:
+            asked = _range_of(bounds.of("record_time"))
+            if not self._has_times(recording):
+                return  # a comparison with null is true of no row
+            within &= asked
+        schema = _pyarrow.schema([self.schema.field(name) for name in columns])
+        for batch in record_batches(
+            recording,
+            columns=tuple(name for name in columns if name in COLUMN_NAMES) or ("position",),
+            assemble=self._assemble,
+            after_position=position.low - 1 if position.low > 0 else None,
+            until_position=min(position.high, recording.end_position),
+            session_ids=bounds.of("session_id").values,
+            within=within,
+            time_source=self._time_source,
+            **options,  # type: ignore[arg-type]
+        ):
+            arrays = [
+                self._key_column(place, batch.num_rows)
+                if name == ARCHIVE_COLUMN
+                else batch.column(name)
+                for name in columns
+            ]
+            yield _pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _has_times(self, recording: Recording) -> bool:
+        return RowTimes.of(recording, self._time_source).known
+
+    def _key_column(self, place: str, rows: int) -> Any:
+        keys = self._keys or {}
+        return _pyarrow.repeat(_pyarrow.scalar(keys[place], _pyarrow.int64()), rows)
+
+
+def _range_of(bound: Bound) -> TimeRange:
+    """Values of ``record_time``, both ends included, as a range of time."""
+    return TimeRange(
+        None if bound.low <= LOWEST else bound.low,
+        None if bound.high >= HIGHEST else bound.high + 1,
+    )
+
+
+def _in_places(
+    places: Iterable[str | Path], choice: Choice | Search | None, ids: frozenset[int] | None
+) -> Iterable[PlacedRecording]:
+    if not isinstance(choice, Choice | None):
+        raise TypeError(f"{type(choice).__name__} goes with an open catalog; pass a Choice")
+    wanted = choice or Choice()
+    if ids is not None and wanted.recording_ids is None:
+        wanted = replace(wanted, recording_ids=tuple(sorted(ids)))
+    return (placed for place in places for placed in recordings_of(str(place), wanted))
+
+
+def _in_catalog(
+    catalog: RecordingCatalog, choice: Choice | Search | None, ids: frozenset[int] | None
+) -> Iterable[PlacedRecording]:
+    from aerolog.catalog.index.search import Search, search
+
+    if not isinstance(choice, Search | None):
+        raise TypeError(f"{type(choice).__name__} goes with places; pass a Search")
+    wanted = choice or Search(order="id")
+    if ids is not None and wanted.recording_ids is None and wanted.limit is None:
+        wanted = replace(wanted, recording_ids=sorted(ids))
+    return [
+        PlacedRecording(found.place, found.recording_id)
+        for found in search(catalog, wanted)
+        if found.state in _READABLE
+    ]
+
+
+def _recording(folder: ArchiveFolder, placed: PlacedRecording) -> Recording:
+    try:
+        return folder.recording(placed.recording_id)
+    except ArchiveError as error:
+        raise RecordingChangedError(
+            f"{error} in {without_secrets(placed.place)}, though it was there when recordings were"
+            " listed: it was purged or invalidated (position 0); after that, a SQL catalog wants:"
+            " aerolog catalog sync",
+            placed.recording_id,
+            0,
+        ) from error

@@ -1,0 +1,282 @@
+"""The times of one recording's rows, batch by batch: from its time index, or from its messages."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
+from aerolog.catalog.extras import require
+from aerolog.catalog.times import FROM_INDEX, TimeRange, TimeSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from typing_extensions import Buffer
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.files.scan_columns import ScanColumns
+
+_PURPOSE: Final = "reading recordings as Arrow data"
+_PLACES: Final = ("term_id", "term_offset")
+_NS_PER_MS: Final = 1_000_000
+#: An index that is behind by more is not written any more: what lies behind it has no time.
+LAG_NS_MAX: Final = 10_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SettledTimes:
+    """What of a recording's time index counts for a read.
+
+    An index grows while a recording goes on, and rows behind its last entry get other times when
+    the next one comes. What is read in parts, or again after a crash, notes this at its beginning.
+
+    Attributes:
+        position: of the last entry; -1 when there is no index. Rows that begin before it have
+            their times from entries, which stay as they are.
+        time_ns: of that entry.
+        end_position: of the recording.
+        end_time_ns: when that was reached, up to which rows behind the entry are spread evenly;
+            -1 when nobody knows: they have no time.
+    """
+
+    position: int = -1
+    time_ns: int = -1
+    end_position: int = -1
+    end_time_ns: int = -1
+
+    @classmethod
+    def of(
+        cls, index: TimeIndex | None, descriptor: RecordingDescriptor, end_position: int
+    ) -> SettledTimes:
+        """As the index of a recording is now.
+
+        Args:
+            index: of the recording, None without one.
+            descriptor: of the recording.
+            end_position: up to which it has frames.
+        """
+        if index is None:
+            return UNINDEXED
+        last_ns = index.last_time_ns
+        if not descriptor.is_active:
+            end_ns = (descriptor.stop_timestamp + 1) * _NS_PER_MS
+        else:
+            now_ns = time.time_ns()
+            end_ns = now_ns if abs(now_ns - last_ns) <= LAG_NS_MAX else -1
+        if end_ns >= 0:
+            end_ns = max(end_ns, last_ns)
+        return cls(min(index.last_position, end_position), last_ns, end_position, end_ns)
+
+    @classmethod
+    def from_json(cls, values: Sequence[int] | None) -> SettledTimes:
+        """From what `to_json` made; None and nothing are no index.
+
+        Raises:
+            TypeError: something else.
+        """
+        return cls(*values) if values else UNINDEXED
+
+    def time_at(self, index: TimeIndex, position: int) -> int | None:
+        """When the frame at a position was recorded, epoch nanoseconds; None when nobody knows.
+
+        Args:
+            index: of the recording.
+            position: of a message's first frame.
+        """
+        places, times = array("q", [position]), array("q", [0])
+        index.fill_times(places, times)
+        settle(places, times, *astuple(self))
+        return times[0] or None
+
+    def to_json(self) -> list[int]:
+        """As numbers, none without an index."""
+        return list(astuple(self)) if self.position >= 0 else []
+
+
+UNINDEXED: Final = SettledTimes()
+
+
+def index_of(recording: Recording) -> TimeIndex | None:
+    """The time index of a recording, None when it has none that can be used."""
+    index = TimeIndex.of(recording)
+    if index.source == SOURCE_DESCRIPTOR or not index.entries:
+        index.close()
+        return None
+    return index
+
+
+def settled_times(recording: Recording, source: TimeSource = FROM_INDEX) -> SettledTimes:
+    """What of a recording's time index counts now, for rows that have their times from it."""
+    if source.kind != "index":
+        return UNINDEXED
+    index = index_of(recording)
+    found = SettledTimes.of(index, recording.descriptor, recording.end_position)
+    if index is not None:
+        index.close()
+    return found
+
+
+class RowTimes:
+    """When the rows of one recording were recorded.
+
+    Attributes:
+        source: where times are from; ``channel`` has become what the recording's channel says.
+        needs: columns of the scan that it takes.
+        index: of the recording; None without one, or with another source.
+        settled: what of the index counts.
+    """
+
+    def __init__(
+        self,
+        descriptor: RecordingDescriptor,
+        source: TimeSource = FROM_INDEX,
+        index: TimeIndex | None = None,
+        settled: SettledTimes = UNINDEXED,
+    ) -> None:
+        self.source = source.of(descriptor)
+        is_indexed = self.source.kind == "index" and settled.position >= 0
+        self.index = index if is_indexed else None
+        self.settled = settled
+        self._initial_term_id = descriptor.initial_term_id
+        self._term_length = descriptor.term_buffer_length
+        self._pa = require("pyarrow", _PURPOSE)
+        self._kind = self._pa.timestamp("us", tz="UTC")
+        self.needs = self._needs()
+
+    @classmethod
+    def of(
+        cls,
+        recording: Recording,
+        source: TimeSource = FROM_INDEX,
+        settled: SettledTimes | None = None,
+    ) -> RowTimes:
+        """Those of a recording of a folder.
+
+        Args:
+            recording: of which.
+            source: of the times.
+            settled: what of the index counts; None: what there is now.
+        """
+        index = index_of(recording) if source.kind == "index" and settled != UNINDEXED else None
+        descriptor = recording.descriptor
+        if settled is None:
+            settled = SettledTimes.of(index, descriptor, recording.end_position)
+        return cls(descriptor, source, index, settled)
+
+    @property
+    def known(self) -> bool:
+        """Whether rows have times at all; without, the column is null."""
+        return self.index is not None or self.source.kind in {"reserved", "payload"}
+
+    def _needs(self) -> tuple[str, ...]:
+        if not self.known:
+            return ()
+        return {"reserved": ("reserved_value",), "payload": ("payload",)}.get(
+            self.source.kind, _PLACES
+        )
+
+    def column(self, columns: ScanColumns) -> pa.Array:
+        """The column ``record_time`` of a scanned batch.
+
+        Args:
+            columns: with those that this needs.
+        """
+        rows = columns.rows
+        if self.index is not None:
+            return self._of_places(*(columns.column(name) for name in _PLACES))
+        if not self.known:
+            return self._pa.nulls(rows, self._kind)
+        if self.source.kind == "reserved":
+            return self._reserved(columns.column("reserved_value"))
+        return self._carried(columns.column("payload"), columns.column("payload_offset"))
+
+    def of_arrays(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """The same of columns that are Arrow arrays already, whole and without nulls."""
+        if self.index is not None:
+            return self._of_places(*(_numbers(columns[name], "i") for name in _PLACES))
+        if not self.known:
+            return self._pa.nulls(len(columns["position"]), self._kind)
+        if self.source.kind == "reserved":
+            return self._reserved(_numbers(columns["reserved_value"], "q"))
+        _, offsets, payload = columns["payload"].buffers()
+        content = b"" if payload is None else memoryview(payload).cast("B")
+        ends = memoryview(offsets).cast("B").cast("i")
+        return self._carried(content, ends[: len(columns["payload"]) + 1])
+
+    def _reserved(self, values: memoryview) -> pa.Array:
+        times, view = self._room(len(values))
+        view[:] = values
+        return self._array(times, view)
+
+    def _carried(self, payload: Buffer, offsets: memoryview) -> pa.Array:
+        times, view = self._room(len(offsets) - 1)
+        carried_times(payload, offsets, self.source.offset, view)
+        return self._array(times, view)
+
+    def _of_places(self, term_ids: memoryview, term_offsets: memoryview) -> pa.Array:
+        rows = len(term_ids)
+        assert self.index is not None
+        times, view = self._room(rows)
+        places = memoryview(bytearray(8 * rows)).cast("q")
+        first_positions(term_ids, term_offsets, places, self._initial_term_id, self._term_length)
+        self.index.fill_times(places, view)
+        settle(places, view, *astuple(self.settled))
+        return self._array(times, view)
+
+    def narrowed(self, within: TimeRange, start: int, end: int) -> tuple[int, int]:
+        """Positions outside of which no message begins whose time lies in a range.
+
+        Args:
+            within: the range.
+            start: of the recording.
+            end: of the recording.
+        """
+        if self.index is None:
+            return start, end
+        # What lies behind the last entry that counts has times of its own.
+        last = self.settled.position
+        if within.since_ns is not None:
+            # A nanosecond to spare: a time may stand at an entry and before it as well.
+            found = self.index.position_at(_bounded(within.since_ns - 1))
+            start = max(start, min(found, last))
+        if within.until_ns is not None:
+            found = self.index.end_position_at(_bounded(within.until_ns + 1))
+            end = min(end, found) if found < last else end
+        return start, end
+
+    def is_behind(self, columns: ScanColumns, position: int) -> bool:
+        """Whether the last row of a scanned batch begins at a position or behind it."""
+        rows = columns.rows
+        if self.index is None or not rows:
+            return False
+        last = memoryview(bytearray(8)).cast("q")
+        ids, offsets = (columns.column(name)[rows - 1 :] for name in _PLACES)
+        first_positions(ids, offsets, last, self._initial_term_id, self._term_length)
+        return bool(last[0] >= position)
+
+    def _room(self, rows: int) -> tuple[Any, memoryview]:
+        times = self._pa.allocate_buffer(8 * rows)
+        return times, memoryview(times).cast("B").cast("q")
+
+    def _array(self, times: Any, view: memoryview) -> pa.Array:
+        rows = len(view)
+        validity = self._pa.allocate_buffer(max((rows + 7) // 8, 1))
+        nulls = to_microseconds(view, memoryview(validity).cast("B"))
+        buffers = [validity if nulls else None, times]
+        return self._pa.Array.from_buffers(self._kind, rows, buffers, nulls)
+
+
+def _numbers(column: pa.Array, form: Literal["i", "q"]) -> memoryview:
+    """The values of an array, which is not a part of another."""
+    values: memoryview = memoryview(column.buffers()[1]).cast("B").cast(form)
+    return values[: len(column)]
+
+
+def _bounded(value: int) -> int:
+    return min(max(value, -(2**63)), 2**63 - 1)

@@ -1,0 +1,129 @@
+"""Telling SQL catalogs of exports: the one that was named, or those in the archives' folders."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.catalog.export.layout import ROWS
+from aerolog.catalog.locations import local_folder
+from aerolog.transport.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from aerolog.catalog.export.manifest import Manifest
+    from aerolog.catalog.export.plan import Job
+    from aerolog.catalog.export.store import Target
+
+_DATABASE_NAME: Final = "aerolog-catalog.db"
+
+
+class Noting:
+    """Notes exports that begin and end. A context manager."""
+
+    def __init__(self, catalog: Any, target: Target) -> None:
+        self._given = catalog
+        self._target = target
+        self._stack = ExitStack()
+        self._beside: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        if isinstance(self._given, str):
+            from aerolog.catalog.index import RecordingCatalog
+
+            self._given = self._stack.enter_context(RecordingCatalog.open(self._given))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(exc_type, exc, traceback)
+
+    def begun(self, jobs: list[Job]) -> None:
+        """Note exports that are about to write something, before they do.
+
+        Raises:
+            CatalogError: the database or the journal fails; nothing was written.
+        """
+        positions: dict[str, dict[int, int]] = {}
+        for job in jobs:
+            folder = self._folder_of(job)
+            if folder is not None and job.is_ahead:
+                positions.setdefault(folder, {})[job.recording_id] = job.state.position
+        for folder, of_folder in positions.items():
+            catalog = self._given or self._catalog_in(folder)
+            if catalog is not None:
+                from aerolog.catalog.index.exports import note_begun
+
+                note_begun(catalog, folder, self._target.identity, of_folder)
+
+    def finished(self, job: Job, manifest: Manifest) -> None:
+        """Note what the target has of a recording whose export is done.
+
+        The folder's journal takes part, so that only archives whose folder is here have notes.
+
+        Raises:
+            CatalogError: the database or the journal fails; the files are there all the same, and
+                the next run of the export notes them.
+        """
+        folder = self._folder_of(job)
+        if folder is None:
+            return
+        catalog = self._given or self._catalog_in(folder)
+        if catalog is None:
+            return
+        from aerolog.catalog.index.exports import (
+            COMPLETE,
+            FAILED,
+            ExportedFile,
+            ExportNote,
+            note_export,
+        )
+
+        entries = manifest.files_of(job.key)
+        files = [
+            ExportedFile(
+                path=entry.path,
+                from_position=entry.from_position,
+                until_position=entry.until_position,
+                rows=entry.rows,
+                bytes=entry.bytes,
+                checksum=entry.checksum,
+            )
+            for entry in entries
+        ]
+        note = ExportNote(
+            recording_id=job.recording_id,
+            target=self._target.identity,
+            until_position=job.state.position,
+            state=COMPLETE if job.damage is None else FAILED,
+            files=files,
+            rows=sum(entry.rows for entry in entries if entry.table == ROWS),
+        )
+        note_export(catalog, folder, note)
+
+    @staticmethod
+    def _folder_of(job: Job) -> str | None:
+        place = job.source.place
+        return None if place is None else local_folder(place)
+
+    def _catalog_in(self, folder: str) -> Any:
+        """The catalog in an archive's folder, None when there is none or nothing to open it."""
+        if folder not in self._beside:
+            self._beside[folder] = None
+            if (Path(folder) / _DATABASE_NAME).exists():
+                try:
+                    from aerolog.catalog.index import RecordingCatalog
+                except MissingExtraError:
+                    # Nobody asked for it; where it can be used, the next export notes this one.
+                    return None
+                self._beside[folder] = self._stack.enter_context(
+                    RecordingCatalog.open(archive_dir=folder)
+                )
+        return self._beside[folder]

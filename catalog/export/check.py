@@ -1,0 +1,116 @@
+"""Verification of a target against its manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from aerolog.catalog.export.errors import ManifestError
+from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest
+from aerolog.catalog.export.store import open_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from aerolog.catalog.export.report import FileEntry
+    from aerolog.catalog.export.store import Target
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A file that is not as the manifest says.
+
+    Attributes:
+        path: relative to the target.
+        recording_id: whose rows it has, None for a file that the manifest does not list.
+        problem: what is wrong with it.
+    """
+
+    path: str
+    recording_id: int | None
+    problem: str
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """What a check came to.
+
+    Attributes:
+        target: folder or URL, without secrets.
+        files: that were compared.
+        bytes: of them.
+        rows: in the files of rows, as the manifest says.
+        problems: files that differ, are missing, or are not in the manifest.
+        unfinished: ids of recordings whose export was begun and not ended: run it again.
+    """
+
+    target: str
+    files: int = 0
+    bytes: int = 0
+    rows: int = 0
+    problems: list[FileProblem] = field(default_factory=list)
+    unfinished: list[int] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all is there, and nothing else."""
+        return not self.problems and not self.unfinished
+
+
+def check_export(
+    to: str | Path, *, progress: Callable[[int, int], object] | None = None
+) -> CheckReport:
+    """Compare every file of a target with its manifest: length and checksum.
+
+    Args:
+        to: folder or URL of the target.
+        progress: called with bytes done and bytes in all.
+
+    Raises:
+        ManifestError: there is no manifest, or it is damaged.
+        TargetUnreachableError: the object store does not answer.
+    """
+    target = open_target(to)
+    manifest = Manifest.load(target)
+    if manifest is None:
+        raise ManifestError(f"there is no export at {target.shown}: it has no {MANIFEST_NAME}")
+    report = CheckReport(target.shown)
+    entries = sorted(manifest.files.values(), key=lambda entry: entry.path)
+    total = sum(entry.bytes for entry in entries)
+    for entry in entries:
+        problem = _problem(target, entry)
+        if problem is not None:
+            report.problems.append(FileProblem(entry.path, entry.recording_id, problem))
+        report.files += 1
+        report.bytes += entry.bytes
+        report.rows += entry.rows if entry.table == "rows" else 0
+        if progress is not None:
+            progress(report.bytes, total)
+    report.problems += [
+        FileProblem(path, None, "is not in the manifest")
+        for path, _ in target.files()
+        if path.endswith(".parquet") and path not in manifest.files
+    ]
+    report.unfinished = sorted(
+        state.recording_id
+        for state in manifest.recordings.values()
+        if state.until_position is not None
+    )
+    return report
+
+
+def _problem(target: Target, entry: FileEntry) -> str | None:
+    path = PurePosixPath(entry.path)
+    if path.is_absolute() or ".." in path.parts:
+        return "is outside the target"
+    size = target.size(entry.path)
+    if size is None:
+        return "is missing"
+    if size != entry.bytes:
+        return f"has {size} bytes, and {entry.bytes} were written"
+    _, checksum = target.checksum(entry.path)
+    if checksum != entry.checksum:
+        return f"has the checksum {checksum}, and {entry.checksum} was written"
+    return None

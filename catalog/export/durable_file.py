@@ -1,0 +1,88 @@
+"""A file brought to disk and checked by another thread while it is still being written.
+
+Bytes that wait for the end of a long file keep its writer waiting then, for as long as the disk
+takes; on the way they cost it nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from queue import SimpleQueue
+from typing import Final
+
+from aerolog.catalog.export.crc32c import RunningChecksum
+
+#: A shorter file is not worth a thread; a longer one goes to disk in steps of this many bytes.
+STEP_LENGTH: Final = 32 * 1024 * 1024
+# Stays in the processor's cache between reading and checking.
+_CHUNK_LENGTH: Final = 256 * 1024
+
+
+class SettlingFile:
+    """What becomes of a file's bytes behind the back of who writes them, front to end.
+
+    Attributes:
+        checksum: of the bytes that were looked at; of all of them after ``finish``.
+    """
+
+    def __init__(self, fd: int) -> None:
+        """Begin, without a thread yet.
+
+        Args:
+            fd: of the file, for reading and writing; stays open until this is finished or stopped.
+        """
+        self.checksum = RunningChecksum()
+        self._fd = fd
+        self._told = 0
+        self._done = 0
+        self._lengths: SimpleQueue[int | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._error: OSError | None = None
+
+    def grown(self, length: int) -> None:
+        """Tell that the file has so many bytes, which do not change any more."""
+        if length - self._told < STEP_LENGTH:
+            return
+        self._told = length
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._follow, name="aerolog-export-settle", daemon=True
+            )
+            self._thread.start()
+        self._lengths.put(length)
+
+    def finish(self, length: int) -> None:
+        """Look at all that is left of so many bytes.
+
+        Raises:
+            OSError: the file cannot be read back, or the disk has not taken it.
+        """
+        self.stop()
+        if self._error is not None:
+            raise self._error
+        self._check(length)
+
+    def stop(self) -> None:
+        """End the thread; again is nothing."""
+        if self._thread is not None:
+            self._lengths.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _follow(self) -> None:
+        try:
+            while (length := self._lengths.get()) is not None:
+                self._check(length)
+                os.fdatasync(self._fd)
+        except OSError as error:
+            self._error = error
+
+    def _check(self, length: int) -> None:
+        chunk = memoryview(bytearray(min(_CHUNK_LENGTH, length - self._done)))
+        while self._done < length:
+            read = os.preadv(self._fd, [chunk[: length - self._done]], self._done)
+            if not read:
+                raise OSError(f"the file ends at {self._done}, {length} bytes were written to it")
+            self.checksum.consume(chunk[:read])
+            self._done += read

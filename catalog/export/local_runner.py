@@ -1,0 +1,343 @@
+"""Exports: writing what is missing of recordings in a target.
+
+An export first notes in the manifest how far it will go with each recording. One that was killed
+is gone on with from there: files that are finished stay, whether the manifest knows them yet or
+not, and the one that was under way is written again, under the same name.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.files.recording import ScanTotals
+from aerolog.catalog.arrow.record_times import SettledTimes
+from aerolog.catalog.export.errors import TargetMismatchError
+from aerolog.catalog.export.layout import REJECTS, ROWS, end_of_part
+from aerolog.catalog.export.manifest import Manifest
+from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
+from aerolog.catalog.export.plan import Job, Planner, Request
+from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, Purged
+from aerolog.catalog.export.store import TEMPORARY
+from aerolog.catalog.export.unlisted_files import Adopter
+from aerolog.catalog.times import TimeSource
+from aerolog.transport.errors import ArchiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from aerolog.catalog.decoders import Decoder
+    from aerolog.catalog.export.options import ExportOptions
+    from aerolog.catalog.export.sources import Source, SourceRecording
+    from aerolog.catalog.export.store import Target
+
+_SAMPLED = ("recording_id", "position", "session_id", "stream_id", "record_time", "payload")
+
+
+def export(
+    wanted: Iterable[tuple[Source, int]],
+    target: Target,
+    options: ExportOptions,
+    decoder: Decoder | None,
+    request: Request,
+    on_finished: Callable[[Job, Manifest], object] | None = None,
+    on_begun: Callable[[list[Job]], object] | None = None,
+) -> ExportReport:
+    """Export recordings to a target, one after the other.
+
+    Args:
+        wanted: sources and ids of recordings.
+        target: nobody else exports to it meanwhile.
+        options: of the layout.
+        decoder: of the payloads; None: rows hold the payloads.
+        request: what to export of them.
+        on_finished: called when a recording is done, unless an exception ends everything.
+        on_begun: called when all is planned, before anything is written.
+    """
+    begun = time.monotonic()
+    # All must be there before anything is written.
+    times = TimeSource.parse(options.time_source)
+    opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
+    with target.lock():
+        abandoned = target.sweep()
+        manifest, settled = _open_manifest(target, options, decoder, opened)
+        planner = Planner(target, manifest, options, request, decoded=settled is not None)
+        jobs = [planner.plan(source, recording) for source, recording in opened]
+        _check_distinct(jobs)
+        manifest.save(target)
+        if on_begun is not None:
+            on_begun(jobs)
+        exporter = _Exporter(
+            target, manifest, planner, options, PartWriter(target, options, settled), request
+        )
+        report = ExportReport(target.shown, abandoned=abandoned, uploads=_uploads(target, jobs))
+        try:
+            for job in jobs:
+                report.results.append(exporter.export(job))
+                if on_finished is not None:
+                    on_finished(job, manifest)
+        finally:
+            manifest.save(target)
+    report.seconds = time.monotonic() - begun
+    return report
+
+
+class _Exporter:
+    """Writes jobs, one after the other."""
+
+    def __init__(
+        self,
+        target: Target,
+        manifest: Manifest,
+        planner: Planner,
+        options: ExportOptions,
+        writer: PartWriter,
+        request: Request,
+    ) -> None:
+        self._target = target
+        self._manifest = manifest
+        self._planner = planner
+        self._options = options
+        self._writer = writer
+        self._request = request
+        self._adopter = Adopter(target, manifest, options)
+
+    def export(self, job: Job) -> ExportResult:
+        """Write what is missing of a recording."""
+        job.started_at = time.monotonic()
+        if not self._options.partitioned:
+            self._export_whole(job)
+        elif job.damage is None:
+            if job.state.until_position is not None:
+                self._export_parts(job)
+            self._export_newer(job)
+        return self._result(job)
+
+    def _export_newer(self, job: Job) -> None:
+        """Add what the recording has got since the export that was just gone on with."""
+        start = max(job.state.position, job.recording.start_position)
+        until = self._planner.end_of(job.recording, start)
+        if job.damage is not None or until <= job.state.position:
+            return
+        job.state.descriptor = asdict(job.recording.descriptor)
+        job.state.until_position = until
+        job.state.times = job.recording.settled_times().to_json()
+        job.resumed = False
+        self._manifest.touch()
+        self._manifest.save(self._target)
+        self._export_parts(job)
+
+    def _export_parts(self, job: Job) -> None:
+        """Write the files of a partitioned layout up to where the plan ends."""
+        state = job.state
+        assert state.until_position is not None
+        until = state.until_position
+        term_length = job.recording.descriptor.term_buffer_length
+        while job.damage is None and self._skip_purged(job, until) < until:
+            end = end_of_part(state.position, self._options.file_length, term_length)
+            written = self._part(job, state.position, min(end, until), sparse=True)
+            self._take(job, written)
+            if written.damage is not None and not self._was_purged(job):
+                job.damage = str(written.damage)
+            self._manifest.save(self._target, at_once=False)
+        state.until_position = None
+        self._manifest.touch()
+
+    def _export_whole(self, job: Job) -> None:
+        """Write the one file of a recording, unless it is there."""
+        state, known = job.state, self._manifest.files
+        paths = [job.folders.path(table, 0, 0) for table in (REJECTS, ROWS)]
+        if state.until_position is None:
+            job.entries = [known[path] for path in dict.fromkeys(paths) if path in known]
+            job.start = job.entries[-1].from_position
+            return
+        job.start = job.recording.start_position
+        written = self._part(job, job.start, state.until_position, sparse=False)
+        for path in paths:
+            self._manifest.drop(path)
+        self._take(job, written)
+        if written.damage is not None:
+            job.damage = str(written.damage)
+        state.until_position = None
+        self._manifest.touch()
+        self._manifest.save(self._target, at_once=False)
+
+    def _part(self, job: Job, start: int, until: int, *, sparse: bool) -> WrittenPart:
+        part = Part(
+            recording=job.recording,
+            descriptor=RecordingDescriptor(**job.state.descriptor),
+            folders=job.folders,
+            key=job.key,
+            from_position=start,
+            until_position=until,
+            sparse=sparse,
+            threaded=job.source.threaded,
+            settled=SettledTimes.from_json(job.state.times),
+        )
+        found = None
+        if job.resumed and (self._options.partitioned or self._request.incremental):
+            found = self._adopter.adopt(part)
+        return found or self._writer.write(part, self._follower(job))
+
+    def _take(self, job: Job, written: WrittenPart) -> None:
+        job.entries += written.entries
+        job.state.position = written.until_position
+        self._manifest.add(written.entries)
+
+    def _skip_purged(self, job: Job, until: int) -> int:
+        """Note what the recording has lost before it was exported; where to go on."""
+        first = min(job.recording.start_position, until)
+        if first > job.state.position:
+            job.purged.append(Purged(job.state.position, first))
+            job.state.position = first
+            self._manifest.touch()
+        return job.state.position
+
+    def _was_purged(self, job: Job) -> bool:
+        """Whether the range that could not be read was purged meanwhile."""
+        try:
+            times = TimeSource.parse(self._options.time_source)
+            now = job.source.recording(job.recording_id, times)
+        except ArchiveError:
+            return False
+        if now.start_position <= job.state.position:
+            return False
+        job.recording = now
+        return True
+
+    def _follower(self, job: Job) -> Callable[[int, ScanTotals], object]:
+        """Tells progress over all parts of a recording."""
+        before = [entry for entry in job.entries if entry.table == ROWS]
+        rows = sum(entry.rows for entry in before)
+        size = sum(entry.payload_bytes for entry in before)
+        until = job.state.until_position or 0
+
+        def follow(position: int, totals: ScanTotals) -> None:
+            if self._request.progress is not None:
+                self._request.progress(
+                    ExportProgress(
+                        job.recording_id,
+                        position,
+                        job.start,
+                        until,
+                        rows + totals.rows,
+                        size + totals.payload_bytes,
+                    )
+                )
+
+        return follow
+
+    def _result(self, job: Job) -> ExportResult:
+        rows = [entry for entry in job.entries if entry.table == ROWS]
+        folder = job.folders.folder(ROWS)
+        path = folder if self._options.partitioned else job.folders.path(ROWS, 0, 0)
+        return ExportResult(
+            recording_id=job.recording_id,
+            path=self._target.full_path(path),
+            file_bytes=sum(entry.bytes for entry in job.entries),
+            until_position=job.state.position,
+            rows=sum(entry.rows for entry in rows),
+            payload_bytes=sum(entry.payload_bytes for entry in rows),
+            skipped_fragments=sum(entry.skipped_fragments for entry in rows),
+            checksum_mismatches=sum(entry.checksum_mismatches for entry in rows),
+            seconds=time.monotonic() - job.started_at,
+            from_position=job.start,
+            files=len(rows),
+            rejected=sum(entry.rejected for entry in rows),
+            damage=job.damage,
+            purged=tuple(job.purged),
+        )
+
+
+def _open_manifest(
+    target: Target,
+    options: ExportOptions,
+    decoder: Decoder | None,
+    opened: list[tuple[Source, SourceRecording]],
+) -> tuple[Manifest, Decoder | None]:
+    """A target's manifest, and the decoder with the schema that its files have.
+
+    Raises:
+        TargetMismatchError: the target was exported in another way, or is not an export's.
+    """
+    keys = list(options.partition_by)
+    found = Manifest.load(target)
+    if found is not None:
+        settled = _settled(target, found, decoder)
+        found.check_layout(target, {"partition_by": keys, "decoder": _described(settled)})
+        return found, settled
+    if options.partitioned:
+        strange = [path for path, _ in target.files() if path.endswith(".parquet")]
+        if strange:
+            raise TargetMismatchError(
+                f"{target.shown} has Parquet files and no manifest, such as {strange[0]}: export"
+                " to an empty folder"
+            )
+    if decoder is not None and decoder.needs_sample:
+        from aerolog.catalog.decoders.batches import sampled_decoder
+
+        decoder = sampled_decoder(decoder, chain.from_iterable(_samples(opened, options)))
+    made = Manifest({"partition_by": keys, "decoder": _described(decoder)})
+    made.touch()
+    return made, decoder
+
+
+def _settled(target: Target, manifest: Manifest, decoder: Decoder | None) -> Decoder | None:
+    """A decoder whose schema was inferred when the export began goes on with that schema."""
+    before = manifest.layout.get("decoder")
+    if decoder is None or not decoder.needs_sample or before is None:
+        return decoder
+    same = decoder.options.items() <= before["options"].items()
+    if before["name"] != decoder.name or not same:
+        raise TargetMismatchError(
+            f"{target.shown} was exported with decoder {before['name']} and options"
+            f" {before['options']}: use another target, or the same options"
+        )
+    from aerolog.catalog.decoders import make_decoder
+
+    return make_decoder(decoder.name, before["options"])
+
+
+def _described(decoder: Decoder | None) -> dict[str, Any] | None:
+    if decoder is None:
+        return None
+    return {"name": decoder.name, "options": dict(sorted(decoder.options.items()))}
+
+
+def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOptions) -> Any:
+    """Batches of one recording after the other, for a decoder that wants to see messages."""
+    for _, recording in opened:
+        yield recording.batches(
+            _SAMPLED,
+            from_position=recording.start_position,
+            until_position=recording.end_position,
+            assemble=options.assemble,
+            totals=ScanTotals(recording.start_position),
+        )
+
+
+def _uploads(target: Target, jobs: list[Job]) -> list[str]:
+    """What may have been uploaded in part when an export was killed."""
+    if not target.keeps_parts:
+        return []
+    folder = target.full_path(TEMPORARY)
+    return [
+        f"{folder}: a file of recording {job.recording_id} from position {job.state.position} on"
+        for job in jobs
+        if job.resumed
+    ]
+
+
+def _check_distinct(jobs: list[Job]) -> None:
+    """Two archives may have recordings of one id: the layout has to keep them apart."""
+    seen: set[str] = set()
+    for job in jobs:
+        if job.key in seen:
+            raise TargetMismatchError(
+                f"recordings of two archives have the id {job.recording_id}: partition by"
+                " archive_id as well"
+            )
+        seen.add(job.key)

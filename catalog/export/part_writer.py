@@ -1,0 +1,338 @@
+"""One range of a recording to its files: rows, and the rejects beside them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.files.recording import ScanTotals
+from aerolog.catalog.arrow.record_times import UNINDEXED, SettledTimes
+from aerolog.catalog.arrow.schema import (
+    METADATA_TOTALS,
+    METADATA_UNTIL_POSITION,
+    arrow_schema,
+    recording_metadata,
+)
+from aerolog.catalog.export.layout import REJECTS, ROWS
+from aerolog.catalog.export.prefetch import prefetched
+from aerolog.catalog.export.report import FileEntry
+from aerolog.catalog.export.row_groups import row_groups
+from aerolog.catalog.extras import require
+from aerolog.transport.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    import pyarrow as pa
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.catalog.decoders import Decoder
+    from aerolog.catalog.export.layout import Folders
+    from aerolog.catalog.export.options import ExportOptions
+    from aerolog.catalog.export.row_groups import RowGroup
+    from aerolog.catalog.export.sources import SourceRecording
+    from aerolog.catalog.export.store import Sink, Target
+
+METADATA_TABLE: Final = b"aerolog.table"
+METADATA_OPTIONS: Final = b"aerolog.export"
+METADATA_REJECTED: Final = b"aerolog.rejected"
+_PURPOSE: Final = "exporting recordings to Parquet"
+# Few values, or long runs of one.
+_DICTIONARY: Final = ("recording_id", "term_id", "session_id", "stream_id", "flags", "record_time")
+_NO_DICTIONARY: Final = ("position", "term_offset", "reserved_value", "payload")
+# Values that rise evenly take a fraction of the room and time.
+_DELTA: Final = ("position", "term_offset", "reserved_value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A range of a recording that becomes a file, or two.
+
+    Attributes:
+        recording: to read from.
+        descriptor: that the files are to tell: as it was when the export began.
+        folders: of the recording's files.
+        key: of the recording in the manifest.
+        from_position: of the range.
+        until_position: of the range.
+        sparse: whether a range without rows has no file.
+        threaded: whether another thread may read.
+        settled: what of the recording's time index counts.
+    """
+
+    recording: SourceRecording
+    descriptor: RecordingDescriptor
+    folders: Folders
+    key: str
+    from_position: int
+    until_position: int
+    sparse: bool
+    threaded: bool
+    settled: SettledTimes = UNINDEXED
+
+
+@dataclass(slots=True)
+class WrittenPart:
+    """What became of a part.
+
+    Attributes:
+        entries: its files, that of rows last.
+        until_position: up to which it came: before damage, behind the last message.
+        damage: what ended it, None when nothing did.
+    """
+
+    entries: list[FileEntry]
+    until_position: int
+    damage: FileFormatError | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What `recording_metadata` needs to know."""
+
+    descriptor: RecordingDescriptor
+
+
+class PartWriter:
+    """Writes parts of recordings with the same options."""
+
+    def __init__(self, target: Target, options: ExportOptions, decoder: Decoder | None) -> None:
+        self._target = target
+        self._options = options
+        self._decoder = decoder
+        self._parquet = require("pyarrow.parquet", _PURPOSE)
+        self._pyarrow = require("pyarrow", _PURPOSE)
+        dropped = options.dropped_columns
+        if decoder is None:
+            schema = arrow_schema()
+            self._rejects_schema = None
+            self._columns = tuple(name for name in schema.names if name not in dropped)
+        else:
+            from aerolog.catalog.decoders.batches import (
+                PLACE_COLUMNS,
+                REJECTS_SCHEMA,
+                decoded_schema,
+            )
+
+            schema = decoded_schema(decoder)
+            self._rejects_schema = _without(self._pyarrow, REJECTS_SCHEMA, dropped)
+            self._columns = (*PLACE_COLUMNS, "payload")
+        self._schema = _without(self._pyarrow, schema, dropped)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the files of rows, without metadata."""
+        return self._schema
+
+    def write(
+        self, part: Part, on_group: Callable[[int, ScanTotals], object] | None = None
+    ) -> WrittenPart:
+        """Write the files of a part.
+
+        Args:
+            part: to write.
+            on_group: called with position and totals when a row group is written.
+
+        Raises:
+            OSError: a file could not be written, or a segment not be read.
+        """
+        totals = ScanTotals(part.from_position)
+        found = row_groups(
+            self._batches(part, totals),
+            length=self._options.row_group_length,
+            from_position=part.from_position,
+            totals=totals,
+        )
+        groups: Iterator[RowGroup] = prefetched(found) if part.threaded else found
+        files = _PartFiles(self, part)
+        with files:
+            try:
+                for group in groups:
+                    files.add(group)
+                    if on_group is not None:
+                        on_group(group.position, group.totals)
+            except FileFormatError as error:
+                files.damage = error
+            files.finish(totals)
+        until = part.until_position if files.damage is None else files.position
+        return WrittenPart(files.entries, until, files.damage)
+
+    def _batches(
+        self, part: Part, totals: ScanTotals
+    ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch | None]]:
+        scanned = part.recording.batches(
+            self._columns,
+            from_position=part.from_position,
+            until_position=part.until_position,
+            assemble=self._options.assemble,
+            totals=totals,
+            short=self._decoder is not None,
+            settled=part.settled,
+        )
+        if self._decoder is None:
+            for batch in scanned:
+                yield batch, None
+            return
+        from aerolog.catalog.decoders.batches import decoded_batches
+
+        assert self._rejects_schema is not None
+        for rows, rejects in decoded_batches(scanned, self._decoder):
+            yield (
+                rows.select(self._schema.names),
+                rejects.select(self._rejects_schema.names),
+            )
+
+    def open(self, part: Part, table: str, sink: Sink) -> Any:
+        """A Parquet writer for one of a part's files."""
+        schema = self._schema if table == ROWS else self._rejects_schema
+        assert schema is not None
+        metadata = recording_metadata(
+            _Described(part.descriptor),  # type: ignore[arg-type]
+            assemble=self._options.assemble,
+            from_position=part.from_position,
+            until_position=part.until_position,
+        )
+        del metadata[METADATA_UNTIL_POSITION]
+        metadata[METADATA_TABLE] = table.encode()
+        metadata[METADATA_OPTIONS] = fingerprint(self._options)
+        return self._parquet.ParquetWriter(
+            sink, schema.with_metadata(metadata), **writer_options(schema, self._options)
+        )
+
+    def create(self, path: str) -> Any:
+        """A new file of the target."""
+        return self._target.create(path)
+
+
+class _PartFiles:
+    """The files of one part while they are written. A context manager."""
+
+    def __init__(self, owner: PartWriter, part: Part) -> None:
+        self._owner = owner
+        self._part = part
+        self._stack = ExitStack()
+        self._open: dict[str, tuple[Sink, Any]] = {}
+        self._rows = {ROWS: 0, REJECTS: 0}
+        self._pyarrow = require("pyarrow", _PURPOSE)
+        self.position = part.from_position
+        self.entries: list[FileEntry] = []
+        self.damage: FileFormatError | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if exc_type is not None:
+            # They would write their ends when they are collected, to files that are closed.
+            for _, writer in self._open.values():
+                with suppress(OSError, ValueError, self._pyarrow.ArrowException):
+                    writer.close()
+        self._stack.__exit__(exc_type, exc, traceback)
+
+    def add(self, group: RowGroup) -> None:
+        """Write a row group."""
+        self._append(ROWS, group.rows)
+        self._append(REJECTS, group.rejects)
+        self.position = group.position
+
+    def finish(self, totals: ScanTotals) -> None:
+        """End the files; they get their names when the context ends, that of rows last."""
+        part = self._part
+        if self._open or not part.sparse:
+            self._writer(ROWS)
+        until = part.until_position if self.damage is None else self.position
+        ending = {
+            METADATA_UNTIL_POSITION: str(until).encode(),
+            METADATA_TOTALS: json.dumps(asdict(totals)).encode(),
+            METADATA_REJECTED: str(self._rows[REJECTS]).encode(),
+        }
+        for table in (REJECTS, ROWS):
+            if table not in self._open:
+                continue
+            sink, writer = self._open[table]
+            writer.add_key_value_metadata(ending)
+            writer.close()
+            sink.path = part.folders.path(table, part.from_position, until)
+            self.entries.append(
+                FileEntry(
+                    path=sink.path,
+                    table=table,
+                    recording=part.key,
+                    recording_id=part.descriptor.recording_id,
+                    from_position=part.from_position,
+                    until_position=until,
+                    rows=self._rows[table],
+                    payload_bytes=totals.payload_bytes,
+                    rejected=self._rows[REJECTS],
+                    skipped_fragments=totals.skipped_fragments,
+                    checksum_mismatches=totals.checksum_mismatches,
+                    bytes=sink.length,
+                    checksum=sink.finished_checksum(),
+                )
+            )
+
+    def _append(self, table: str, batches: list[pa.RecordBatch]) -> None:
+        if not batches:
+            return
+        rows = self._pyarrow.Table.from_batches(batches)
+        self._writer(table).write_table(rows, row_group_size=max(rows.num_rows, 1))
+        self._rows[table] += rows.num_rows
+
+    def _writer(self, table: str) -> Any:
+        # What is entered first is left last: rows get their name when the rejects have theirs.
+        for name in (ROWS, REJECTS)[: 1 if table == ROWS else 2]:
+            if name not in self._open:
+                part = self._part
+                path = part.folders.path(name, part.from_position, part.until_position)
+                sink = self._stack.enter_context(self._owner.create(path))
+                self._open[name] = sink, self._owner.open(part, name, sink)
+        return self._open[table][1]
+
+
+def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:
+    """Options of ``pyarrow.parquet.ParquetWriter`` for files of a schema.
+
+    Statistics and the page index are there for all columns but binary ones, where they would cost
+    more than they tell.
+    """
+    pyarrow, parquet = require("pyarrow", _PURPOSE), require("pyarrow.parquet", _PURPOSE)
+    names = [field.name for field in schema if not _is_binary(pyarrow, field.type)]
+    ascending = parquet.SortingColumn(schema.get_field_index("position"))
+    return {
+        "compression": options.compression,
+        "compression_level": options.compression_level,
+        "use_dictionary": [
+            name for name in schema.names if name in _DICTIONARY or name not in _NO_DICTIONARY
+        ],
+        "column_encoding": {name: "DELTA_BINARY_PACKED" for name in schema.names if name in _DELTA},
+        "write_statistics": names,
+        "write_page_index": True,
+        "sorting_columns": [ascending],
+    }
+
+
+def fingerprint(options: ExportOptions) -> bytes:
+    """What a file says of the options by which it was made."""
+    return json.dumps(options.as_dict(), sort_keys=True).encode()
+
+
+def _without(pyarrow: Any, schema: pa.Schema, dropped: frozenset[str]) -> pa.Schema:
+    return pyarrow.schema([field for field in schema if field.name not in dropped])
+
+
+def _is_binary(pyarrow: Any, kind: Any) -> bool:
+    checks = (
+        pyarrow.types.is_binary,
+        pyarrow.types.is_large_binary,
+        pyarrow.types.is_fixed_size_binary,
+    )
+    return any(check(kind) for check in checks)

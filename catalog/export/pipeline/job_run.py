@@ -1,0 +1,467 @@
+"""A run of a job from its file to its report."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final, Protocol
+
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.decoders import DecoderError, make_decoder, sampled_decoder
+from aerolog.catalog.export.pipeline.columns import described, row_schema, table_schema
+from aerolog.catalog.export.pipeline.commit import Commits
+from aerolog.catalog.export.pipeline.commit_manifest import Manifest
+from aerolog.catalog.export.pipeline.errors import (
+    DamagedInputError,
+    JobFileError,
+    PipelineError,
+    RunInProgressError,
+    TargetError,
+    TooManyRejectedError,
+)
+from aerolog.catalog.export.pipeline.load_plan import LOST, Plan, make_plan
+from aerolog.catalog.export.pipeline.output import (
+    STAGING,
+    Store,
+    claim,
+    explained,
+    identity,
+    open_store,
+    refuse_foreign,
+)
+from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report, first_rejects
+from aerolog.catalog.export.pipeline.unit_writer import Writing
+from aerolog.catalog.index.errors import CatalogError, SearchError
+from aerolog.catalog.index.job_runs import (
+    BEAT_S,
+    RunTotals,
+    beat,
+    begin_run,
+    fail_run,
+    finish_run,
+    forget_marks,
+    load_marks,
+    now_ms,
+)
+from aerolog.catalog.index.recording_catalog import RecordingCatalog
+from aerolog.catalog.index.search import search
+from aerolog.catalog.index.search_text import parse_search
+from aerolog.catalog.locations import local_folder, open_place, without_secrets
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from aerolog.catalog.decoders import Decoder
+    from aerolog.catalog.export.pipeline.job import Job
+    from aerolog.catalog.export.pipeline.units import Unit, UnitResult
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an executor is given.
+
+    Attributes:
+        units: to load.
+        decoder: whose schema is known.
+        how: to write.
+        job: for its rules and the session's configuration.
+    """
+
+    units: Sequence[Unit]
+    decoder: Decoder
+    how: Writing
+    job: Job
+
+
+class Executor(Protocol):
+    """Who does the work: Spark, or a test in its place."""
+
+    def start(self) -> None:
+        """Be ready for work.
+
+        Raises:
+            SparkRunError: that is not possible.
+        """
+
+    def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
+        """Stage the files of all units.
+
+        Args:
+            work: to do.
+            progress: told how many units are done.
+
+        Raises:
+            SparkRunError: a task was given up.
+            RuleError: a rule is not understood.
+        """
+
+    def close(self) -> None:
+        """Let go of all that is in use; a second call does nothing."""
+
+
+class Observer(Protocol):
+    """Who is told how far a run is."""
+
+    def planned(self, plan: Plan) -> None:
+        """What it will do."""
+
+    def done(self, units: int, of: int) -> None:
+        """Units that are staged."""
+
+
+class Silent:
+    """An observer that does nothing with it."""
+
+    def planned(self, plan: Plan) -> None:
+        """See ``Observer``."""
+
+    def done(self, units: int, of: int) -> None:
+        """See ``Observer``."""
+
+
+@contextmanager
+def opened_catalog(job: Job) -> Iterator[RecordingCatalog]:
+    """The job's catalog, its local archives looked at."""
+    from aerolog.catalog.index.folder_sync import sync_folder
+
+    with RecordingCatalog.open(job.catalog, archive_dir=job.archive_dir) as catalog:
+        if job.archive_dir is not None:
+            sync_folder(catalog, job.archive_dir)
+        if job.sync:
+            for place in known_places(catalog):
+                folder = local_folder(place)
+                if folder is None or _same(folder, job.archive_dir):
+                    continue
+                if (Path(folder) / "archive.catalog").exists():
+                    sync_folder(catalog, folder)
+        yield catalog
+
+
+def known_places(catalog: RecordingCatalog) -> list[str]:
+    """Places of all archives of a catalog."""
+    from sqlalchemy import select
+
+    from aerolog.catalog.index.models import Archive
+
+    with catalog.session() as session:
+        return list(session.scalars(select(Archive.place).order_by(Archive.place)))
+
+
+def plan_job(job: Job) -> tuple[Plan, list[str]]:
+    """What a run would do now, and the ids of runs that it would finish first; changes nothing.
+
+    The catalog is brought up to date, as every look at it may do.
+
+    Raises:
+        PipelineError: the run could not begin.
+        CatalogError: the catalog cannot be used.
+    """
+    check_decoder(job)
+    with opened_catalog(job) as catalog, explained(job.output.to):
+        store = open_store(job.output.to)
+        found = identity(store, job.output.to)
+        commits = Commits(catalog, store, job.name, job.output.to)
+        if found is None:
+            refuse_foreign(store, job.output.to)
+        elif found["job"] != job.name:
+            claim(store, job.output.to, job.name)  # says whose it is
+        undone = commits.undone()
+        marks = load_marks(catalog, job.name, commits.output)
+        for manifest in undone:
+            marks |= {(one.place, one.recording_id): one.until_position for one in manifest.ranges}
+        return _planned(job, catalog, marks), [manifest.run_id for manifest in undone]
+
+
+def run_job(
+    job: Job, executor: Executor, *, restart: bool = False, observer: Observer | None = None
+) -> RunReport:
+    """Load what is new.
+
+    Args:
+        job: to run.
+        executor: who does the work; started when there is any, closed at the end.
+        restart: forget the job's marks first; the target must be empty.
+        observer: told how far it is.
+
+    Raises:
+        PipelineError: nothing was loaded; see the subclasses.
+        CatalogError: the catalog cannot be used.
+    """
+    check_decoder(job)
+    run_id = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
+    with ExitStack() as stack:
+        stack.callback(executor.close)
+        catalog = stack.enter_context(opened_catalog(job))
+        store = open_store(job.output.to)
+        owner = begin_run(catalog, job.name, run_id)
+        if owner is not None:
+            raise RunInProgressError(
+                f"job {job.name} is run by process {owner.pid} of {owner.host}; wait until it ends"
+            )
+        run = _Run(job, executor, catalog, store, run_id, observer or Silent())
+        with run.noting_failure(), explained(job.output.to):
+            return run.load(restart=restart)
+
+
+def check_decoder(job: Job) -> Decoder:
+    """The job's decoder, its schema known or not.
+
+    Raises:
+        JobFileError: there is none of that name, or an option is of no use.
+    """
+    try:
+        return make_decoder(job.decoder, job.decoder_options)
+    except DecoderError as error:
+        raise JobFileError(job.path, "decode", str(error)) from error
+
+
+class _Run:
+    def __init__(
+        self,
+        job: Job,
+        executor: Executor,
+        catalog: RecordingCatalog,
+        store: Store,
+        run_id: str,
+        observer: Observer,
+    ) -> None:
+        self._job = job
+        self._executor = executor
+        self._catalog = catalog
+        self._store = store
+        self._run_id = run_id
+        self._observer = observer
+        self._commits = Commits(catalog, store, job.name, job.output.to)
+        self._begun = time.monotonic()
+        self._spark_seconds = 0.0
+        self._committing = False
+
+    @contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        """Notes why the run failed; once it commits, the next run finishes it."""
+        try:
+            with _Heart(self._catalog, self._run_id):
+                yield
+        except CatalogError:
+            raise  # whom to tell?
+        except BaseException as error:
+            if not self._committing:
+                fail_run(self._catalog, self._run_id, str(error) or type(error).__name__)
+            raise
+
+    def load(self, *, restart: bool) -> RunReport:
+        """The whole way."""
+        job, to = self._job, self._job.output.to
+        claim(self._store, to, job.name)
+        if restart:
+            self._forget()
+        recovered = self._commits.recover()
+        latest = self._commits.latest()
+        marks = load_marks(self._catalog, job.name, self._commits.output)
+        if latest is None and any(marks.values()):
+            raise TargetError(
+                f"{without_secrets(to)} is empty, though this job has loaded recordings into it;"
+                " restore it, or load all of them again with --restart"
+            )
+        plan = _planned(job, self._catalog, marks)
+        self._observer.planned(plan)
+        if job.output.on_purged == "fail":
+            lost = [one for one in plan.recordings if one.status == LOST]
+            if lost:
+                raise DamagedInputError("; ".join(Plan(tuple(lost)).remarks()))
+        if not plan.units:
+            return self._nothing_new(plan, recovered)
+        decoder = self._decoder(plan, latest)
+        rows = row_schema(decoder)
+        self._check_schema(rows, latest)
+        results = self._stage(plan, decoder, rows, latest)
+        manifest = self._manifest(decoder, rows, results, latest)
+        report = commit_report(
+            manifest,
+            target=self._commits.output,
+            plan=plan,
+            rejects=first_rejects(results),
+            seconds=time.monotonic() - self._begun,
+            spark_seconds=self._spark_seconds,
+            recovered=recovered,
+        )
+        self._check_rejected(report)
+        if not beat(self._catalog, self._run_id):
+            raise RunInProgressError(
+                f"another process took job {job.name} over, since this one was silent for too long"
+            )
+        self._committing = True
+        problems = self._commits.commit(manifest, report)
+        return replace(report, remarks=(*report.remarks, *problems))
+
+    def _forget(self) -> None:
+        if self._commits.latest() is not None:
+            raise TargetError(
+                f"{without_secrets(self._job.output.to)} has commits: to load all of it again, name"
+                " an empty place or empty this one"
+            )
+        forget_marks(self._catalog, self._job.name, self._commits.output)
+
+    def _nothing_new(self, plan: Plan, recovered: tuple[str, ...]) -> RunReport:
+        report = RunReport(
+            job=self._job.name,
+            run_id=self._run_id,
+            target=self._commits.output,
+            recordings=plan.counts(),
+            seconds=time.monotonic() - self._begun,
+            recovered=recovered,
+            remarks=tuple(plan.remarks()),
+        )
+        finish_run(self._catalog, self._run_id, RunTotals(0, 0, 0, report.to_json()))
+        return report
+
+    def _decoder(self, plan: Plan, latest: Manifest | None) -> Decoder:
+        """The job's decoder; one that infers its schema does so once for a target."""
+        decoder = check_decoder(self._job)
+        if not decoder.needs_sample:
+            return decoder
+        if latest is not None and latest.decoder == self._job.decoder:
+            return make_decoder(latest.decoder, latest.decoder_options)
+        try:
+            return sampled_decoder(decoder, _sample(plan))
+        except DecoderError as error:
+            raise JobFileError(self._job.path, "decode", str(error)) from error
+
+    def _check_schema(self, rows: pa.Schema, latest: Manifest | None) -> None:
+        wanted = described(table_schema(rows, self._job.output.date_column))
+        if latest is None or latest.schema == wanted:
+            return
+        before, now = dict(latest.schema), dict(wanted)
+        changes = [
+            f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'gone')}"
+            for name in {**before, **now}
+            if before.get(name) != now.get(name)
+        ]
+        raise TargetError(
+            f"{without_secrets(self._job.output.to)} has rows of another schema:"
+            f" {'; '.join(changes) or 'columns are in another order'}. Set the decoder's schema to"
+            " the one before, or load into another place"
+        )
+
+    def _stage(
+        self, plan: Plan, decoder: Decoder, rows: pa.Schema, latest: Manifest | None
+    ) -> list[UnitResult]:
+        output = self._job.output
+        how = Writing(
+            to=output.to,
+            run_id=self._run_id,
+            sequence=1 if latest is None else latest.sequence + 1,
+            rows=rows,
+            date_column=output.date_column,
+            compression=output.compression,
+            compression_level=output.compression_level,
+            kept_rules=tuple(one.name for one in self._job.rules if one.on_broken == "keep"),
+        )
+        begun = time.monotonic()
+        self._executor.start()
+        self._spark_seconds = time.monotonic() - begun
+        count = len(plan.units)
+
+        def progress(units: int) -> None:
+            self._observer.done(units, count)
+
+        results = self._executor.run(Work(plan.units, decoder, how, self._job), progress)
+        results.sort(key=lambda one: one.index)
+        failures = [one.failure for one in results if one.failure is not None]
+        if failures:
+            self._store.remove_tree(f"{STAGING}/{self._run_id}")
+            more = f" (and {len(failures) - 1} more like it)" if len(failures) > 1 else ""
+            raise DamagedInputError(f"{failures[0]}{more}; nothing was loaded")
+        missing = set(range(count)) - {one.index for one in results}
+        if missing or len(results) != count:
+            raise PipelineError(f"{len(results)} of {count} units came back; nothing was loaded")
+        return results
+
+    def _manifest(
+        self,
+        decoder: Decoder,
+        rows: pa.Schema,
+        results: list[UnitResult],
+        latest: Manifest | None,
+    ) -> Manifest:
+        kept: dict[str, int] = {}
+        for result in results:
+            for name, number in result.kept:
+                kept[name] = kept.get(name, 0) + number
+        return Manifest(
+            sequence=1 if latest is None else latest.sequence + 1,
+            run_id=self._run_id,
+            job=self._job.name,
+            time_ms=now_ms(),
+            schema=described(table_schema(rows, self._job.output.date_column)),
+            decoder=decoder.name,
+            decoder_options=dict(decoder.options),
+            ranges=tuple(one for result in results for one in result.ranges),
+            files=tuple(one for result in results for one in result.files),
+            kept=kept,
+        )
+
+    def _check_rejected(self, report: RunReport) -> None:
+        seen = report.rows + report.rejected
+        if seen and report.rejected / seen > self._job.output.rejected_max:
+            self._store.remove_tree(f"{STAGING}/{self._run_id}")
+            recording_id, position, reason = report.rejects[0]
+            raise TooManyRejectedError(
+                f"{report.rejected} of {seen} rows were rejected, output.rejected-max is"
+                f" {self._job.output.rejected_max:g}; nothing was loaded. The first is at position"
+                f" {position} of recording {recording_id}: {reason}"
+            )
+
+
+def _planned(job: Job, catalog: RecordingCatalog, marks: dict[tuple[str, int], int]) -> Plan:
+    try:
+        wanted = parse_search(dict(job.conditions))
+        found = search(catalog, wanted)
+    except SearchError as error:
+        raise JobFileError(job.path, "recordings", str(error)) from error
+    return make_plan(found, marks, unit_bytes=job.output.unit_bytes, time_source=job.time_source)
+
+
+def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:
+    """The first messages that a run will read."""
+    for unit in plan.units:
+        with open_place(unit.place) as folder:
+            for part in unit.slices:
+                yield from record_batches(
+                    folder.recording(part.recording_id),
+                    from_position=part.from_position,
+                    until_position=part.until_position,
+                )
+
+
+def _same(folder: str, archive_dir: str | None) -> bool:
+    return archive_dir is not None and Path(folder).resolve() == Path(archive_dir).resolve()
+
+
+class _Heart:
+    """Says every few seconds that a run is alive, from a thread of its own."""
+
+    def __init__(self, catalog: RecordingCatalog, run_id: str) -> None:
+        self._stop: Final = Event()
+        self._thread = Thread(target=self._beat, args=(catalog, run_id), daemon=True)
+
+    def _beat(self, catalog: RecordingCatalog, run_id: str) -> None:
+        while not self._stop.wait(BEAT_S):
+            try:
+                beat(catalog, run_id)
+            except AerologError:
+                return  # the commit asks again, and says what is wrong
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()

@@ -1,0 +1,129 @@
+"""What a run came to, for people and as JSON; kept in the catalog with the run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aerolog.catalog.export.pipeline.commit_manifest import Manifest
+    from aerolog.catalog.export.pipeline.load_plan import Plan
+    from aerolog.catalog.export.pipeline.units import UnitResult
+
+SHOWN_REJECTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """The end of a run.
+
+    Attributes:
+        job: its name.
+        run_id: of this run.
+        target: where it wrote to, without secrets.
+        recordings: by status, see ``planning.PlannedRecording``.
+        stream_bytes: of the recordings' streams that were read.
+        messages: in them.
+        payload_bytes: in these.
+        rows: loaded.
+        rejected: messages and rows that are in the rejects.
+        rejects: the first of them: recording id, position, reason.
+        kept: by rule, rows that break it and were loaded all the same.
+        skipped_fragments: of messages that recordings do not have whole.
+        checksum_mismatches: frames that do not match their checksum.
+        files: written.
+        file_bytes: in them.
+        seconds: from the beginning of the run to its commit.
+        spark_seconds: of these, until Spark was up.
+        recovered: ids of earlier runs that this one finished.
+        remarks: what a person should know.
+    """
+
+    job: str
+    run_id: str
+    target: str
+    recordings: dict[str, int]
+    stream_bytes: int = 0
+    messages: int = 0
+    payload_bytes: int = 0
+    rows: int = 0
+    rejected: int = 0
+    rejects: tuple[tuple[int, int, str], ...] = ()
+    kept: dict[str, int] = field(default_factory=dict)
+    skipped_fragments: int = 0
+    checksum_mismatches: int = 0
+    files: int = 0
+    file_bytes: int = 0
+    seconds: float = 0.0
+    spark_seconds: float = 0.0
+    recovered: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def rows_per_second(self) -> float:
+        """Once Spark was up."""
+        return self._rate(self.rows)
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Of the streams, once Spark was up."""
+        return self._rate(self.stream_bytes)
+
+    def _rate(self, count: int) -> float:
+        working = self.seconds - self.spark_seconds
+        return count / working if working > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        rates = {
+            "rows_per_second": round(self.rows_per_second, 1),
+            "bytes_per_second": round(self.bytes_per_second, 1),
+        }
+        return asdict(self) | rates
+
+    def to_json(self) -> str:
+        """As one line."""
+        return json.dumps(self.to_dict())
+
+
+def first_rejects(results: Iterable[UnitResult]) -> tuple[tuple[int, int, str], ...]:
+    """The first rejects of all units."""
+    return tuple(one for result in results for one in result.rejects)[:SHOWN_REJECTS]
+
+
+def commit_report(
+    manifest: Manifest,
+    *,
+    target: str,
+    plan: Plan | None = None,
+    rejects: tuple[tuple[int, int, str], ...] = (),
+    seconds: float = 0.0,
+    spark_seconds: float = 0.0,
+    recovered: tuple[str, ...] = (),
+) -> RunReport:
+    """What a commit says, with what is known of its run beyond that."""
+    ranges = manifest.ranges
+    return RunReport(
+        job=manifest.job,
+        run_id=manifest.run_id,
+        target=target,
+        recordings={} if plan is None else plan.counts(),
+        stream_bytes=sum(one.until_position - one.from_position for one in ranges),
+        messages=sum(one.messages for one in ranges),
+        payload_bytes=sum(one.payload_bytes for one in ranges),
+        rows=sum(one.rows for one in ranges),
+        rejected=sum(one.rejected for one in ranges),
+        rejects=rejects,
+        kept=dict(manifest.kept),
+        skipped_fragments=sum(one.skipped_fragments for one in ranges),
+        checksum_mismatches=sum(one.checksum_mismatches for one in ranges),
+        files=len(manifest.files),
+        file_bytes=sum(one.bytes for one in manifest.files),
+        seconds=seconds,
+        spark_seconds=spark_seconds,
+        recovered=recovered,
+        remarks=() if plan is None else tuple(plan.remarks()),
+    )

@@ -1,0 +1,93 @@
+"""How a job stands: its last runs, and what waits for the next one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aerolog.catalog.export.pipeline.job_run import plan_job
+from aerolog.catalog.index.job_runs import FAILED, RUNNING, list_runs, run_error
+from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+if TYPE_CHECKING:
+    from aerolog.catalog.export.pipeline.job import Job
+    from aerolog.catalog.export.pipeline.load_plan import Plan
+    from aerolog.catalog.index.models import PipelineRun
+
+RUNS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run as the catalog has it.
+
+    Attributes:
+        run_id: of the run.
+        job: its name.
+        state: ``running``, ``complete`` or ``failed``; ``failed`` also where its process is gone.
+        started_ms: UTC epoch milliseconds.
+        finished_ms: None while it runs.
+        rows: loaded.
+        bytes: of its files.
+        rejected: messages and rows.
+        error: why it failed, None when it did not.
+        report: of its end, empty where there is none.
+    """
+
+    run_id: str
+    job: str
+    state: str
+    started_ms: int
+    finished_ms: int | None
+    rows: int
+    bytes: int
+    rejected: int
+    error: str | None
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A job.
+
+    Attributes:
+        runs: the latest first.
+        plan: what a run would do now.
+        unfinished: ids of runs that committed and were interrupted then; the next run ends them.
+    """
+
+    runs: tuple[RunState, ...]
+    plan: Plan
+    unfinished: tuple[str, ...]
+
+
+def job_state(job: Job, *, runs: int = RUNS) -> JobState:
+    """How a job stands; errors as ``plan_job`` has."""
+    plan, unfinished = plan_job(job)
+    with RecordingCatalog.open(job.catalog, archive_dir=job.archive_dir) as catalog:
+        return JobState(run_states(catalog, job.name, runs), plan, tuple(unfinished))
+
+
+def run_states(
+    catalog: RecordingCatalog, job: str | None = None, limit: int = RUNS
+) -> tuple[RunState, ...]:
+    """Runs of a job or of all, the latest first."""
+    return tuple(_run_state(run) for run in list_runs(catalog, job, limit))
+
+
+def _run_state(run: PipelineRun) -> RunState:
+    error = run_error(run)
+    ended = run.state not in {RUNNING, FAILED} and run.report
+    return RunState(
+        run_id=run.run_id,
+        job=run.job,
+        state=FAILED if error is not None else run.state,
+        started_ms=run.started_ms,
+        finished_ms=run.finished_ms,
+        rows=run.rows,
+        bytes=run.bytes,
+        rejected=run.rejected,
+        error=error,
+        report=json.loads(run.report) if ended and run.report else {},
+    )

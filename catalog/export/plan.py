@@ -1,0 +1,205 @@
+"""Which range of a recording is to be exported, given what a target has of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.catalog.export.errors import TargetMismatchError
+from aerolog.catalog.export.layout import ROWS, Folders, recording_key
+from aerolog.catalog.export.manifest import RecordingState
+from aerolog.catalog.export.sources import last_message_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aerolog.catalog.export.manifest import Manifest
+    from aerolog.catalog.export.options import ExportOptions
+    from aerolog.catalog.export.report import ExportProgress, FileEntry, Purged
+    from aerolog.catalog.export.sources import Source, SourceRecording
+    from aerolog.catalog.export.store import Target
+
+#: What two recordings with the same id hardly have in common.
+_IDENTITY: Final = ("start_timestamp", "initial_term_id", "term_buffer_length", "stream_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be exported.
+
+    Attributes:
+        until_positions: by recording id, where to end before the recording does.
+        incremental: go on where the target ends; False: write whole recordings' files anew.
+        progress: called after every row group.
+    """
+
+    until_positions: Mapping[int, int] = field(default_factory=dict)
+    incremental: bool = True
+    progress: Callable[[ExportProgress], object] | None = None
+
+
+@dataclass(slots=True)
+class Job:
+    """One recording that is being exported.
+
+    Attributes:
+        source: of it.
+        recording: as it was when the export began, or after it was found purged.
+        key: in the manifest.
+        folders: of its files.
+        state: in the manifest.
+        resumed: whether an earlier export of it was killed.
+        start: where this export begins.
+        entries: of the files that it wrote, or that were there.
+        damage: what ended it early.
+        purged: what was lost to it.
+        started_at: on the monotonic clock, seconds.
+    """
+
+    source: Source
+    recording: SourceRecording
+    key: str
+    folders: Folders
+    state: RecordingState
+    resumed: bool
+    start: int = 0
+    entries: list[FileEntry] = field(default_factory=list)
+    damage: str | None = None
+    purged: list[Purged] = field(default_factory=list)
+    started_at: float = 0.0
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether there may be something to write."""
+        state = self.state
+        return state.until_position is not None or self.recording.end_position > state.position
+
+    @property
+    def recording_id(self) -> int:
+        """Of the recording."""
+        return self.state.recording_id
+
+
+class Planner:
+    """Plans the exports to one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        manifest: Manifest,
+        options: ExportOptions,
+        request: Request,
+        *,
+        decoded: bool,
+    ) -> None:
+        self._target = target
+        self._manifest = manifest
+        self._options = options
+        self._request = request
+        self._decoded = decoded
+
+    def plan(self, source: Source, recording: SourceRecording) -> Job:
+        """Note how far the export of a recording is to go, unless one under way has done so.
+
+        Raises:
+            TargetMismatchError: the target has another recording of that id, or other files of it.
+        """
+        descriptor = recording.descriptor
+        by_archive = "archive_id" in self._options.partition_by
+        values = self._options.partition_values(
+            descriptor, source.archive_id if by_archive else None
+        )
+        key = recording_key(descriptor.recording_id, values)
+        options = self._options.as_dict()
+        state = self._manifest.recordings.get(key)
+        resumed = state is not None and state.until_position is not None
+        if state is None:
+            state = RecordingState(
+                recording_id=descriptor.recording_id,
+                archive_id=source.archive_id,
+                options=options,
+                descriptor=asdict(descriptor),
+                position=recording.start_position,
+                until_position=self.end_of(recording, recording.start_position),
+                times=recording.settled_times().to_json(),
+            )
+            self._manifest.recordings[key] = state
+            self._manifest.touch()
+        elif self._options.partitioned:
+            self._check_same(state, descriptor, options)
+        elif not self._is_whole(state, recording, options):
+            state.options, state.descriptor = options, asdict(descriptor)
+            state.until_position = self.end_of(recording, recording.start_position)
+            state.times = recording.settled_times().to_json()
+            self._manifest.touch()
+        # The folder of what was exported before, whatever the catalog's entry says by now.
+        described = RecordingDescriptor(**state.descriptor)
+        values = self._options.partition_values(described, state.archive_id)
+        folders = Folders(descriptor.recording_id, values, self._decoded)
+        job = Job(source, recording, key, folders, state, resumed, start=state.position)
+        if self._options.partitioned:
+            self._see_truncation(job)
+        return job
+
+    def end_of(self, recording: SourceRecording, from_position: int) -> int:
+        """How far to export a recording now; a partitioned export ends behind a message."""
+        end = recording.end_position
+        limit = self._request.until_positions.get(recording.descriptor.recording_id)
+        until = end if limit is None else min(limit, end)
+        if until <= from_position:
+            return from_position
+        growing = recording.descriptor.is_active or until < end
+        if self._options.partitioned and self._options.assemble and growing:
+            return last_message_end(recording, from_position, until)
+        return until
+
+    def _check_same(
+        self, state: RecordingState, descriptor: RecordingDescriptor, options: dict[str, Any]
+    ) -> None:
+        for name in _IDENTITY:
+            before, now = state.descriptor[name], getattr(descriptor, name)
+            if before != now:
+                raise TargetMismatchError(
+                    f"recording {descriptor.recording_id} is another one than that in"
+                    f" {self._target.shown}: its {name} is {now} and was {before}; use another"
+                    " target, or partition by archive_id as well"
+                )
+        for name in options | state.options:
+            wanted = options.get(name)
+            if state.options.get(name) != wanted:
+                raise TargetMismatchError(
+                    f"recording {descriptor.recording_id} was exported to {self._target.shown} with"
+                    f" {name} {state.options.get(name)}, not {wanted}: use another target, or the"
+                    " same options"
+                )
+
+    def _is_whole(
+        self, state: RecordingState, recording: SourceRecording, options: dict[str, Any]
+    ) -> bool:
+        """Whether a recording's one file is what would be written now."""
+        if not self._request.incremental or state.until_position is not None:
+            return False
+        recording_id = recording.descriptor.recording_id
+        path = Folders(recording_id, {}, self._decoded).path(ROWS, 0, 0)
+        entry = self._manifest.files.get(path)
+        return (
+            entry is not None
+            and entry.from_position == recording.start_position
+            and state.position == self.end_of(recording, recording.start_position)
+            and state.descriptor == asdict(recording.descriptor)
+            and state.options == options
+            and self._target.size(path) == entry.bytes
+        )
+
+    def _see_truncation(self, job: Job) -> None:
+        """A recording that became shorter than what was exported, or was to be."""
+        state, end = job.state, job.recording.end_position
+        if state.until_position is not None and state.until_position > end:
+            state.until_position = max(state.position, end)
+            self._manifest.touch()
+        if state.position > end:
+            job.damage = (
+                f"recording {job.recording_id} ends at position {end} and was exported up to"
+                f" {state.position}: it was truncated; export it to another target"
+            )

@@ -1,0 +1,303 @@
+"""The work of a run, done by Spark: one task a unit, from segment to staged file.
+
+Without rules and without an expression for the date, a task reads, decodes and writes in one go.
+With them, rows go through Spark in between, which computes the expressions: still in the same task,
+since nothing is shuffled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import uuid
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.catalog.export.pipeline import columns as c
+from aerolog.catalog.export.pipeline.errors import RuleError, SparkRunError
+from aerolog.catalog.export.pipeline.unit_reader import load
+from aerolog.catalog.export.pipeline.unit_writer import write
+from aerolog.catalog.export.pipeline.units import UnitResult
+from aerolog.catalog.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    from aerolog.catalog.export.pipeline.job import Job, Rule
+    from aerolog.catalog.export.pipeline.job_run import Work
+else:
+    pa = require("pyarrow", "pipelines")
+
+_POLL_S: Final = 0.2
+_STOP_TIMEOUT_S: Final = 30.0
+#: Unless the job says otherwise: quiet, in UTC, and a rule that cannot be computed is null.
+DEFAULTS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
+
+
+class SparkExecutor:
+    """Runs units on a session of its own, or on one that is given. See ``running.Executor``."""
+
+    def __init__(self, job: Job, session: Any = None) -> None:
+        self._job = job
+        self._given = session is not None
+        self._session = session
+        self._log: Path | None = None
+
+    @property
+    def session(self) -> Any:
+        """The session in use, None before ``start``."""
+        return self._session
+
+    def start(self) -> None:
+        """Start a session, unless there is one."""
+        if self._session is not None:
+            return
+        sql = require("pyspark.sql", "pipelines")
+        # Workers take another Python from the path unless they are told.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = sql.SparkSession.builder.master(self._job.master)
+        builder = builder.appName(f"aerolog pipeline {self._job.name}")
+        for key, value in {**DEFAULTS, **self._job.spark_conf}.items():
+            builder = builder.config(key, value)
+        handle, name = tempfile.mkstemp(prefix=f"aerolog-{self._job.name}-", suffix="-spark.log")
+        self._log = Path(name)
+        with _stderr_to(handle), warnings.catch_warnings(action="ignore"):
+            try:
+                self._session = builder.getOrCreate()
+            except Exception as error:
+                raise SparkRunError(
+                    f"Spark did not start at {self._job.master}: {_last_line(error)};"
+                    f" its log is {self._log}"
+                ) from error
+        self._session.sparkContext.setLogLevel("ERROR")
+
+    def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
+        """See ``running.Executor``."""
+        units, count = list(work.units), len(work.units)
+        decoder, how = work.decoder, work.how
+        reading: dict[str, Any] = {
+            "reject_damage": work.job.output.on_damage == "reject",
+            "time_source": work.job.time_source,
+        }
+
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for index in batch.column(0).to_pylist():
+                    yield from load(units[index], decoder, **reading)
+
+        def read_and_write(index: int) -> str:
+            rows = load(units[index], decoder, **reading)
+            return write(units[index], rows, how).to_json()
+
+        def write_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            done = write(units[context.partitionId()], batches, how)
+            yield pa.RecordBatch.from_pydict({"result": [done.to_json()]})
+
+        # One number a partition, its own: so a task knows its unit, however often it is repeated.
+        if not work.job.rules and work.job.output.date is None:
+            numbers = self._session.sparkContext.parallelize(range(count), count)
+            collect = numbers.map(read_and_write).collect
+        else:
+            require("pandas", "a pipeline with rules or a date expression")
+            with warnings.catch_warnings(action="ignore"):  # of a pandas newer than Spark knows
+                schema = _spark_schema(c.carried_schema(how.rows))
+                rows = self._session.range(0, count, 1, count).mapInArrow(read, schema)
+                results = self._ruled(rows, work).mapInArrow(write_rows, "result string")
+
+            def collect() -> list[str]:
+                return [row.result for row in results.collect()]
+
+        return [UnitResult.from_json(text) for text in self._collected(collect, progress)]
+
+    def close(self) -> None:
+        """Stop the session and its JVM, unless the session was given."""
+        session, self._session = self._session, None
+        if self._given or session is None:
+            return
+        from pyspark import SparkContext
+
+        # Stopping a session leaves its JVM to the end of this process. It ends with its input.
+        gateway = session.sparkContext._gateway  # noqa: SLF001
+        session.stop()
+        gateway.shutdown()
+        if gateway.proc is not None:
+            gateway.proc.stdin.close()
+            gateway.proc.wait(_STOP_TIMEOUT_S)
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        if self._log is not None:
+            self._log.unlink(missing_ok=True)
+
+    def _ruled(self, frame: Any, work: Work) -> Any:
+        """Rows with what rules and the date's expression say of them."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as f
+
+        decoded = [one.name for one in _decoded(work)]
+        for rule in work.job.rules:
+            self._check(frame, rule.expression, f"rule {rule.name}")
+        if work.job.output.date is not None:
+            self._check(frame, work.job.output.date, "output.date")
+            day = f.expr(work.job.output.date).cast("date")
+            frame = frame.withColumn(
+                c.DATE, f.when(f.col(c.KIND) == c.ROW, day).otherwise(f.col(c.DATE))
+            )
+        try:
+            return with_rules(frame, work.job.rules, decoded)
+        except PySparkException as error:
+            raise RuleError(f"the rules cannot be applied: {_last_line(error)}") from error
+
+    def _check(self, frame: Any, expression: str, name: str) -> None:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as f
+
+        try:
+            _ = frame.select(f.expr(expression)).schema
+        except PySparkException as error:
+            raise RuleError(
+                f"{name}: Spark does not understand {expression!r}: {_last_line(error)}"
+            ) from error
+
+    def _collected(
+        self, collect: Callable[[], list[str]], progress: Callable[[int], None]
+    ) -> list[str]:
+        """Collect in a thread, tell meanwhile how many tasks are done."""
+        from pyspark import InheritableThread
+        from pyspark.errors import PySparkException
+
+        context = self._session.sparkContext
+        group = f"aerolog-{self._job.name}-{uuid.uuid4().hex}"
+        collected: list[str] = []
+        failed: list[BaseException] = []
+        ended = Event()
+
+        def work() -> None:
+            try:
+                context.setJobGroup(group, f"aerolog pipeline {self._job.name}", True)
+                collected.extend(collect())
+            except BaseException as error:  # noqa: BLE001 - it is raised again below
+                failed.append(error)
+            finally:
+                ended.set()
+
+        thread = InheritableThread(target=work, daemon=True)
+        thread.start()
+        tracker = context.statusTracker()
+        try:
+            while not ended.wait(_POLL_S):
+                progress(_done(tracker, group))
+        except BaseException:
+            context.cancelJobGroup(group)
+            raise
+        thread.join()
+        if failed:
+            error = failed[0]
+            if not isinstance(error, PySparkException) and "Py4J" not in type(error).__name__:
+                raise error
+            raise SparkRunError(
+                f"Spark gave the work up, nothing was loaded: {_last_line(error)}"
+            ) from error
+        progress(len(collected))
+        return collected
+
+
+def _decoded(work: Work) -> list[pa.Field]:
+    """The decoded columns of a run's rows."""
+    from aerolog.catalog.decoders import PLACE_COLUMNS
+
+    return [one for one in work.how.rows if one.name not in PLACE_COLUMNS]
+
+
+def with_rules(frame: Any, rules: tuple[Rule, ...], decoded: list[str]) -> Any:
+    """Rows that break a rule, made into what the rule says.
+
+    Args:
+        frame: of Spark, with the columns of ``columns.carried_schema``.
+        rules: the first one that a row breaks counts, ``fail`` before ``reject``; null breaks.
+        decoded: names of the columns that a reject shows, as JSON.
+    """
+    from pyspark.sql import functions as f
+
+    is_row = f.col(c.KIND) == c.ROW
+    kind, text, payload, kept = (f.col(one) for one in (c.KIND, c.TEXT, c.PAYLOAD, c.KEPT))
+    shown = f.to_json(f.struct(*(f.col(f"`{name}`") for name in decoded))).cast("binary")
+    order = {"reject": 0, "fail": 1}
+    judged = [one for one in rules if one.on_broken in order][::-1]
+    for rule in sorted(judged, key=lambda one: order[one.on_broken]):
+        broken = is_row & ~_holds(rule)
+        says = f"rule {rule.name}: {rule.expression}"
+        if rule.on_broken == "reject":
+            kind = f.when(broken, c.REJECT).otherwise(kind)
+            text = f.when(broken, f.lit(says)).otherwise(text)
+            payload = f.when(broken, shown).otherwise(payload)
+        else:
+            kind = f.when(broken, c.FAILURE).otherwise(kind)
+            where = (f.lit("position "), f.col("position"), f.lit(" of recording "))
+            whole = f.concat(*where, f.col("recording_id"), f.lit(f" breaks {says}"))
+            text = f.when(broken, whole).otherwise(text)
+    for bit, rule in enumerate(one for one in rules if one.on_broken == "keep"):
+        counted = kept.bitwiseOR(f.lit(1 << bit).cast("bigint"))
+        kept = f.when(is_row & ~_holds(rule), counted).otherwise(kept)
+    new = {c.KIND: kind.cast("int"), c.TEXT: text, c.PAYLOAD: payload, c.KEPT: kept}
+    columns = [new.get(name, f.col(f"`{name}`")).alias(name) for name in frame.columns]
+    return frame.select(*columns)
+
+
+def _holds(rule: Rule) -> Any:
+    from pyspark.sql import functions as f
+
+    return f.coalesce(f.expr(rule.expression).cast("boolean"), f.lit(False))
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    types = require("pyspark.sql.pandas.types", "pipelines")
+    return types.from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _done(tracker: Any, group: str) -> int:
+    """Tasks of a job group that are done."""
+    done = 0
+    for job_id in tracker.getJobIdsForGroup(group):
+        job = tracker.getJobInfo(job_id)
+        for stage_id in job.stageIds if job is not None else ():
+            stage = tracker.getStageInfo(stage_id)
+            done += stage.numCompletedTasks if stage is not None else 0
+    return done
+
+
+def _last_line(error: BaseException) -> str:
+    """What is wrong, out of what Spark says around it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("at ", "File ", "JVM stacktrace"))]
+    causes = [line for line in told if "Error" in line or "Exception" in line]
+    return (causes or told or [type(error).__name__])[-1][:500]
+
+
+@contextmanager
+def _stderr_to(handle: int) -> Iterator[None]:
+    """Give processes that are started meanwhile a file for what they say about themselves."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    os.dup2(handle, 2)
+    os.close(handle)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,213 @@
+"""What a database's driver reports, in the catalog's own words (`aerolog.catalog.index.errors`).
+
+An engine that was given to `translate_errors` raises the classes of this package in place of
+SQLAlchemy's for whatever lies outside a program: the file, the server, the credentials, locks.
+Errors of the program itself stay as they are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, InterfaceError, NoSuchModuleError, OperationalError
+
+from aerolog.catalog.index.errors import (
+    CatalogCredentialsError,
+    CatalogError,
+    CatalogLockedError,
+    CatalogOutOfDateError,
+    CatalogReadOnlyError,
+    CatalogUnreachableError,
+    CatalogUrlError,
+    NotACatalogError,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL, Engine, ExceptionContext
+
+DRIVERS: Final = ("sqlite", "postgresql+psycopg")
+
+_MIGRATE: Final = "run: aerolog catalog migrate"
+_TRY_AGAIN: Final = "try again when it is done, or find out who it is"
+
+#: Result code of SQLite without its extension -> class and what to say.
+_SQLITE: Final[dict[int, tuple[type[CatalogError], str]]] = {
+    sqlite3.SQLITE_BUSY: (CatalogLockedError, f"another process is writing to it; {_TRY_AGAIN}"),
+    sqlite3.SQLITE_LOCKED: (
+        CatalogLockedError,
+        f"another connection holds a table of it; {_TRY_AGAIN}",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        CatalogUnreachableError,
+        "the file cannot be opened; check that its folder exists and that you may write there",
+    ),
+    sqlite3.SQLITE_PERM: (
+        CatalogCredentialsError,
+        "the file may not be opened; check who owns it",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        CatalogReadOnlyError,
+        "the file or its folder is read-only; make it writable, or use another with --catalog",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        NotACatalogError,
+        "the file is no SQLite database; pass another, or move it and run: aerolog catalog rebuild",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        NotACatalogError,
+        "the file is damaged; move it away and run: aerolog catalog rebuild",
+    ),
+    sqlite3.SQLITE_FULL: (
+        CatalogUnreachableError,
+        "its disk is full; make room and run: aerolog catalog sync",
+    ),
+    sqlite3.SQLITE_IOERR: (
+        CatalogUnreachableError,
+        "its disk reports an error; check it, or use another database with --catalog",
+    ),
+}
+
+#: Beginning of a SQLSTATE of PostgreSQL -> class and what to do; the longest one counts.
+_SQLSTATE: Final[dict[str, tuple[type[CatalogError], str]]] = {
+    "08": (CatalogUnreachableError, "check that the server runs and can be reached"),
+    "28": (CatalogCredentialsError, "check user and password"),
+    "3D000": (CatalogUnreachableError, "create the database, or name another one in the URL"),
+    "3F000": (NotACatalogError, "name the schema's database in the URL"),
+    "25006": (CatalogReadOnlyError, "use the primary server, or a user that may write"),
+    "40001": (CatalogLockedError, _TRY_AGAIN),
+    "40P01": (CatalogLockedError, _TRY_AGAIN),
+    "42501": (CatalogCredentialsError, "grant the user rights to the catalog's tables"),
+    "42P01": (CatalogOutOfDateError, _MIGRATE),
+    "42703": (CatalogOutOfDateError, _MIGRATE),
+    "53": (CatalogUnreachableError, "the server is short of memory, disk or connections"),
+    "55P03": (CatalogLockedError, _TRY_AGAIN),
+    "57014": (CatalogLockedError, f"the server gave the statement up; {_TRY_AGAIN}"),
+    "57P": (CatalogUnreachableError, "the server stops or starts; try again"),
+    "58": (CatalogUnreachableError, "check the server's disk and its log"),
+    "XX": (CatalogUnreachableError, "check the server's log"),
+}
+
+#: What refused connections say: libpq gives no SQLSTATE for them.
+_REFUSALS: Final[tuple[tuple[str, type[CatalogError], str], ...]] = (
+    (
+        "no password supplied",
+        CatalogCredentialsError,
+        "put the password into the URL, into PGPASSWORD or into ~/.pgpass",
+    ),
+    ("password authentication failed", CatalogCredentialsError, "check user and password"),
+    ("authentication failed", CatalogCredentialsError, "check user and password"),
+    ("no pg_hba.conf entry", CatalogCredentialsError, "let the server's pg_hba.conf admit you"),
+    ("permission denied", CatalogCredentialsError, "grant the user the right to connect"),
+    ('role "', CatalogCredentialsError, "name a user that the server knows in the URL"),
+    (
+        'database "',
+        CatalogUnreachableError,
+        "create the database, or name another one in the URL",
+    ),
+)
+
+
+def parsed_url(url: str) -> URL:
+    """The URL of a catalog's database.
+
+    Raises:
+        CatalogUrlError: it does not parse, or names a kind of database that cannot be used.
+    """
+    try:
+        parsed = make_url(url)
+        kind = parsed.drivername
+        if kind == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        elif kind not in DRIVERS:
+            raise CatalogUrlError(
+                f"a catalog cannot be in a database of kind {kind!r}; pass one like "
+                "sqlite:///FILE or postgresql+psycopg://USER@HOST/DATABASE"
+            )
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        if isinstance(error, CatalogUrlError):
+            raise
+        # Not shown: there may be a password in it.
+        raise CatalogUrlError(
+            "the URL of the catalog does not parse; pass one like sqlite:///FILE or "
+            "postgresql+psycopg://USER@HOST/DATABASE"
+        ) from None
+    return parsed
+
+
+def named(url: URL) -> str:
+    """A database as errors name it: its file, or its URL without the password."""
+    if url.get_backend_name() == "sqlite":
+        return f"catalog {url.database or 'in memory'}"
+    return f"catalog {url.render_as_string(hide_password=True)}"
+
+
+def translate_errors(engine: Engine) -> None:
+    """Let an engine raise the errors of this package in place of its driver's."""
+    name = named(engine.url)
+
+    @event.listens_for(engine, "handle_error")
+    def translate(context: ExceptionContext) -> None:
+        translated = translation(name, context.original_exception, context.sqlalchemy_exception)
+        if translated is not None:
+            raise translated from context.original_exception
+
+
+def translation(
+    name: str, reported: BaseException, wrapped: BaseException | None
+) -> CatalogError | None:
+    """What an error of a driver means, None when it is one of the program itself.
+
+    Args:
+        name: of the database, as in `named`.
+        reported: by the driver.
+        wrapped: what SQLAlchemy makes of it.
+    """
+    code = getattr(reported, "sqlite_errorcode", None)
+    if code is not None:
+        return _of_sqlite(name, reported, code & 0xFF)
+    state = getattr(reported, "sqlstate", None)
+    if state:
+        return _of_state(name, reported, state)
+    if isinstance(wrapped, OperationalError | InterfaceError):
+        return _of_connection(name, reported)
+    return None
+
+
+def _of_sqlite(name: str, reported: BaseException, code: int) -> CatalogError | None:
+    text = str(reported)
+    if text.startswith(("no such table", "no such column")):
+        return CatalogOutOfDateError(f"{name} is out of date ({text}); {_MIGRATE}")
+    known = _SQLITE.get(code)
+    if known is None:
+        return None
+    kind, meaning = known
+    return kind(f"{name} cannot be used: {meaning}")
+
+
+def _of_state(name: str, reported: BaseException, state: str) -> CatalogError | None:
+    for length in (5, 3, 2):
+        known = _SQLSTATE.get(state[:length])
+        if known is not None:
+            kind, remedy = known
+            return kind(f"{name} cannot be used: {_line(reported)}; {remedy}")
+    return None
+
+
+def _of_connection(name: str, reported: BaseException) -> CatalogError:
+    text = str(reported)
+    for sign, kind, remedy in _REFUSALS:
+        if sign in text:
+            return kind(f"{name} cannot be used: {_line(reported)}; {remedy}")
+    return CatalogUnreachableError(
+        f"{name} cannot be reached: {_line(reported)}; check that the server runs and that host "
+        "and port are right"
+    )
+
+
+def _line(error: BaseException) -> str:
+    """The first line of what a driver says, without its full stop."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".:") if lines else type(error).__name__

@@ -1,0 +1,78 @@
+"""Connections to a catalog's database, with transactions that hold on both kinds of it.
+
+SQLite: write-ahead log, foreign keys, and a transaction that begins where it is said to. One that
+will write takes the write lock at its beginning, so that it never finds its reads overtaken when it
+comes to write. PostgreSQL: read committed, as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import create_engine, event, pool
+
+from aerolog.catalog.extras import require
+from aerolog.catalog.index.database_errors import translate_errors
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL, Connection, Engine
+
+#: Execution option of a connection whose transactions are going to write.
+WRITES: Final = "aerolog_writes"
+
+#: How long another process's transaction is waited for.
+BUSY_TIMEOUT_S: Final = 30.0
+#: How long a server may take to answer at all.
+CONNECT_TIMEOUT_S: Final = 10
+
+
+def make_engine(url: URL) -> Engine:
+    """An engine for a catalog's database; nothing is connected yet.
+
+    Args:
+        url: of a kind that `failures.parsed_url` lets through.
+
+    Raises:
+        MissingExtraError: the database's driver is not installed.
+    """
+    if url.get_backend_name() == "sqlite":
+        # Opening a file is cheap, and a connection that is put back holds no file open.
+        in_memory = url.database in {None, "", ":memory:"}
+        kept = pool.StaticPool if in_memory else pool.NullPool
+        settings: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
+        engine = create_engine(url, connect_args=settings, poolclass=kept)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        require("psycopg", "a catalog in PostgreSQL")
+        # The URL's own settings stay: these are for what it does not say.
+        defaults = {"application_name": "aerolog", "connect_timeout": CONNECT_TIMEOUT_S}
+        given = {name: value for name, value in defaults.items() if name not in url.query}
+        engine = create_engine(url, connect_args=given)
+        event.listen(engine, "connect", _prepare_postgresql)
+    translate_errors(engine)
+    return engine
+
+
+def lock_for_migration(connection: Connection) -> None:
+    """Let one process at a time change the tables; until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('aerolog.migration'))")
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # The driver would begin transactions when it sees fit, and never before a SELECT.
+    connection.isolation_level = None
+    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    # A setting of the session, and no option at its start: poolers refuse those.
+    connection.execute(f"SET lock_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    connection.commit()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,224 @@
+"""Exports in the SQL catalog: what of a recording was written where, file by file.
+
+They are facts that an archive's folder cannot tell, so they go to its journal too.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Select, select
+
+from aerolog.catalog.index.folder_sync import sync_folder
+from aerolog.catalog.index.journal import Fact, place_of, record_all
+from aerolog.catalog.index.models import Archive, Export, ExportFile, Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+RUNNING = "running"
+COMPLETE = "complete"
+FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """A file of an export; ``path`` is relative to the target."""
+
+    path: str
+    from_position: int
+    until_position: int
+    rows: int
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportNote:
+    """All that a target has of a recording.
+
+    Attributes:
+        recording_id: of the recording.
+        target: folder or URL, without secrets.
+        until_position: up to which it is exported.
+        state: ``complete``, or ``failed`` where damage ended it early.
+        files: of rows and of rejects.
+        rows: in the files of rows.
+    """
+
+    recording_id: int
+    target: str
+    until_position: int
+    state: str
+    files: Sequence[ExportedFile]
+    rows: int
+
+    @property
+    def from_position(self) -> int:
+        """Where the first file begins."""
+        return min((file.from_position for file in self.files), default=self.until_position)
+
+    @property
+    def checksum(self) -> str:
+        """Over those of the files, in order of their paths."""
+        listed = sorted((file.path, file.checksum) for file in self.files)
+        text = "\n".join(f"{path} {checksum}" for path, checksum in listed)
+        return f"crc32:{zlib.crc32(text.encode()):08x}"
+
+
+def note_begun(
+    catalog: RecordingCatalog, archive_dir: str | Path, target: str, positions: Mapping[int, int]
+) -> None:
+    """Note that exports begin, so that what they have not written yet is kept for them.
+
+    Args:
+        catalog: to note it in.
+        archive_dir: of the archive, here.
+        target: folder or URL, without secrets.
+        positions: recording id -> up to where the target has it.
+
+    Raises:
+        CatalogError: the database or the journal fails; nothing was noted.
+    """
+    place = place_of(archive_dir)
+    if not all(_is_known(catalog, place, recording_id) for recording_id in positions):
+        sync_folder(catalog, place)
+    facts = []
+    for recording_id, position in positions.items():
+        found = _export(catalog, place, recording_id, target)
+        if found is not None and (found.state, found.until_position) == (RUNNING, position):
+            continue
+        values = {
+            "recording_id": recording_id,
+            "target": target,
+            "from_position": position if found is None else found.from_position,
+            "until_position": position,
+            "rows": 0 if found is None else found.rows,
+            "bytes": 0 if found is None else found.bytes,
+            "checksum": None if found is None else found.checksum,
+            "state": RUNNING,
+            "time_ms": time.time_ns() // 1_000_000,
+        }
+        facts.append(Fact(place, "export", values))
+    if facts:
+        record_all(catalog, facts)
+
+
+def note_export(catalog: RecordingCatalog, archive_dir: str | Path, note: ExportNote) -> bool:
+    """Make the catalog and the folder's journal say what a target has; False when they do already.
+
+    A recording that the catalog does not have yet gets there by a sync of the folder.
+
+    Args:
+        catalog: to note it in.
+        archive_dir: of the archive, here.
+        note: the export.
+
+    Raises:
+        CatalogError: the database or the journal fails; nothing was noted.
+    """
+    place = place_of(archive_dir)
+    if not _is_known(catalog, place, note.recording_id):
+        sync_folder(catalog, place)
+    before, files = _noted(catalog, place, note)
+    if before == (note.until_position, note.checksum, note.state):
+        return False
+    facts = [_export_fact(place, note)]
+    facts += [
+        _file_fact(place, note, file)
+        for file in note.files
+        if files.get(file.path) != file.checksum
+    ]
+    gone = files.keys() - {file.path for file in note.files}
+    facts += [
+        Fact(
+            place,
+            "export-gone",
+            {"recording_id": note.recording_id, "target": note.target, "path": path},
+        )
+        for path in sorted(gone)
+    ]
+    record_all(catalog, facts)
+    return True
+
+
+def _is_known(catalog: RecordingCatalog, place: str, recording_id: int) -> bool:
+    with catalog.session() as session:
+        return session.scalar(_recording(place, recording_id)) is not None
+
+
+def _export(catalog: RecordingCatalog, place: str, recording_id: int, target: str) -> Export | None:
+    with catalog.session() as session:
+        found = session.scalar(
+            select(Export).where(
+                Export.recording_fk == _recording(place, recording_id).scalar_subquery(),
+                Export.target == target,
+            )
+        )
+        session.expunge_all()
+        return found
+
+
+def _noted(
+    catalog: RecordingCatalog, place: str, note: ExportNote
+) -> tuple[tuple[int, str | None, str] | None, dict[str, str]]:
+    """What is there of an export: its end, checksum and state, and its files' checksums."""
+    found = _export(catalog, place, note.recording_id, note.target)
+    if found is None:
+        return None, {}
+    with catalog.session() as session:
+        listed = session.execute(
+            select(ExportFile.path, ExportFile.checksum).where(ExportFile.export_fk == found.id)
+        )
+        files = {file.path: file.checksum for file in listed}
+    return (found.until_position, found.checksum, found.state), files
+
+
+def _recording(place: str, recording_id: int) -> Select[int]:
+    return (
+        select(Recording.id)
+        .join(Archive, Archive.id == Recording.archive_fk)
+        .where(Archive.place == place, Recording.recording_id == recording_id)
+    )
+
+
+def _export_fact(place: str, note: ExportNote) -> Fact:
+    return Fact(
+        place,
+        "export",
+        {
+            "recording_id": note.recording_id,
+            "target": note.target,
+            "from_position": note.from_position,
+            "until_position": note.until_position,
+            "rows": note.rows,
+            "bytes": sum(file.bytes for file in note.files),
+            "checksum": note.checksum,
+            "state": note.state,
+            "time_ms": time.time_ns() // 1_000_000,
+        },
+    )
+
+
+def _file_fact(place: str, note: ExportNote, file: ExportedFile) -> Fact:
+    return Fact(
+        place,
+        "export-file",
+        {
+            "recording_id": note.recording_id,
+            "target": note.target,
+            "path": file.path,
+            "from_position": file.from_position,
+            "until_position": file.until_position,
+            "rows": file.rows,
+            "bytes": file.bytes,
+            "checksum": file.checksum,
+            "state": COMPLETE,
+        },
+    )

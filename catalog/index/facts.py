@@ -1,0 +1,338 @@
+"""What a folder cannot tell of an archive: the kinds of facts, and how a fact gets into the tables.
+
+The same functions apply a fact when it becomes known and when it is read from the journal again,
+so that a catalog that is made anew has the same content. Applying a fact twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import delete, insert, select, update
+
+from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.models import (
+    Export,
+    ExportFile,
+    Lineage,
+    Mark,
+    Name,
+    PipelineRun,
+    Recording,
+    Segment,
+    State,
+    Stream,
+    Tag,
+    TimeIndexEntry,
+    TimeIndexFile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.index.models import Base
+
+_INT, _TEXT = (int,), (str,)
+_INT_OR_NONE, _TEXT_OR_NONE = (int, type(None)), (str, type(None))
+_I64: Final = range(-(2**63), 2**63)
+_I32: Final = range(-(2**31), 2**31)
+_SHORT_NUMBERS: Final = frozenset(
+    ("stream_id", "session_id", "initial_term_id", "segment_length", "term_length", "mtu_length")
+)
+_LENGTHS: Final[Mapping[str, int]] = {"checksum": 64, "state": 8, "lineage": 16, "run_id": 64}
+
+#: Kind of a fact -> its fields and what they may hold; every fact but a run has a recording_id,
+#: and the recording's start_time_ms where it is known, so that it is never taken for that of
+#: another recording that has got the same id since.
+FIELDS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
+    "tag": {"key": _TEXT, "value": _TEXT_OR_NONE},
+    "name": {"name": _TEXT, "given": (bool,)},
+    "export": {
+        "target": _TEXT,
+        "from_position": _INT,
+        "until_position": _INT,
+        "rows": _INT,
+        "bytes": _INT,
+        "checksum": _TEXT_OR_NONE,
+        "state": _TEXT,
+        "time_ms": _INT,
+    },
+    "export-file": {
+        "target": _TEXT,
+        "path": _TEXT,
+        "from_position": _INT,
+        "until_position": _INT,
+        "rows": _INT,
+        "bytes": _INT,
+        "checksum": _TEXT,
+        "state": _TEXT,
+    },
+    "export-gone": {"target": _TEXT, "path": _TEXT_OR_NONE},
+    "lineage": {
+        "lineage": _TEXT,
+        "from_position": _INT,
+        "source_archive": _TEXT_OR_NONE,
+        "source_channel": _TEXT_OR_NONE,
+        "source_recording_id": _INT_OR_NONE,
+        "time_ms": _INT,
+    },
+    "mark": {
+        "job": _TEXT,
+        "output": _TEXT,
+        "position": _INT,
+        "run_id": _TEXT_OR_NONE,
+        "time_ms": _INT,
+    },
+    "run": {
+        "run_id": _TEXT,
+        "job": _TEXT,
+        "state": _TEXT,
+        "started_ms": _INT,
+        "finished_ms": _INT_OR_NONE,
+        "rows": _INT,
+        "bytes": _INT,
+        "rejected": _INT,
+        "report": _TEXT_OR_NONE,
+    },
+    "gone": {
+        "stream_id": _INT,
+        "session_id": _INT,
+        "start_position": _INT,
+        "stop_position": _INT_OR_NONE,
+        "start_time_ms": _INT,
+        "stop_time_ms": _INT_OR_NONE,
+        "initial_term_id": _INT,
+        "segment_length": _INT,
+        "term_length": _INT,
+        "mtu_length": _INT,
+        "stripped_channel": _TEXT,
+        "original_channel": _TEXT,
+        "source_identity": _TEXT,
+        "size_bytes": _INT,
+    },
+}
+_OF_A_RECORDING: Final[Mapping[str, tuple[type, ...]]] = {"recording_id": _INT}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact of an archive.
+
+    Attributes:
+        place: of the archive, see `Archive.place`.
+        kind: a key of ``FIELDS``.
+        values: its fields, and the ``recording_id`` for all kinds but ``run``.
+    """
+
+    place: str
+    kind: str
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Target:
+    """The rows of an archive that facts are applied to.
+
+    Attributes:
+        session: in a transaction that writes.
+        archive_fk: key of the archive.
+        in_folder: ids of the recordings that the folder has, None where it was not looked at.
+    """
+
+    session: Session
+    archive_fk: int
+    in_folder: set[int] | None = None
+    _keys: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def recording(self, recording_id: int) -> tuple[int, int] | None:
+        """Key and start time of a recording, None when the catalog does not have it."""
+        known = self._keys.get(recording_id)
+        if known is None:
+            found = self.session.execute(
+                select(Recording.id, Recording.start_time_ms).where(
+                    Recording.archive_fk == self.archive_fk, Recording.recording_id == recording_id
+                )
+            ).one_or_none()
+            if found is not None:
+                known = self._keys[recording_id] = (found[0], found[1])
+        return known
+
+
+def checked(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A fact's values, with what was left out as None where it may be.
+
+    Raises:
+        JournalError: there is no such kind, or a field is missing, unknown or of another type.
+    """
+    fields = FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is None:
+        raise JournalError(f"there is no kind of fact {kind!r}; there are {', '.join(FIELDS)}")
+    wanted = fields if kind == "run" else {**_OF_A_RECORDING, **fields}
+    optional = () if kind in {"run", "gone"} else ("start_time_ms",)
+    unknown = [name for name in values if name not in wanted and name not in optional]
+    if unknown:
+        raise JournalError(f"a fact of kind {kind!r} has no field {unknown[0]!r}")
+    complete = {name: values.get(name) for name in wanted}
+    for name in optional:
+        if values.get(name) is not None:
+            complete[name] = values[name]
+            wanted = {**wanted, name: _INT}
+    for name, value in complete.items():
+        fits = isinstance(value, wanted[name]) and isinstance(value, bool) == (bool in wanted[name])
+        if not fits or not _can_be_stored(name, value):
+            raise JournalError(f"field {name!r} of a fact of kind {kind!r} cannot be {value!r}")
+    return complete
+
+
+def _can_be_stored(name: str, value: Any) -> bool:
+    """Whether both kinds of database take a value of the right type."""
+    if isinstance(value, int):
+        return value in (_I32 if name in _SHORT_NUMBERS else _I64)
+    if isinstance(value, str):
+        # Half of a surrogate pair is no text, and PostgreSQL has no zero character.
+        is_text = "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+        return is_text and len(value) <= _LENGTHS.get(name, len(value))
+    return True
+
+
+def apply(target: Target, kind: str, values: Mapping[str, Any]) -> bool:
+    """Bring a checked fact into the tables; False when the catalog lacks its recording."""
+    rest = dict(values)
+    if kind == "run":
+        _put(target.session, PipelineRun, {"run_id": rest.pop("run_id")}, rest)
+        return True
+    if kind == "gone":
+        _apply_gone(target, rest)
+        return True
+    found = target.recording(rest.pop("recording_id"))
+    if found is None:
+        return False
+    key, start_time_ms = found
+    if rest.pop("start_time_ms", start_time_ms) == start_time_ms:
+        _APPLIED[kind](target, key, rest)
+    return True
+
+
+def _apply_tag(target: Target, key: int, rest: dict[str, Any]) -> None:
+    where = {"recording_fk": key, "key": rest["key"]}
+    if rest["value"] is None:
+        _drop(target.session, Tag, where)
+    else:
+        _put(target.session, Tag, where, {"value": rest["value"]})
+
+
+def _apply_name(target: Target, key: int, rest: dict[str, Any]) -> None:
+    where = {"archive_fk": target.archive_fk, "name": rest["name"]}
+    if rest["given"]:
+        _put(target.session, Name, where, {"recording_fk": key})
+    else:
+        _drop(target.session, Name, {**where, "recording_fk": key})
+
+
+def _apply_export(target: Target, key: int, rest: dict[str, Any]) -> None:
+    _put(target.session, Export, {"recording_fk": key, "target": rest.pop("target")}, rest)
+
+
+def _apply_export_file(target: Target, key: int, rest: dict[str, Any]) -> None:
+    export = _export_key(target, key, rest.pop("target"))
+    if export is not None:
+        _put(target.session, ExportFile, {"export_fk": export, "path": rest.pop("path")}, rest)
+
+
+def _apply_export_gone(target: Target, key: int, rest: dict[str, Any]) -> None:
+    export = _export_key(target, key, rest["target"])
+    if export is None:
+        return
+    if rest["path"] is not None:
+        _drop(target.session, ExportFile, {"export_fk": export, "path": rest["path"]})
+        return
+    _drop(target.session, ExportFile, {"export_fk": export})
+    _drop(target.session, Export, {"id": export})
+
+
+def _export_key(target: Target, key: int, name: str) -> int | None:
+    return target.session.scalar(
+        select(Export.id).where(Export.recording_fk == key, Export.target == name)
+    )
+
+
+def _apply_lineage(target: Target, key: int, rest: dict[str, Any]) -> None:
+    where = {
+        "recording_fk": key,
+        "kind": rest.pop("lineage"),
+        "from_position": rest.pop("from_position"),
+    }
+    _put(target.session, Lineage, where, rest)
+
+
+def _apply_mark(target: Target, key: int, rest: dict[str, Any]) -> None:
+    where = {"job": rest.pop("job"), "recording_fk": key, "output": rest.pop("output")}
+    _put(target.session, Mark, where, rest)
+
+
+def _apply_gone(target: Target, rest: dict[str, Any]) -> None:
+    """A recording that the folder has no entry of any more: the fact is all that is left of it."""
+    recording_id = rest["recording_id"]
+    found = target.recording(recording_id)
+    if found is not None:
+        if target.in_folder is not None and recording_id not in target.in_folder:
+            key = found[0]
+            for table in (Segment, TimeIndexEntry, TimeIndexFile):
+                target.session.execute(delete(table).where(table.recording_fk == key))
+            target.session.execute(
+                update(Recording).where(Recording.id == key).values(state=State.PURGED)
+            )
+        return
+    stream = stream_key(
+        target.session, target.archive_fk, rest.pop("stream_id"), rest["stripped_channel"]
+    )
+    target.session.execute(
+        insert(Recording).values(
+            archive_fk=target.archive_fk, stream_fk=stream, state=State.PURGED, **rest
+        )
+    )
+
+
+_APPLIED: Final[Mapping[str, Callable[[Target, int, dict[str, Any]], None]]] = {
+    "tag": _apply_tag,
+    "name": _apply_name,
+    "export": _apply_export,
+    "export-file": _apply_export_file,
+    "export-gone": _apply_export_gone,
+    "lineage": _apply_lineage,
+    "mark": _apply_mark,
+}
+
+
+def stream_key(session: Session, archive_fk: int, stream_id: int, channel: str) -> int:
+    """Key of a stream, which is made if it is not there."""
+    where = {"archive_fk": archive_fk, "stream_id": stream_id, "channel": channel}
+    found = session.scalar(select(Stream.id).where(*_conditions(Stream, where)))
+    if found is None:
+        found = session.scalar(insert(Stream).values(where).returning(Stream.id))
+        assert found is not None
+    return found
+
+
+def _put(
+    session: Session, table: type[Base], where: Mapping[str, Any], values: Mapping[str, Any]
+) -> None:
+    """Change the row of a key, or make it."""
+    is_there = session.execute(
+        select(*(getattr(table, name) for name in where)).where(*_conditions(table, where))
+    ).first()
+    if is_there is None:
+        session.execute(insert(table).values({**where, **values}))
+    else:
+        session.execute(update(table).where(*_conditions(table, where)).values(dict(values)))
+
+
+def _drop(session: Session, table: type[Base], where: Mapping[str, Any]) -> None:
+    session.execute(delete(table).where(*_conditions(table, where)))
+
+
+def _conditions(table: type[Base], where: Mapping[str, Any]) -> Sequence[Any]:
+    return [getattr(table, name) == value for name, value in where.items()]

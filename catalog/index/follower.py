@@ -1,0 +1,244 @@
+"""Following an archive live: the catalog stays as the folder is, within a look's time.
+
+A follower begins with a whole sync. Then recording events, and the signals of a client that is
+handed to it, say at once that something has happened; a look at the folder every so often finds
+what nobody announces. Either way rows are written from the folder, which is the truth: an event
+that is lost, comes late or twice makes no difference. Driver and archive may stop and start again,
+and so may the follower; all that it keeps is in the database.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.client.recording_events import RecordingEvents
+from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.protocol import RecordingProgress
+from aerolog.catalog.index.errors import CatalogLockedError, CatalogUnreachableError
+from aerolog.catalog.index.folder_sync import SyncReport, sync_folder, sync_recordings
+from aerolog.catalog.index.folder_watch import Changes, FolderWatch
+from aerolog.catalog.index.journal import place_of
+from aerolog.transport.client import Aeron
+from aerolog.transport.errors import AerologError, FileFormatError
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from aerolog.archive.protocol import RecordingSignalEvent
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+LOOK_EVERY_S: Final = 1.0
+RETRY_S: Final = 2.0
+#: With more changes than this the folder is synced as a whole.
+CHOSEN_MAX: Final = 2000
+_DRIVER_TIMEOUT_S: Final = 5.0
+_IDLE_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Where an archive publishes its recording events; what is None the mark file tells.
+
+    Attributes:
+        aeron_dir: of the driver that the archive uses.
+        channel: of the events.
+        stream_id: of the events.
+        wanted: whether to listen at all; the folder is looked at in any case.
+    """
+
+    aeron_dir: str | None = None
+    channel: str | None = None
+    stream_id: int | None = None
+    wanted: bool = True
+
+
+class Follower(Resource):
+    """Keeps a catalog as an archive's folder is. A context manager; for one thread.
+
+    Example:
+        with Follower(catalog, "aeron-archive", on_report=print) as follower:
+            follower.run(until=lambda: stopped)
+
+    Attributes:
+        place: of the archive.
+        events: how many have come.
+        is_listening: whether there is a subscription to the archive's events.
+    """
+
+    def __init__(
+        self,
+        catalog: RecordingCatalog,
+        archive_dir: str | Path,
+        *,
+        look_every_s: float = LOOK_EVERY_S,
+        ears: Ears | None = None,
+        on_report: Callable[[SyncReport], object] | None = None,
+        on_problem: Callable[[BaseException], object] | None = None,
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            catalog: to keep current.
+            archive_dir: of an archive of ours or the reference's; only read.
+            look_every_s: how old the catalog may become without an event.
+            ears: where to hear of events.
+            on_report: told of each sync that changed something, and of the first.
+            on_problem: told what keeps the follower from its work for now; it goes on trying.
+        """
+        self.place = place_of(archive_dir)
+        self.events = 0
+        self._catalog = catalog
+        self._look_every_s = look_every_s
+        self._on_report = on_report
+        self._on_problem = on_problem
+        self._told: dict[str, str] = {}
+        self._has_synced = False
+        self._watch = FolderWatch(self.place)
+        self._due = Changes(is_whole=True)
+        self._look_at = 0.0
+        self._hearing = _Hearing(self.place, ears or Ears(), self._tell_of_driver)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether there is a subscription to the archive's events."""
+        return self._hearing.events is not None
+
+    def on_signal(self, event: RecordingSignalEvent) -> None:
+        """A signal of a client of the archive has come: a handler for `AeronArchive`."""
+        self._due.ids.add(event.recording_id)
+        self._look_at = 0.0
+
+    def turn(self) -> int:
+        """Do what there is to do; how much that was.
+
+        Raises:
+            FileNotFoundError: there is no catalog in the folder, at the first turn.
+            CatalogError: the database fails for good.
+        """
+        heard = self._hearing.poll()
+        self.events += len(heard)
+        for event in heard:
+            self._due.ids.add(event.recording_id)
+            if not isinstance(event, RecordingProgress):
+                self._look_at = 0.0
+        now = time.monotonic()
+        if now < self._look_at:
+            return len(heard)
+        self._look_at = now + self._look_every_s
+        return len(heard) + self._look()
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Follow until told to stop. Errors as for `turn`."""
+        while not until():
+            if not self.turn():
+                time.sleep(_IDLE_S)
+
+    def close(self) -> None:
+        """Let go of the driver; a second call does nothing."""
+        self._hearing.close()
+
+    def _look(self) -> int:
+        try:
+            # Before the sync: what changes during it is found at the next look.
+            self._due.add(self._watch.look())
+            if not self._due:
+                return 0
+            report = self._bring(self._due)
+        except (CatalogLockedError, CatalogUnreachableError) as error:
+            self._put_off(error)
+            return 0
+        except (FileNotFoundError, FileFormatError) as error:
+            if not self._has_synced:
+                raise
+            self._put_off(error)
+            return 0
+        self._told.pop("catalog", None)
+        self._due = Changes()
+        if self._on_report is not None and not (self._has_synced and report.is_unchanged):
+            self._on_report(report)
+        self._has_synced = True
+        return 0 if report.is_unchanged else 1
+
+    def _bring(self, due: Changes) -> SyncReport:
+        if due.is_whole or len(due.ids) > CHOSEN_MAX:
+            return sync_folder(self._catalog, self.place)
+        return sync_recordings(self._catalog, self.place, sorted(due.ids))
+
+    def _put_off(self, error: BaseException) -> None:
+        """All of it later: what was looked at is not in the tables."""
+        self._due.is_whole = True
+        self._look_at = time.monotonic() + RETRY_S
+        self._tell("catalog", error)
+
+    def _tell_of_driver(self, error: BaseException) -> None:
+        self._tell("driver", error)
+
+    def _tell(self, source: str, error: BaseException) -> None:
+        # The same trouble is told once, until it is over.
+        if self._on_problem is not None and str(error) != self._told.get(source):
+            self._on_problem(error)
+        self._told[source] = str(error)
+
+
+class _Hearing:
+    """A subscription to the events of whatever archive runs in the folder, made when it can be."""
+
+    def __init__(self, place: str, ears: Ears, tell: Callable[[BaseException], object]) -> None:
+        self._place = place
+        self._ears = ears
+        self._tell = tell
+        self._aeron: Aeron | None = None
+        self._try_at = 0.0
+        self.events: RecordingEvents | None = None
+
+    def poll(self) -> list[Any]:
+        """The events that have come."""
+        if not self._ears.wanted:
+            return []
+        if self._aeron is not None and (self._aeron.closed or self._failed()):
+            self.close()
+        if self.events is None and time.monotonic() >= self._try_at:
+            self._try_at = time.monotonic() + RETRY_S
+            self._connect()
+        return [] if self.events is None else self.events.poll()
+
+    def close(self) -> None:
+        """Let go of the driver."""
+        events, aeron = self.events, self._aeron
+        self.events = self._aeron = None
+        if events is not None:
+            events.close()
+        if aeron is not None:
+            aeron.close()
+
+    def _failed(self) -> bool:
+        return self.events is not None and self.events.subscription.closed
+
+    def _connect(self) -> None:
+        try:
+            mark = MarkFile.open(self._place)
+            if not mark.is_active():
+                return
+            header = mark.header
+        except (FileNotFoundError, FileFormatError):
+            return  # no archive has run here, or one is about to
+        ears = self._ears
+        channel = ears.channel or header.events_channel
+        stream_id = header.events_stream_id if ears.stream_id is None else ears.stream_id
+        if not channel:
+            return  # it publishes none
+        try:
+            self._aeron = Aeron(
+                ears.aeron_dir or header.aeron_directory,
+                driver_timeout=_DRIVER_TIMEOUT_S,
+                name="aerolog catalog",
+                on_error=self._tell,
+            )
+            self.events = RecordingEvents(self._aeron, channel, stream_id, on_error=self._tell)
+        except (AerologError, OSError) as error:
+            self.close()
+            self._tell(error)

@@ -1,0 +1,424 @@
+"""How far jobs have come: their runs, one at a time, and marks by recording and output.
+
+What an output has is told by the output itself: its commits. Here it is repeated, so that it can be
+asked for, in one transaction a commit; a commit that is missing here, after a crash or because the
+database is another one, is applied by the next run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import delete, select, text, update
+
+from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.models import (
+    Archive,
+    Export,
+    ExportFile,
+    Mark,
+    PipelineRun,
+    Recording,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+RUNNING: Final = "running"
+COMPLETE: Final = "complete"
+FAILED: Final = "failed"
+
+_RUN_FIELDS: Final = (
+    *("run_id", "job", "state", "started_ms", "finished_ms"),
+    *("rows", "bytes", "rejected", "report"),
+)
+_FILE_FIELDS: Final = ("from_position", "until_position", "rows", "bytes", "checksum", "state")
+_EXPORT_FIELDS: Final = (*_FILE_FIELDS, "time_ms")
+
+#: A run of another machine that has not said for this long that it is alive is taken to be dead.
+LEASE_MS: Final = 60_000
+BEAT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process of a run.
+
+    Attributes:
+        host: its machine's name.
+        pid: its id there.
+        started: since when it runs, in the kernel's ticks, so that an id used again is noticed.
+        beat_ms: when it last said that it is alive.
+    """
+
+    host: str
+    pid: int
+    started: int
+    beat_ms: int
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """This one, now."""
+        pid = os.getpid()
+        return cls(socket.gethostname(), pid, _started(pid) or 0, now_ms())
+
+    def is_dead(self, now: int) -> bool:
+        """Whether nothing will come from it any more."""
+        if self.host == socket.gethostname():
+            return _started(self.pid) != self.started
+        return now - self.beat_ms > LEASE_MS
+
+    def to_json(self) -> str:
+        """As the table of runs has it while the run goes on."""
+        return json.dumps(
+            {"host": self.host, "pid": self.pid, "started": self.started, "beat_ms": self.beat_ms}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRange:
+    """A recording's part of a commit.
+
+    Attributes:
+        place: of the archive.
+        recording_id: there.
+        from_position: where it began.
+        until_position: the new mark.
+        rows: loaded.
+        files: path -> rows, bytes, checksum of the files that have them.
+    """
+
+    place: str
+    recording_id: int
+    from_position: int
+    until_position: int
+    rows: int
+    files: Mapping[str, tuple[int, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What a run's row says at its end."""
+
+    rows: int
+    bytes: int
+    rejected: int
+    report: str
+
+
+def now_ms() -> int:
+    """UTC epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
+    """Note that a run begins, unless another one of its job goes on.
+
+    Runs whose process is dead are noted as failed.
+
+    Returns:
+        The process that runs the job, None when it is this one now.
+    """
+    with catalog.session(writes=True) as session:
+        if session.get_bind().dialect.name == "postgresql":
+            session.execute(text("LOCK TABLE pipeline_runs IN SHARE ROW EXCLUSIVE MODE"))
+        now = now_ms()
+        going_on = select(PipelineRun).where(PipelineRun.job == job, PipelineRun.state == RUNNING)
+        for run in session.scalars(going_on):
+            owner = _owner(run.report)
+            if owner is not None and not owner.is_dead(now):
+                return owner
+            run.state, run.finished_ms = FAILED, now
+            run.report = json.dumps({"error": "its process ended without a word"})
+        session.add(
+            PipelineRun(
+                run_id=run_id,
+                job=job,
+                state=RUNNING,
+                started_ms=now,
+                finished_ms=None,
+                rows=0,
+                bytes=0,
+                rejected=0,
+                report=Owner.this_process().to_json(),
+            )
+        )
+    return None
+
+
+def beat(catalog: RecordingCatalog, run_id: str) -> bool:
+    """Say that a run is alive; False when another process took its job over."""
+    with catalog.session(writes=True) as session:
+        changed = session.execute(
+            update(PipelineRun)
+            .where(PipelineRun.run_id == run_id, PipelineRun.state == RUNNING)
+            .values(report=Owner.this_process().to_json())
+        )
+        return bool(changed.rowcount)  # type: ignore[attr-defined]
+
+
+def fail_run(catalog: RecordingCatalog, run_id: str, reason: str) -> None:
+    """Note that a run ended without a commit."""
+    with catalog.session(writes=True) as session:
+        session.execute(
+            update(PipelineRun)
+            .where(PipelineRun.run_id == run_id, PipelineRun.state == RUNNING)
+            .values(state=FAILED, finished_ms=now_ms(), report=json.dumps({"error": reason}))
+        )
+
+
+def finish_run(catalog: RecordingCatalog, run_id: str, totals: RunTotals) -> None:
+    """Note that a run without a commit is complete: there was nothing to do."""
+    with catalog.session(writes=True) as session:
+        session.execute(
+            update(PipelineRun)
+            .where(PipelineRun.run_id == run_id)
+            .values(state=COMPLETE, finished_ms=now_ms(), report=totals.report)
+        )
+
+
+def load_marks(catalog: RecordingCatalog, job: str, output: str) -> dict[tuple[str, int], int]:
+    """Positions up to which a job has loaded recordings, by place and recording id."""
+    with catalog.session() as session:
+        rows = session.execute(
+            select(Archive.place, Recording.recording_id, Mark.position)
+            .join(Recording, Mark.recording_fk == Recording.id)
+            .join(Archive, Recording.archive_fk == Archive.id)
+            .where(Mark.job == job, Mark.output == output)
+        )
+        return {(place, recording_id): position for place, recording_id, position in rows}
+
+
+def forget_marks(catalog: RecordingCatalog, job: str, output: str) -> int:
+    """Let a job begin again; returns how many marks there were."""
+    with catalog.session(writes=True) as session:
+        gone = session.execute(delete(Mark).where(Mark.job == job, Mark.output == output))
+        return int(gone.rowcount)  # type: ignore[attr-defined]
+
+
+def applied_runs(catalog: RecordingCatalog, job: str, output: str) -> set[str]:
+    """Ids of the runs whose commits these tables have."""
+    with catalog.session() as session:
+        return set(
+            session.scalars(
+                select(Mark.run_id)
+                .where(Mark.job == job, Mark.output == output)
+                .union(
+                    select(PipelineRun.run_id).where(
+                        PipelineRun.job == job, PipelineRun.state == COMPLETE
+                    )
+                )
+            )
+        )
+
+
+def apply_commit(
+    catalog: RecordingCatalog,
+    *,
+    job: str,
+    output: str,
+    run_id: str,
+    time_ms: int,
+    ranges: Iterable[AppliedRange],
+    totals: RunTotals,
+) -> bool:
+    """Note a commit: marks, exports with their files, the run; all of it or nothing.
+
+    Args:
+        catalog: to note it in.
+        job: name of the job.
+        output: the target.
+        run_id: of the run.
+        time_ms: of the commit.
+        ranges: that it loaded, a recording's in the order of positions.
+        totals: of the run.
+
+    Returns:
+        False when it was noted before, and nothing was done.
+    """
+    with catalog.session(writes=True) as session:
+        run = session.get(PipelineRun, run_id, with_for_update=True)
+        if run is not None and run.state == COMPLETE:
+            return False
+        if run is None:
+            run = PipelineRun(run_id=run_id, job=job, started_ms=time_ms)
+            session.add(run)
+        run.state, run.finished_ms = COMPLETE, max(time_ms, run.started_ms)
+        run.rows, run.bytes, run.rejected = totals.rows, totals.bytes, totals.rejected
+        run.report = totals.report
+        session.flush()
+        for part in ranges:
+            key = _recording_key(session, part.place, part.recording_id)
+            if key is not None:  # the catalog has never seen it, or lost it
+                _apply(session, key, part, (job, output, run_id, time_ms))
+    return True
+
+
+def journal_commit(
+    catalog: RecordingCatalog, *, job: str, output: str, run_id: str, ranges: Iterable[AppliedRange]
+) -> list[str]:
+    """Note an applied commit in the journals of its archives as well, for a catalog made anew.
+
+    Returns:
+        What could not be noted, and why: an archive that is not here, or whose folder is read only.
+        Nothing is lost by that, the output has it.
+    """
+    from aerolog.catalog.index.journal import Fact, record_all
+
+    with catalog.session() as session:
+        run = session.get(PipelineRun, run_id)
+        facts: dict[str, list[Fact]] = {}
+        files: dict[tuple[str, int], set[str]] = {}
+        for part in ranges:
+            if "://" not in part.place:
+                files.setdefault((part.place, part.recording_id), set()).update(part.files)
+        for (place, recording_id), paths in files.items():
+            key = _recording_key(session, place, recording_id)
+            if key is not None:
+                found = _facts(session, key, recording_id, sorted(paths), (job, output))
+                facts.setdefault(place, []).extend(Fact(place, *one) for one in found)
+        if run is not None and facts:
+            values = {name: getattr(run, name) for name in _RUN_FIELDS}
+            place = min(facts)
+            facts[place].append(Fact(place, "run", values))
+    problems = []
+    for place in sorted(facts):
+        try:
+            record_all(catalog, facts[place])
+        except JournalError as error:
+            problems.append(str(error))
+    return problems
+
+
+def list_runs(
+    catalog: RecordingCatalog, job: str | None = None, limit: int = 20
+) -> list[PipelineRun]:
+    """Runs, the latest first."""
+    found = select(PipelineRun).order_by(PipelineRun.started_ms.desc(), PipelineRun.run_id)
+    if job is not None:
+        found = found.where(PipelineRun.job == job)
+    with catalog.session() as session:
+        runs = list(session.scalars(found.limit(limit)))
+        session.expunge_all()
+        return runs
+
+
+def run_error(run: PipelineRun) -> str | None:
+    """Why a run failed; None when it did not."""
+    if run.state == RUNNING:
+        owner = _owner(run.report)
+        dead = owner is None or owner.is_dead(now_ms())
+        return "its process ended without a word" if dead else None
+    if run.state == FAILED:
+        return str(_json(run.report).get("error", ""))
+    return None
+
+
+def _apply(
+    session: Session, key: int, part: AppliedRange, commit: tuple[str, str, str, int]
+) -> None:
+    job, output, run_id, time_ms = commit
+    mark = session.get(Mark, (job, key, output))
+    if mark is None:
+        mark = Mark(job=job, recording_fk=key, output=output, position=part.until_position)
+        session.add(mark)
+    mark.position = max(mark.position, part.until_position)
+    mark.run_id, mark.time_ms = run_id, time_ms
+    export = session.scalar(
+        select(Export).where(Export.recording_fk == key, Export.target == output)
+    )
+    if export is None:
+        export = Export(
+            recording_fk=key,
+            target=output,
+            from_position=part.from_position,
+            until_position=part.until_position,
+            rows=0,
+            bytes=0,
+            checksum=None,
+        )
+        session.add(export)
+    export.from_position = min(export.from_position, part.from_position)
+    export.until_position = max(export.until_position, part.until_position)
+    export.rows += part.rows
+    export.bytes += sum(size for _, size, _ in part.files.values())
+    export.state, export.time_ms = COMPLETE, time_ms
+    session.flush()
+    for path, (rows, size, checksum) in part.files.items():
+        file = session.get(ExportFile, (export.id, path))
+        if file is None:
+            file = ExportFile(export_fk=export.id, path=path)
+            file.from_position, file.until_position = part.from_position, part.until_position
+            session.add(file)
+        file.from_position = min(file.from_position, part.from_position)
+        file.until_position = max(file.until_position, part.until_position)
+        file.rows, file.bytes, file.checksum, file.state = rows, size, checksum, COMPLETE
+    session.flush()
+
+
+def _facts(
+    session: Session, key: int, recording_id: int, paths: list[str], where: tuple[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the tables say now of a recording in an output, as facts of the journal."""
+    job, output = where
+    named = {"recording_id": recording_id}
+    mark = session.get(Mark, (job, key, output))
+    if mark is not None:
+        values = {name: getattr(mark, name) for name in ("position", "run_id", "time_ms")}
+        yield "mark", named | {"job": job, "output": output} | values
+    export = session.scalar(
+        select(Export).where(Export.recording_fk == key, Export.target == output)
+    )
+    if export is None:
+        return
+    values = {name: getattr(export, name) for name in _EXPORT_FIELDS}
+    yield "export", named | {"target": output} | values
+    for path in paths:
+        file = session.get(ExportFile, (export.id, path))
+        if file is not None:
+            values = {name: getattr(file, name) for name in _FILE_FIELDS}
+            yield "export-file", named | {"target": output, "path": path} | values
+
+
+def _recording_key(session: Session, place: str, recording_id: int) -> int | None:
+    return session.scalar(
+        select(Recording.id)
+        .join(Archive, Recording.archive_fk == Archive.id)
+        .where(Archive.place == place, Recording.recording_id == recording_id)
+    )
+
+
+def _owner(report: str | None) -> Owner | None:
+    values = _json(report)
+    try:
+        return Owner(values["host"], values["pid"], values["started"], values["beat_ms"])
+    except KeyError:
+        return None
+
+
+def _json(report: str | None) -> dict[str, Any]:
+    try:
+        values = json.loads(report or "{}")
+    except ValueError:
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _started(pid: int) -> int | None:
+    """Since when a process of this machine runs; None when there is none of that id."""
+    try:
+        content = Path("/proc", str(pid), "stat").read_bytes()
+    except OSError:
+        return None
+    behind_name = content.rpartition(b")")[2].split()
+    return None if behind_name[0] == b"Z" else int(behind_name[19])

@@ -1,0 +1,199 @@
+"""Noting what an archive's folder cannot tell: in the folder's journal and in the tables, at once.
+
+`record` is the one door. A fact is applied to the tables first, so that one that they refuse is
+not noted; then it is written to the journal, for good; then the transaction is committed. After a
+crash between the last two the journal is ahead, and whoever next holds it brings the tables up to
+it: they say how far they have come in it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.facts import Fact, Target, apply, checked
+from aerolog.catalog.index.journal_file import JournalFile
+from aerolog.catalog.index.models import Archive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+__all__ = ["CaughtUp", "Fact", "catch_up", "place_of", "record", "record_all"]
+
+
+def place_of(archive_dir: str | Path) -> str:
+    """The place of an archive: its folder's path without links, or the URL as it is."""
+    text = str(archive_dir)
+    return text if "://" in text else str(Path(text).resolve())
+
+
+def record(catalog: RecordingCatalog, place: str | Path, kind: str, **values: Any) -> None:
+    """Note a fact of an archive, durably.
+
+    Args:
+        catalog: gets it now; other catalogs of the archive when they are next synced.
+        place: of the archive, its folder, which is here.
+        kind: a key of `facts.FIELDS`.
+        values: its fields; ``recording_id`` for all kinds but ``run``.
+
+    Raises:
+        JournalError: the fact cannot be, its recording is not in the catalog, or the journal cannot
+            be written. Nothing was noted.
+    """
+    record_all(catalog, [Fact(place_of(place), kind, values)])
+
+
+def record_all(catalog: RecordingCatalog, facts: Sequence[Fact]) -> None:
+    """Note facts that became known together: all or none of those of an archive, in one line.
+
+    They may be of several archives; the tables get them in one transaction. Errors as for `record`.
+    """
+    by_place: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_place.setdefault(place_of(fact.place), []).append(fact)
+    with ExitStack() as stack:
+        journals = {
+            # In one order, so that two processes never wait for each other.
+            place: stack.enter_context(JournalFile.locked(place, create=True))
+            for place in sorted(by_place)
+        }
+        session = stack.enter_context(catalog.session(writes=True))
+        lines = {}
+        for place, journal in journals.items():
+            archive = _archive(session, place)
+            catch_up(session, archive, journal)
+            target = Target(session, archive.id)
+            lines[place] = [_noted(target, fact) for fact in by_place[place]]
+        now_ms = time.time_ns() // 1_000_000
+        for place, journal in journals.items():
+            assert journal is not None
+            archive = _archive(session, place)
+            archive.journal_id = journal.journal_id
+            archive.journal_position = journal.append(lines[place], now_ms)
+
+
+@dataclass(slots=True)
+class CaughtUp:
+    """What a look into the journal brought.
+
+    Attributes:
+        facts: applied.
+        problems: lines and facts that cannot be used, with their offset.
+    """
+
+    facts: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def catch_up(
+    session: Session,
+    archive: Archive,
+    journal: JournalFile | None,
+    in_folder: set[int] | None = None,
+) -> CaughtUp:
+    """Bring the tables up to the end of a journal, in the session's transaction.
+
+    Args:
+        session: that writes.
+        archive: whose journal it is.
+        journal: locked; None where there is none.
+        in_folder: ids of the recordings in the folder, if they are known.
+    """
+    done = CaughtUp()
+    if journal is None:
+        if archive.journal_id is not None:
+            done.problems.append(
+                f"the journal of {archive.place} is gone: tags, names and the like are in this "
+                "catalog alone, and a rebuild would lose them"
+            )
+        return done
+    start = archive.journal_position
+    if archive.journal_id != journal.journal_id or start > journal.end():
+        start = 0  # another journal than the one that was read: all of it is new
+    target = Target(session, archive.id, in_folder)
+    # What was noted of a recording stands before the fact that it is gone, which is all that tells
+    # of it in tables made anew.
+    _apply_gone(target, journal, start)
+    end = start
+    for line in journal.lines(start):
+        end = line.end
+        if line.problem is not None:
+            done.problems.append(line.problem)
+        for fact in line.facts:
+            _apply_again(target, fact, journal, line.end, done)
+    if (archive.journal_id, archive.journal_position) != (journal.journal_id, end):
+        archive.journal_id, archive.journal_position = journal.journal_id, end
+        session.flush()
+    return done
+
+
+def _apply_gone(target: Target, journal: JournalFile, start: int) -> None:
+    for line in journal.lines(start):
+        for fact in line.facts:
+            if isinstance(fact, dict) and fact.get("kind") == "gone":
+                # The other pass names what is wrong with it.
+                _apply_again(target, fact, journal, line.end, CaughtUp())
+
+
+def _apply_again(target: Target, fact: Any, journal: JournalFile, end: int, done: CaughtUp) -> None:
+    where = f"{journal.path} in the line before offset {end}"
+    if not isinstance(fact, dict):
+        done.problems.append(f"no fact: {where}")
+        return
+    values = {name: value for name, value in fact.items() if name != "kind"}
+    try:
+        complete = checked(fact.get("kind"), values)
+    except JournalError as error:
+        done.problems.append(f"{error}: {where}")
+        return
+    if apply(target, fact["kind"], complete):
+        done.facts += 1
+    else:
+        done.problems.append(
+            f"a {fact['kind']} of recording {complete['recording_id']}, which is not there: {where}"
+        )
+
+
+def _archive(session: Session, place: str) -> Archive:
+    # Locked, as two processes may note facts in two catalogs' journals at once.
+    found = session.scalars(select(Archive).where(Archive.place == place).with_for_update()).first()
+    if found is None:
+        raise JournalError(
+            f"the archive {place} is not in this catalog; run: aerolog catalog sync --archive-dir "
+            f"{place}"
+        )
+    return found
+
+
+def _noted(target: Target, fact: Fact) -> dict[str, Any]:
+    """Apply a fact; what the journal's line has of it.
+
+    Raises:
+        JournalError: its recording is not there.
+    """
+    values = checked(fact.kind, fact.values)
+    if fact.kind not in {"run", "gone"}:
+        found = target.recording(values["recording_id"])
+        if found is None:
+            raise JournalError(
+                f"recording {values['recording_id']} of {fact.place} is not in this catalog; run: "
+                f"aerolog catalog sync --archive-dir {fact.place}"
+            )
+        values["start_time_ms"] = found[1]
+    apply(target, fact.kind, values)
+    return {"kind": fact.kind, **values}
+
+
+def move_archive(session: Session, archive_fk: int, place: str) -> None:
+    """Give an archive another place: its folder was moved."""
+    session.execute(update(Archive).where(Archive.id == archive_fk).values(place=place))

@@ -1,0 +1,136 @@
+"""Which revision a catalog's tables have, and bringing them to this package's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import inspect
+
+from aerolog.catalog.index.database_errors import named
+from aerolog.catalog.index.engine import WRITES, lock_for_migration
+from aerolog.catalog.index.errors import CatalogOutOfDateError, NotACatalogError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection, Engine
+
+FOLDER: Final = Path(__file__).parent / "migrations"
+_VERSION_TABLE: Final = "alembic_version"
+
+
+def revisions() -> list[str]:
+    """All revisions of the tables, the oldest first."""
+    scripts = ScriptDirectory.from_config(_config())
+    return [script.revision for script in scripts.walk_revisions()][::-1]
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision of a database's tables, None when it has none of ours."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def prepare(engine: Engine) -> None:
+    """Make the tables of a database that is new, and check those of any other.
+
+    Raises:
+        CatalogOutOfDateError: they are of another revision.
+        NotACatalogError: it holds something else.
+    """
+    with engine.connect() as connection, connection.begin():
+        found = revision_of(connection)
+        is_empty = found is None and not _tables(connection)
+    if is_empty:
+        migrate(engine)
+        return
+    wanted = revisions()[-1]
+    if found is None:
+        raise NotACatalogError(
+            f"{named(engine.url)} holds tables that are no catalog's; name another database"
+        )
+    if found != wanted:
+        raise CatalogOutOfDateError(
+            f"{named(engine.url)} has revision {found} of its tables, this version of aerolog "
+            f"works with {wanted}; {_remedy(found)}",
+            found=found,
+            wanted=wanted,
+        )
+
+
+def migrate(engine: Engine, revision: str = "head") -> tuple[str | None, str | None]:
+    """Bring a database's tables to a revision, in one transaction.
+
+    Args:
+        engine: of the database.
+        revision: ``head`` for this package's, or one of `revisions`, back as well as forth.
+
+    Returns:
+        The revisions before and after.
+
+    Raises:
+        CatalogOutOfDateError: the tables are of a revision that this package does not know.
+        NotACatalogError: it holds something else.
+    """
+    with engine.connect() as plain:
+        connection = plain.execution_options(**{WRITES: True})
+        with connection.begin():
+            lock_for_migration(connection)
+            before = revision_of(connection)
+            _check_known(engine, connection, before)
+            config = _config()
+            config.attributes["connection"] = connection
+            wanted = revisions()[-1] if revision == "head" else revision
+            try:
+                if before is not None and _is_behind(wanted, before):
+                    command.downgrade(config, wanted)
+                else:
+                    command.upgrade(config, wanted)
+            except CommandError as error:
+                raise CatalogOutOfDateError(
+                    f"{named(engine.url)} cannot be brought to revision {revision}: {error}; "
+                    f"there are {', '.join(revisions())}",
+                    found=before,
+                    wanted=revision,
+                ) from error
+            return before, revision_of(connection)
+
+
+def _check_known(engine: Engine, connection: Connection, found: str | None) -> None:
+    if found is None:
+        if _tables(connection):
+            raise NotACatalogError(
+                f"{named(engine.url)} holds tables that are no catalog's; name another database"
+            )
+    elif found not in revisions():
+        raise CatalogOutOfDateError(
+            f"{named(engine.url)} has revision {found} of its tables, which this version of "
+            f"aerolog does not know; {_remedy(found)}",
+            found=found,
+            wanted=revisions()[-1],
+        )
+
+
+def _tables(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names()) - {_VERSION_TABLE}
+
+
+def _is_behind(one: str, other: str) -> bool:
+    known = revisions()
+    return one == "base" or (one in known and known.index(one) < known.index(other))
+
+
+def _remedy(found: str) -> str:
+    if found in revisions():
+        return "run: aerolog catalog migrate"
+    return "it was made by a newer aerolog: install that one, or name another database"
+
+
+def _config() -> Config:
+    config = Config()
+    # Per cent signs are the configuration's own.
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    return config

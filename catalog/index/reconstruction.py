@@ -1,0 +1,106 @@
+"""Making an archive's part of a catalog anew, with the same content, from folder and journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from aerolog.catalog.index.errors import JournalError
+from aerolog.catalog.index.fingerprints import note_fingerprints
+from aerolog.catalog.index.folder_scan import FolderScan
+from aerolog.catalog.index.folder_sync import (
+    CHUNK,
+    SyncReport,
+    drop_streams,
+    enter_archive,
+    folder_lock,
+    lock_archive,
+    read_journal,
+    write_chunk,
+)
+from aerolog.catalog.index.holds_mirror import mirror_holds
+from aerolog.catalog.index.journal import place_of
+from aerolog.catalog.index.journal_file import JOURNAL_NAME, JournalFile
+from aerolog.catalog.index.models import Archive, Recording, Segment
+from aerolog.catalog.index.row_changes import drop_recordings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.index.folder_sync import Progress
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+
+
+def rebuild(
+    catalog: RecordingCatalog,
+    archive_dir: Path | str,
+    *,
+    fingerprints: bool | None = None,
+    without_journal: bool = False,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Drop what a catalog has of an archive and scan its folder again, in one transaction.
+
+    Others see the old rows until the new ones are there; after a crash the old ones are.
+
+    Args:
+        catalog: its other archives stay as they are.
+        archive_dir: of the archive; only read.
+        fingerprints: compute those of closed segments; None does so where there were any.
+        without_journal: go on when the journal is gone, and lose what it had noted.
+        progress: told how many recordings have been looked at.
+
+    Raises:
+        JournalError: the journal that the rows say was there is gone.
+        FileNotFoundError: the folder has no catalog.
+        FileFormatError: its catalog is of another version, or its header is damaged.
+        CatalogError: the database fails; the old rows are still there.
+    """
+    place = place_of(archive_dir)
+    with folder_lock(place):
+        scan = FolderScan(place)
+        report = SyncReport(place)
+        archive_fk = enter_archive(catalog, scan)
+        # The journal before the database, as everybody who takes both.
+        with JournalFile.locked(place) as journal, catalog.session(writes=True) as session:
+            lock_archive(session, archive_fk)
+            archive = session.get_one(Archive, archive_fk)
+            if journal is None and archive.journal_id is not None and not without_journal:
+                raise JournalError(
+                    f"{place}/{JOURNAL_NAME} is gone: a rebuild would lose tags, names and the "
+                    "like, which this catalog still has; put the journal back, or pass "
+                    "--without-journal"
+                )
+            if fingerprints is None:
+                fingerprints = _had_fingerprints(session, archive_fk)
+            _drop(session, archive_fk)
+            archive.journal_id, archive.journal_position = None, 0
+            session.flush()
+            for chunk in scan.chunks(CHUNK):
+                write_chunk(session, archive_fk, scan, chunk, report, progress)
+            scan.strays()
+            read_journal(session, archive_fk, scan, report, journal)
+            report.holds_changed += mirror_holds(session, archive_fk, scan)
+            drop_streams(session, archive_fk)
+        if fingerprints:
+            report.fingerprints = note_fingerprints(catalog, archive_fk, scan)
+    report.problems = list(scan.problems)
+    return report
+
+
+def _had_fingerprints(session: Session, archive_fk: int) -> bool:
+    found = session.scalar(
+        select(func.count(Segment.fingerprint))
+        .join(Recording, Recording.id == Segment.recording_fk)
+        .where(Recording.archive_fk == archive_fk)
+    )
+    return bool(found)
+
+
+def _drop(session: Session, archive_fk: int) -> None:
+    keys = select(Recording.id).where(Recording.archive_fk == archive_fk).limit(CHUNK)
+    while chunk := session.scalars(keys).all():
+        drop_recordings(session, chunk)

@@ -1,0 +1,421 @@
+"""How a search asks the database, so that its time does not grow with the catalog.
+
+Each condition comes in two forms: one that an index answers, and one for a row that is at hand.
+First each index is asked for a bounded number of rows. If a condition turns out to be rare, its
+rows are looked at one by one and sorted. If all are common, rows are walked in the order that is
+asked for, and enough of them are found after a short way. Planners are not left to guess between
+the two: they have no statistics of a catalog that was filled a moment ago, and none of substrings.
+A range of time, in order of time, is tried before all that: its page is most often among its first
+rows, which are looked at whatever the other conditions are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    and_,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
+
+from aerolog.catalog.index.journal import place_of
+from aerolog.catalog.index.models import (
+    Archive,
+    Name,
+    Recording,
+    Stream,
+    Tag,
+    TimeIndexEntry,
+)
+from aerolog.catalog.index.spans import CLASSES, LIMITS_MS, SPAN_CLASS_SQL, UNENDED
+from aerolog.transport.config.values import INT64_MAX, INT64_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy.orm import Session
+
+    from aerolog.catalog.index.search import Search
+
+#: A condition that this many recordings meet at most is rare.
+FEW: Final = 5000
+#: The first rows of a range of time that are looked at.
+SIFTED: Final = 250
+#: Streams that are named one by one.
+_LISTED: Final = 200
+
+#: What planners are told for every search.
+_ALWAYS: Final = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
+
+_SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
+_NS_PER_MS: Final = 1_000_000
+_BY_TIME: Final = ("newest", "oldest")
+_BY_SIZE: Final = ("largest", "smallest")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition in its two forms.
+
+    Attributes:
+        keys: of recordings that meet it, as an index has them; None where it is common for sure.
+        indexed: what an index answers.
+        at_hand: the same for a row that is there anyway; keeps planners from other indexes.
+        walks: in which orders an index that answers it also has the rows.
+    """
+
+    keys: Select[Any] | None
+    indexed: ColumnElement[bool]
+    at_hand: ColumnElement[bool]
+    walks: tuple[str, ...] = ()
+
+
+def chosen_keys(session: Session, wanted: Search) -> list[int]:
+    """Keys (of the table ``recordings``) of what a search finds, in its order."""
+    _trust_indexes(session)
+    conditions = [*_of_labels(wanted), *_of_columns(wanted)]
+    if wanted.since_ms is not None:
+        conditions += _of_times(session, wanted)
+    if _walks_a_range(wanted):
+        found = _sifted(session, wanted, conditions)
+        if found is not None:
+            _gather_rows(session)
+            return found
+    conditions = [*_of_streams(session, wanted), *conditions]
+    if wanted.since_ms is not None:
+        conditions.append(_of_range(wanted))
+    rare = _rarest(session, conditions)
+    if rare is None:
+        walked = list(session.scalars(_walked(wanted, conditions)))
+        _gather_rows(session)
+        return walked
+    if rare.is_empty:
+        return []
+    _gather_rows(session)
+    others = [one.at_hand for one in conditions if one is not rare.condition]
+    chosen = select(Recording.id).where(rare.condition.indexed, *others)
+    return list(session.scalars(_page(chosen.order_by(*_order(wanted, indexed=False)), wanted)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rare:
+    condition: Condition
+    is_empty: bool
+
+
+def _rarest(session: Session, conditions: list[Condition]) -> _Rare | None:
+    """The condition that the fewest recordings meet; None when all are common."""
+    best: tuple[int, Condition] | None = None
+    for condition in conditions:
+        if condition.keys is None:
+            continue
+        count = _count(session, condition.keys)
+        if count == 0:
+            return _Rare(condition, is_empty=True)
+        if count <= FEW and (best is None or count < best[0]):
+            best = count, condition
+    return None if best is None else _Rare(best[1], is_empty=False)
+
+
+def _count(session: Session, keys: Select[Any]) -> int:
+    """How many keys there are; more than ``FEW`` are not counted."""
+    some = keys.limit(FEW + 1).subquery()
+    return session.scalar(select(func.count()).select_from(some)) or 0
+
+
+def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> list[int] | None:
+    """The page, if it is among the first rows of a range of time; None when it may go on behind.
+
+    Most often it is, and neither counting what is rare nor a statement with all conditions in each
+    class of length, which takes longer to be written and planned than to be carried out, is needed.
+    """
+    needed = _needed(wanted)
+    if needed is None or needed > SIFTED:
+        return None
+    found = first = list(session.scalars(_Spans(wanted).walked((), SIFTED)))
+    others = [one.at_hand for one in conditions]
+    streams = _stream_clauses(session, wanted)
+    if streams:
+        others.append(_is_of(streams))
+    if first and others:
+        met = select(Recording.id).where(Recording.id.in_(first), *others)
+        kept = set(session.scalars(met))
+        found = [key for key in first if key in kept]
+    if len(found) < needed and len(first) == SIFTED:
+        return None
+    return found[wanted.offset : needed]
+
+
+def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
+    """Rows in order, from the index that has them so; the other conditions as they pass."""
+    if _walks_a_range(wanted):
+        others = [one.at_hand for one in conditions[:-1]]
+        return _page(_Spans(wanted).walked(others, _needed(wanted)), wanted)
+    lead = next((one for one in conditions if wanted.order in one.walks), None)
+    clauses = [one.indexed if one is lead else one.at_hand for one in conditions]
+    found = select(Recording.id).where(*clauses).order_by(*_order(wanted, indexed=True))
+    return _page(found, wanted)
+
+
+def _walks_a_range(wanted: Search) -> bool:
+    """Whether rows of a range of time are wanted in order of time; the range comes last then."""
+    return wanted.since_ms is not None and wanted.order in _BY_TIME
+
+
+def _needed(wanted: Search) -> int | None:
+    """Rows up to the end of the page, None for all."""
+    return None if wanted.limit is None else min(wanted.limit + wanted.offset, INT64_MAX)
+
+
+def _of_column(
+    indexed: ColumnElement[bool], at_hand: ColumnElement[bool], walks: tuple[str, ...] = ()
+) -> Condition:
+    return Condition(select(Recording.id).where(indexed), indexed, at_hand, walks)
+
+
+def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
+    return Condition(keys, Recording.id.in_(keys), at_hand)
+
+
+def _one(rows: Select[Any]) -> ColumnElement[bool]:
+    """Whether there is a row: looked up for one recording at a time.
+
+    Planners make a join of EXISTS, and read all that ever was tagged for the first hundred rows.
+    """
+    return rows.limit(1).correlate(Recording).scalar_subquery() == 1
+
+
+def _stream_clauses(session: Session, wanted: Search) -> list[ColumnElement[bool]]:
+    """Conditions on ``streams``."""
+    clauses: list[ColumnElement[bool]] = []
+    if wanted.stream_id is not None:
+        clauses.append(Stream.stream_id == wanted.stream_id)
+    if wanted.channel:
+        # No LIKE: it has wildcards, and each database its own idea of capitals.
+        position = func.instr if _is_sqlite(session) else func.strpos
+        clauses.append(position(Stream.channel, wanted.channel) > 0)
+    return clauses
+
+
+def _is_of(clauses: list[ColumnElement[bool]]) -> ColumnElement[bool]:
+    """That a recording's stream meets conditions."""
+    return _one(select(1).where(Stream.id == Recording.stream_fk, *clauses))
+
+
+def _of_streams(session: Session, wanted: Search) -> list[Condition]:
+    clauses = _stream_clauses(session, wanted)
+    if not clauses:
+        return []
+    streams = select(Stream.id).where(*clauses)
+    keys = list(session.scalars(streams.limit(_LISTED + 1)))
+    if len(keys) == 1:
+        (key,) = keys
+        return [_of_column(Recording.stream_fk == key, Recording.stream_fk + 0 == key, _BY_TIME)]
+    at_hand = _is_of(clauses)
+    if len(keys) <= _LISTED:
+        return [_of_column(Recording.stream_fk.in_(keys), at_hand)]
+    inside = Recording.stream_fk.in_(streams)
+    if _count(session, streams) > FEW:
+        # Each stream has a recording.
+        return [Condition(None, inside, at_hand)]
+    return [_of_column(inside, at_hand)]
+
+
+def _of_labels(wanted: Search) -> list[Condition]:
+    found = []
+    for key, value in wanted.tags.items():
+        tagged = [Tag.key == key, *([] if value is None else [Tag.value == value])]
+        found.append(
+            _of_keys(
+                select(Tag.recording_fk).where(*tagged),
+                _one(select(1).where(Tag.recording_fk == Recording.id, *tagged)),
+            )
+        )
+    if wanted.name is not None:
+        found.append(
+            _of_keys(
+                select(Name.recording_fk).where(Name.name == wanted.name),
+                _one(select(1).where(Name.recording_fk == Recording.id, Name.name == wanted.name)),
+            )
+        )
+    return found
+
+
+def _of_columns(wanted: Search) -> list[Condition]:
+    found = []
+    if wanted.recording_ids is not None:
+        ids: Sequence[int] = sorted(set(wanted.recording_ids))
+        found.append(
+            _of_column(Recording.recording_id.in_(ids), (Recording.recording_id + 0).in_(ids))
+        )
+    if wanted.archive is not None:
+        archives = select(Archive.id).where(is_archive(wanted.archive))
+        found.append(
+            _of_column(Recording.archive_fk.in_(archives), (Recording.archive_fk + 0).in_(archives))
+        )
+    if wanted.state is not None:
+        same = Recording.state == wanted.state
+        found.append(_of_column(same, Recording.state.concat("") == wanted.state, _BY_TIME))
+    if wanted.min_size is not None or wanted.max_size is not None:
+        low = 0 if wanted.min_size is None else wanted.min_size
+        high = INT64_MAX if wanted.max_size is None else wanted.max_size
+        size = Recording.size_bytes
+        found.append(_of_column(size.between(low, high), (size + 0).between(low, high), _BY_SIZE))
+    if wanted.since_ms is None and wanted.until_ms is not None:
+        found.append(
+            _of_column(
+                Recording.start_time_ms < wanted.until_ms,
+                Recording.start_time_ms + 0 < wanted.until_ms,
+                _BY_TIME,
+            )
+        )
+    return found
+
+
+def is_archive(archive: str | int) -> ColumnElement[bool]:
+    """The condition on ``archives`` of a place (path or URL), or of a mark file's id."""
+    if isinstance(archive, int):
+        return Archive.archive_id == archive
+    return Archive.place == place_of(archive)
+
+
+def _overlaps(wanted: Search) -> ColumnElement[bool]:
+    stop = Recording.stop_time_ms
+    clauses = [or_(stop.is_(None), stop + 0 >= wanted.since_ms)]
+    if wanted.until_ms is not None:
+        clauses.append(Recording.start_time_ms + 0 < wanted.until_ms)
+    return and_(*clauses)
+
+
+def _of_range(wanted: Search) -> Condition:
+    """That a recording's start and stop overlap a range of time.
+
+    In order of time its rows are walked by classes, which meet no others: nothing is rarer.
+    """
+    at_hand = _overlaps(wanted)
+    if _walks_a_range(wanted):
+        return Condition(None, at_hand, at_hand)
+    return _of_keys(_Spans(wanted).keys(), at_hand)
+
+
+def _of_times(session: Session, wanted: Search) -> list[Condition]:
+    """That the time index, where there is one, knows something of the range of time.
+
+    A recording may have been silent for hours between its start and its stop. Rows are looked up
+    for one recording at a time, by the key of their table.
+    """
+    if session.scalar(select(TimeIndexEntry.time_ns).limit(1)) is None:
+        return []
+    assert wanted.since_ms is not None
+    of_recording = TimeIndexEntry.recording_fk == Recording.id
+    until_ns = TimeIndexEntry.until_ns
+    inside = [or_(until_ns.is_(None), until_ns > _nanoseconds(wanted.since_ms))]
+    if wanted.until_ms is not None:
+        inside.append(TimeIndexEntry.time_ns < _nanoseconds(wanted.until_ms))
+    at_hand = or_(
+        _found(select(1).where(of_recording, *inside)),
+        ~_found(select(1).where(of_recording)),
+    )
+    return [Condition(None, at_hand, at_hand)]
+
+
+def _found(rows: Select[Any]) -> ColumnElement[bool]:
+    """As `_one`, and false where there is no row, so that it can be denied."""
+    row = rows.limit(1).correlate(Recording).scalar_subquery()
+    return func.coalesce(row, 0) == 1
+
+
+def _nanoseconds(time_ms: int) -> int:
+    return min(max(time_ms * _NS_PER_MS, INT64_MIN), INT64_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Recordings that overlap a range of time, from each class of length its part: `spans`."""
+
+    wanted: Search
+
+    def keys(self) -> Select[Any]:
+        """Their keys, in no order."""
+        parts = (select(Recording.id).where(*self._of_class(k)) for k in CLASSES)
+        return select(union_all(*parts).subquery().c.id)
+
+    def walked(self, others: Sequence[ColumnElement[bool]], needed: int | None) -> Select[Any]:
+        """Keys in order of time: of each class as many as could be needed, then of them all."""
+        start = Recording.start_time_ms
+        parts = []
+        for k in CLASSES:
+            rows = select(Recording.id, start).where(*self._of_class(k), *others)
+            part = rows.order_by(*_order(self.wanted, indexed=True)).limit(needed).subquery()
+            parts.append(select(part))
+        every = union_all(*parts).subquery()
+        columns = (every.c.start_time_ms, every.c.id)
+        descending = self.wanted.order == "newest"
+        ordered = select(every.c.id).order_by(*(c.desc() if descending else c for c in columns))
+        return ordered.limit(needed)
+
+    def _of_class(self, k: int) -> list[ColumnElement[bool]]:
+        since, until, start = self.wanted.since_ms, self.wanted.until_ms, Recording.start_time_ms
+        assert since is not None
+        clauses = [literal_column(str(k)) == _SPAN_CLASS]
+        if k < len(LIMITS_MS):
+            clauses.append(start >= max(since - LIMITS_MS[k], INT64_MIN))
+        if until is not None:
+            clauses.append(start < until)
+        if k != UNENDED:
+            clauses.append(Recording.stop_time_ms + 0 >= since)
+        return clauses
+
+
+def _order(wanted: Search, *, indexed: bool) -> tuple[ColumnElement[Any], ...]:
+    """Columns to sort by; the key after them, so that pages neither overlap nor leave gaps."""
+    columns: dict[str, tuple[Any, ...]] = {
+        "newest": (Recording.start_time_ms, Recording.id),
+        "oldest": (Recording.start_time_ms, Recording.id),
+        "largest": (Recording.size_bytes, Recording.id),
+        "smallest": (Recording.size_bytes, Recording.id),
+        "id": (Recording.archive_fk, Recording.recording_id),
+    }
+    chosen = columns[wanted.order]
+    if not indexed:
+        chosen = tuple(column + 0 for column in chosen)
+    if wanted.order in {"newest", "largest"}:
+        return tuple(column.desc() for column in chosen)
+    return chosen
+
+
+def _page(found: Select[Any], wanted: Search) -> Select[Any]:
+    if wanted.limit is not None:
+        found = found.limit(wanted.limit)
+    return found.offset(wanted.offset) if wanted.offset else found
+
+
+def _is_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
+
+
+def _trust_indexes(session: Session) -> None:
+    """For this transaction: no whole tables read where an index serves, nothing compiled first.
+
+    Nor are whole indexes gathered or sorted before the first row comes, or helpers started: who
+    counts a few, or walks to the first page, stops early.
+    """
+    _configure(session, enable_bitmapscan="off", enable_sort="off", **_ALWAYS)
+
+
+def _gather_rows(session: Session) -> None:
+    """For the rest of this transaction: rows of a rare condition are all read, and sorted."""
+    _configure(session, enable_bitmapscan="on", enable_sort="on")
+
+
+def _configure(session: Session, **settings: str) -> None:
+    if not _is_sqlite(session):
+        session.execute(
+            select(*(func.set_config(name, value, True) for name, value in settings.items()))
+        )

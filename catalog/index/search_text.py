@@ -1,0 +1,154 @@
+"""Searches as people write them: options of a command, a table in TOML, words of an option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+from aerolog.catalog.index.errors import SearchError
+from aerolog.catalog.index.search import Search
+from aerolog.catalog.index.search_checks import IDS_MAX, checked
+from aerolog.transport.config.times import parse_time_ns
+from aerolog.transport.config.values import parse_size
+from aerolog.transport.errors import ConfigurationError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_NS_PER_MS: Final = 1_000_000
+
+
+def parse_search(given: Mapping[str, Any] | Iterable[str]) -> Search:
+    """A search from its conditions by name.
+
+    Names are those of the options of ``aerolog catalog search`` without the dashes in front:
+    ``stream``, ``channel``, ``tag``, ``name``, ``state``, ``since``, ``until``, ``min-size``,
+    ``max-size``, ``archive``, ``id``, ``limit``, ``offset``, ``order``. Underscores do as well as
+    dashes, and what is None does not matter.
+
+    Args:
+        given: name -> value, as a table of TOML has it: ``tag`` is a table itself or a list of
+            ``KEY=VALUE`` and ``KEY``, ``id`` a number or a list, times are text, dates or numbers
+            since the epoch, sizes numbers or text such as ``64k``. Or a list of ``NAME=VALUE``,
+            where ``tag`` and ``id`` may come more than once.
+
+    Raises:
+        SearchError: a name is unknown or a value makes no sense.
+    """
+    table = given if isinstance(given, Mapping) else _table(given)
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        known = _READERS.get(str(name).replace("_", "-"))
+        if known is None:
+            raise SearchError(f"there is no condition {name!r}; there are {', '.join(_READERS)}")
+        if value is not None:
+            field, read = known
+            found[field] = read(str(name), value)
+    return checked(Search(**found))
+
+
+def _table(words: Iterable[str]) -> dict[str, Any]:
+    if isinstance(words, str):
+        raise SearchError(f"a search is a list of NAME=VALUE, not the text {words!r}")
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = str(word).partition("=")
+        if not equals:
+            raise SearchError(f"{word!r} is no condition: write NAME=VALUE, such as stream=1001")
+        name = name.strip().replace("_", "-")
+        if name in {"tag", "id"}:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise SearchError(f"{name} is given twice: {found[name]!r} and {value!r}")
+        else:
+            found[name] = value
+    return found
+
+
+def parse_tags(name: str, given: object) -> dict[str, str | None]:
+    """Tags to search by: a table, or ``KEY=VALUE`` and ``KEY`` (any value), one or a list.
+
+    Raises:
+        SearchError: it is something else, or a key comes twice.
+    """
+    if isinstance(given, Mapping):
+        return {str(key): None if value is None else str(value) for key, value in given.items()}
+    words = [given] if isinstance(given, str) else given
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise SearchError(f"{name} is {given!r}: write KEY=VALUE, a list of them, or a table")
+    found: dict[str, str | None] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key in found:
+            raise SearchError(f"{name} {key!r} is given twice; a recording has one value of a key")
+        found[key] = value if equals else None
+    return found
+
+
+def _integer(name: str, value: object) -> int:
+    if isinstance(value, str):
+        try:
+            return int(value, 10)
+        except ValueError:
+            value = value[:40]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SearchError(f"{name} is {value!r}, which is no integer")
+    return value
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise SearchError(f"{name} is {value!r}, which is no text")
+    return value
+
+
+def _size(name: str, value: object) -> int:
+    if not isinstance(value, str):
+        return _integer(name, value)
+    try:
+        return parse_size(name, value)
+    except ConfigurationError as error:
+        raise SearchError(str(error)) from error
+
+
+def _time(name: str, value: object) -> int:
+    """Milliseconds; a time between two is the later one, for it bounds whole ones."""
+    if isinstance(value, date):
+        moment = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])  # noqa: DTZ001 - a day of the machine's own
+        return -((_EPOCH - moment.astimezone(UTC)) // _MILLISECOND)
+    try:
+        return -(-parse_time_ns(name, str(value)) // _NS_PER_MS)
+    except ConfigurationError as error:
+        raise SearchError(str(error)) from error
+
+
+def parse_archive(name: str, value: object) -> str | int:
+    """An archive by its place, a path or URL, or by the number that its mark file has."""
+    if isinstance(value, str) and value.lstrip("-").isdecimal():
+        return _integer(name, value)
+    return value if isinstance(value, int) else _text(name, value)
+
+
+def _ids(name: str, value: object) -> tuple[int, ...]:
+    values = value if isinstance(value, list | tuple) else [value]
+    if len(values) > IDS_MAX:
+        raise SearchError(f"{len(values)} recording ids are too many: {IDS_MAX} at most")
+    return tuple(_integer(name, one) for one in values)
+
+
+_READERS: Final[Mapping[str, tuple[str, Callable[[str, Any], Any]]]] = {
+    "stream": ("stream_id", _integer),
+    "channel": ("channel", _text),
+    "tag": ("tags", parse_tags),
+    "name": ("name", _text),
+    "state": ("state", _text),
+    "since": ("since_ms", _time),
+    "until": ("until_ms", _time),
+    "min-size": ("min_size", _size),
+    "max-size": ("max_size", _size),
+    "archive": ("archive", parse_archive),
+    "id": ("recording_ids", _ids),
+    "limit": ("limit", _integer),
+    "offset": ("offset", _integer),
+    "order": ("order", _text),
+}

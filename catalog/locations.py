@@ -1,0 +1,247 @@
+"""Where recordings are: archive folders by path, by the URL of an object store, by a SQL catalog.
+
+A *place* is one archive's folder: a path, ``file:///…``, or an object store's URL as
+``pyarrow.fs`` understands it, such as
+``s3://bucket/folder?endpoint_override=127.0.0.1:9000&scheme=http``. A *catalog URL* names a
+database, ``sqlite:///…`` or ``postgresql+psycopg://…``, that knows recordings of many places.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.catalog.extras import require
+from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, PlaceUnreachableError
+from aerolog.catalog.times import is_within
+from aerolog.transport.errors import AerologError, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+
+__all__ = [
+    "Choice",
+    "PlaceUnreachableError",
+    "PlacedRecording",
+    "is_catalog_url",
+    "local_folder",
+    "open_place",
+    "recordings_of",
+    "without_secrets",
+]
+
+CATALOG_SCHEMES = ("sqlite", "postgresql", "postgres")
+_READABLE = ("active", "stopped")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+_SECRETS = re.compile(r"(secret|password|token|key)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRecording:
+    """One recording and where it is.
+
+    Attributes:
+        place: to be opened with ``open_place``.
+        recording_id: in the archive there.
+    """
+
+    place: str
+    recording_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which recordings; everything that is given must hold.
+
+    Attributes:
+        recording_ids: one of these.
+        session_ids: the latest session is one of these.
+        stream_id: equal.
+        channel: part of its stripped channel.
+        tags: all given; only a SQL catalog knows them, as it does names and states.
+        name: given to it.
+        state: as the SQL catalog names them; ``active`` and ``stopped`` ones by default.
+        archive: its place as the SQL catalog has it, or the id of its mark file.
+        since_ms: recorded at or after that time, epoch milliseconds.
+        until_ms: recorded before that time.
+    """
+
+    recording_ids: tuple[int, ...] | None = None
+    session_ids: tuple[int, ...] | None = None
+    stream_id: int | None = None
+    channel: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    state: str | None = None
+    archive: str | int | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    def includes(self, descriptor: RecordingDescriptor) -> bool:
+        """Whether what a descriptor tells fits; times are those of start and stop."""
+        if self.recording_ids is not None and descriptor.recording_id not in self.recording_ids:
+            return False
+        if self.stream_id is not None and descriptor.stream_id != self.stream_id:
+            return False
+        if self.channel is not None and self.channel not in descriptor.stripped_channel:
+            return False
+        if self.session_ids is not None and descriptor.session_id not in self.session_ids:
+            return False
+        return is_within(descriptor, self.since_ms, self.until_ms)
+
+
+def is_catalog_url(archive: str) -> bool:
+    """Whether a text names a SQL catalog rather than a place."""
+    match = _SCHEME.match(archive)
+    return match is not None and match[1].lower().partition("+")[0] in CATALOG_SCHEMES
+
+
+def open_place(
+    place: str, *, cache_bytes: int = CACHE_BYTES, cache_dir: str | None = None
+) -> ArchiveFolder:
+    """Open an archive's folder for reading, wherever it is.
+
+    From an object store the catalog is fetched now and segments when they are read, into a
+    temporary cache; see ``ObjectFiles``.
+
+    Args:
+        place: a path, ``file://`` URL or URL of an object store.
+        cache_bytes: bound of the cache.
+        cache_dir: folder of the cache, the system's for temporary files by default.
+
+    Raises:
+        ConfigurationError: no such kind of place.
+        FileNotFoundError: there is no catalog at it.
+        PlaceUnreachableError: the store does not answer, or credentials are missing or wrong.
+        FileFormatError: the catalog there is damaged.
+        MissingExtraError: Arrow is not installed, which reads object stores.
+    """
+    if is_catalog_url(place):
+        raise ConfigurationError(
+            f"{without_secrets(place)} is a database of recordings and not an archive's folder"
+        )
+    folder = local_folder(place)
+    if folder is not None:
+        return ArchiveFolder(folder)
+    files, root = _open_store(place, cache_bytes, cache_dir)
+    try:
+        return ArchiveFolder(root, files)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"no archive's catalog at {without_secrets(place)}") from error
+    except OSError as error:
+        if isinstance(error, AerologError) and not isinstance(error, PlaceUnreachableError):
+            raise
+        raise PlaceUnreachableError(
+            f"{without_secrets(place)} cannot be read, check its address and credentials: {error}"
+        ) from error
+
+
+def local_folder(place: str) -> str | None:
+    """The path of a place on this machine; None when it is in an object store."""
+    match = _SCHEME.match(place)
+    if match is None or "://" not in place:
+        return place
+    if match[1].lower() == "file":
+        return unquote(urlsplit(place).path)
+    return None
+
+
+def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:
+    """Recordings of a place, or of all places that a SQL catalog knows, that fit a choice.
+
+    Args:
+        archive: a place or a catalog URL.
+        choice: all of them by default.
+
+    Raises:
+        ConfigurationError: a place was asked for what only a SQL catalog knows.
+        CatalogError: of a SQL catalog; see ``aerolog.catalog.index.errors``.
+        Exception: as ``open_place`` raises.
+    """
+    choice = choice or Choice()
+    if is_catalog_url(archive):
+        return list(_found(archive, choice))
+    if choice.tags or (choice.name, choice.state, choice.archive) != (None, None, None):
+        raise ConfigurationError(
+            "tags, names, states and archives are in the SQL catalog: give its URL in place of"
+            f" {without_secrets(archive)}, for the one beside an archive"
+            " sqlite:///FOLDER/aerolog-catalog.db"
+        )
+    with open_place(archive) as folder:
+        return [
+            PlacedRecording(archive, descriptor.recording_id)
+            for descriptor in folder.catalog.descriptors()
+            if choice.includes(descriptor)
+        ]
+
+
+def without_secrets(url: str) -> str:
+    """A URL to be shown: no user, password, or query value that may be a secret."""
+    if "://" not in url:
+        return url
+    scheme, _, rest = url.partition("://")
+    rest, mark, query = rest.partition("?")
+    host, slash, path = rest.partition("/")
+    shown = host.rpartition("@")[2] + slash + path
+    pairs = [pair for pair in query.split("&") if not _SECRETS.search(pair.partition("=")[0])]
+    return f"{scheme}://{shown}" + (mark + "&".join(pairs) if pairs and mark else "")
+
+
+def object_store(url: str, purpose: str, refusal: str) -> tuple[Any, str]:
+    """The file system of a URL that ``pyarrow.fs`` understands, and the path in it.
+
+    Args:
+        url: of a folder in an object store.
+        purpose: what needs it, see ``require``.
+        refusal: begins the error's text, up to what else may be given.
+
+    Raises:
+        ConfigurationError: no such kind of URL.
+        MissingExtraError: Arrow is not installed.
+    """
+    fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
+    try:
+        store, root = fs.FileSystem.from_uri(url)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+        raise ConfigurationError(
+            f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
+        ) from error
+    return store, str(root)
+
+
+def _open_store(place: str, cache_bytes: int, cache_dir: str | None) -> tuple[ObjectFiles, str]:
+    store, root = object_store(
+        place,
+        "reading archives in an object store",
+        f"{without_secrets(place)} is no place of an archive: a path",
+    )
+    return ObjectFiles(store, root, cache_bytes=cache_bytes, cache_dir=cache_dir), root
+
+
+def _found(url: str, choice: Choice) -> Iterator[PlacedRecording]:
+    from aerolog.catalog.index.recording_catalog import RecordingCatalog
+    from aerolog.catalog.index.search import Search, search
+
+    wanted = Search(
+        stream_id=choice.stream_id,
+        channel=choice.channel,
+        tags=dict(choice.tags),
+        name=choice.name,
+        state=choice.state,
+        since_ms=choice.since_ms,
+        until_ms=choice.until_ms,
+        recording_ids=choice.recording_ids,
+        archive=choice.archive,
+        order="id",
+    )
+    with RecordingCatalog.open(url) as catalog:
+        for found in search(catalog, wanted):
+            if choice.state is None and found.state not in _READABLE:
+                continue
+            if choice.session_ids is None or found.session_id in choice.session_ids:
+                yield PlacedRecording(found.place, found.recording_id)

@@ -1,0 +1,235 @@
+"""Which ranges of which recordings are read, and by how many partitions.
+
+Partitions are few and large: each one costs about 0.1 s whatever is in it. A recording is cut
+where a segment begins, or a term where segments are larger than partitions are to be: no message
+crosses either, and a cut that a frame in the middle of a message follows is not made.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.segment import segment_file_name
+from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
+from aerolog.catalog.locations import open_place, recordings_of
+from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.protocol.fixed_layout import offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import FLAG_BEGIN, FRAME_PAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.catalog.locations import PlacedRecording
+    from aerolog.catalog.spark.filters import Bounds
+    from aerolog.catalog.spark.options import ReadOptions
+
+PARTITION_BYTES_MIN = 16 * 1024 * 1024
+PARTITIONS_EACH = 2  # for each thing that runs at once, so that none waits long for the last
+_OFFSET = offsets(FRAME_HEADER)
+_FRAME_HEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A part of a recording; small, for it travels to the executors.
+
+    Attributes:
+        place: of the archive.
+        recording_id: there.
+        from_position: of a frame.
+        until_position: where a frame ends.
+        after_position: rows whose position is not behind it are left out.
+        problem: why it cannot be read at all, known already; then a row of the rejects.
+        settled: what of the recording's time index counts, the same for all of its ranges.
+    """
+
+    place: str
+    recording_id: int
+    from_position: int
+    until_position: int
+    after_position: int = -1
+    problem: str = ""
+    settled: SettledTimes = UNINDEXED
+
+    @property
+    def length(self) -> int:
+        """Bytes of stream."""
+        return self.until_position - self.from_position
+
+
+def plan(options: ReadOptions, bounds: Bounds) -> list[tuple[Range, ...]]:
+    """The partitions of a batch.
+
+    Args:
+        options: of the read.
+        bounds: of filters that were pushed down.
+
+    Raises:
+        Exception: as ``recordings_of`` and ``open_place`` raise; a recording that cannot be opened
+            is an error, or with ``skip_bad`` a range with a problem.
+    """
+    return split_ranges(options, _ranges(options, bounds))
+
+
+def partition_bytes(options: ReadOptions, total: int) -> int:
+    """How much stream a partition has, when there is so much in all."""
+    size = options.partition_bytes
+    if options.min_partitions is not None:
+        share = -(-total // (options.min_partitions * PARTITIONS_EACH))
+        size = min(size, max(share, PARTITION_BYTES_MIN))
+    return max(size, 1)
+
+
+def split_ranges(options: ReadOptions, ranges: Iterable[Range]) -> list[tuple[Range, ...]]:
+    """Partitions for given ranges, in their order."""
+    wanted = list(ranges)
+    size = partition_bytes(options, sum(each.length for each in wanted))
+    parts: list[Range] = []
+    with ExitStack() as stack:
+        opened: dict[str, ArchiveFolder] = {}
+        for each in wanted:
+            if each.length <= size:
+                parts.append(each)
+                continue
+            if each.place not in opened:
+                opened[each.place] = stack.enter_context(_open(options, each.place))
+            parts += _split(opened[each.place], each, size)
+    return pack(parts, size)
+
+
+def chosen(options: ReadOptions) -> dict[str, list[int]]:
+    """Places to the ids of chosen recordings there, in the order in which they were found."""
+    found: dict[str, list[int]] = {}
+    for recording in _chosen(options):
+        found.setdefault(recording.place, []).append(recording.recording_id)
+    return found
+
+
+def pack(parts: Iterable[Range], size: int) -> list[tuple[Range, ...]]:
+    """Ranges in order, small ones together in a partition."""
+    found: list[tuple[Range, ...]] = []
+    pending: list[Range] = []
+    length = 0
+    for part in parts:
+        if pending and length + part.length > size:
+            found.append(tuple(pending))
+            pending, length = [], 0
+        if pending and _continues(pending[-1], part):
+            pending[-1] = replace(pending[-1], until_position=part.until_position)
+        else:
+            pending.append(part)
+        length += part.length
+    if pending:
+        found.append(tuple(pending))
+    return found
+
+
+def _continues(first: Range, second: Range) -> bool:
+    return (
+        (first.place, first.recording_id, first.until_position)
+        == (second.place, second.recording_id, second.from_position)
+        and not first.problem
+        and not second.problem
+    )
+
+
+def _chosen(options: ReadOptions) -> list[PlacedRecording]:
+    # Sessions are looked for in the frames: a recording that was extended has several.
+    return recordings_of(options.archive, replace(options.choice, session_ids=None))
+
+
+def _open(options: ReadOptions, place: str) -> ArchiveFolder:
+    return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
+
+
+def _ranges(options: ReadOptions, bounds: Bounds) -> Iterator[Range]:
+    after = max(options.from_position or -1, bounds.after_position)
+    until = bounds.until_position
+    if options.until_position is not None:
+        until = min(until, options.until_position)
+    for place, ids in chosen(options).items():
+        wanted = [each for each in ids if bounds.has_recording(each)]
+        if not wanted:
+            continue
+        with _open(options, place) as folder:
+            for recording_id in wanted:
+                try:
+                    recording = folder.recording(recording_id)
+                except (ArchiveError, FileFormatError) as error:
+                    if not options.skip_bad:
+                        raise
+                    problem = f"the recording cannot be opened: {error}"
+                    yield Range(place, recording_id, 0, 0, problem=problem)
+                    continue
+                if not bounds.has_stream(recording.descriptor.stream_id):
+                    continue
+                found = _range(options, bounds, recording, after, until)
+                if found is not None:
+                    yield replace(found, place=place)
+
+
+def _range(
+    options: ReadOptions, bounds: Bounds, recording: Recording, after: int, until: int
+) -> Range | None:
+    """The part of a recording that is within bounds of positions and times; None for nothing."""
+    last = min(recording.end_position, until)
+    term = recording.descriptor.term_buffer_length
+    settled = UNINDEXED
+    if options.wants_times or bounds.within:
+        times = RowTimes.of(recording, options.time_source)
+        settled = times.settled
+        within = options.within & bounds.within
+        if bounds.within and not times.known:
+            return None  # no comparison with a time that is null is true
+        if within and times.known:
+            begin, end = times.narrowed(within, recording.start_position, recording.end_position)
+            if begin >= end:
+                return None
+            # A message that begins before the end may reach to the end of its term.
+            last = min(last, -(-end // term) * term)
+            after = max(after, begin) if begin > recording.start_position else after
+    first = max(recording.start_position, after - after % term)
+    if first >= last:
+        return None
+    return Range("", recording.recording_id, first, last, after, settled=settled)
+
+
+def _split(folder: ArchiveFolder, whole: Range, size: int) -> list[Range]:
+    """A range in parts of about a size: cut at segments, at terms where those are too large."""
+    descriptor = folder.catalog.checked_entry(whole.recording_id).descriptor
+    step, is_local = descriptor.segment_file_length, Path(folder.path).is_dir()
+    if step > size and is_local:  # from a store, segments are fetched whole
+        step = descriptor.term_buffer_length
+    first = descriptor.segment_base(whole.from_position)
+    step *= max(size // step, 1)
+    edges = [whole.from_position]
+    for cut in range(first + step, whole.until_position - step // 2 + 1, step):
+        is_segment = cut == descriptor.segment_base(cut)
+        if cut > edges[-1] and (is_segment or _begins(folder, descriptor, cut)):
+            edges.append(cut)
+    edges.append(whole.until_position)
+    return [
+        replace(whole, from_position=first, until_position=last) for first, last in pairwise(edges)
+    ]
+
+
+def _begins(folder: ArchiveFolder, descriptor: RecordingDescriptor, position: int) -> bool:
+    """Whether the frame at a position is no later part of a message."""
+    base = descriptor.segment_base(position)
+    path = str(Path(folder.path) / segment_file_name(descriptor.recording_id, base))
+    try:
+        with folder.files.open_data_file(path) as file:
+            head = file.read_at(_FRAME_HEAD, position - base)
+    except OSError:
+        return False  # whoever reads there says what is wrong
+    if len(head) < _FRAME_HEAD:
+        return False
+    kind = int.from_bytes(head[_OFFSET["type"] : _OFFSET["type"] + 2], "little")
+    return kind == FRAME_PAD or bool(head[_OFFSET["flags"]] & FLAG_BEGIN)

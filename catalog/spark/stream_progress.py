@@ -1,0 +1,285 @@
+"""Recordings as a stream sees them: how far it may read now, and what it has lost.
+
+Plain Python, without a session of Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from aerolog.archive.files.layout import MAX_I64
+from aerolog.archive.files.mark_file import MarkFile
+from aerolog.catalog.arrow.arrow_recording import record_batches
+from aerolog.catalog.arrow.record_times import SettledTimes, settled_times
+from aerolog.catalog.locations import open_place, without_secrets
+from aerolog.catalog.spark.errors import DataLostError
+from aerolog.catalog.spark.offsets import Key, Offset, Progress
+from aerolog.catalog.spark.partitions import Range, chosen
+from aerolog.transport.errors import ArchiveError, FileFormatError, RecordingDamagedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.catalog.spark.options import ReadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one micro-batch, for all recordings together."""
+
+    rows: int = MAX_I64
+    bytes: int = MAX_I64
+
+    @property
+    def is_open(self) -> bool:
+        """No limit at all."""
+        return self.rows == self.bytes == MAX_I64
+
+
+@dataclass(slots=True)
+class _Ahead:
+    """A recording that has more than the stream has read."""
+
+    key: Key
+    recording: Recording
+    progress: Progress
+    end: int
+
+
+class Follower:
+    """Looks at recordings anew with every call; keeps nothing open."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+
+    def latest(self, start: Offset, limits: Limits, target: Offset | None = None) -> Offset:
+        """The offset that a micro-batch ends with.
+
+        Args:
+            start: of the micro-batch.
+            limits: of it. Recordings share them evenly, those first that have most to be read; each
+                gets on by a message at least.
+            target: not to be passed; what is not in it is left alone.
+
+        Raises:
+            DataLostError: what was not read yet is gone, and that is to fail.
+        """
+        found = dict(start)
+        ahead: list[_Ahead] = []
+        for key, recording in self._recordings(start):
+            progress = self._progress(key, recording, start.get(key))
+            end = self._end(recording, progress)
+            if target is not None:
+                end = min(end, target[key].position if key in target else progress.position)
+                if key not in target and key not in start:
+                    continue
+            if end > progress.position:
+                ahead.append(_Ahead(key, recording, progress, end))
+            elif key in start or limits.is_open:
+                found[key] = replace(progress, ended=_has_ended(recording, progress.position))
+        rows, size = limits.rows, limits.bytes
+        for index, each in enumerate(sorted(ahead, key=_most_first)):
+            if rows <= 0 or size <= 0:
+                break
+            left = len(ahead) - index
+            share = Limits(-(-rows // left), -(-size // left))
+            try:
+                position, used = self._advance(each, share)
+            except RecordingDamagedError:
+                if not self.options.skip_bad:
+                    raise
+                position, used = each.end, 0  # what is behind the damage cannot be counted here
+            rows -= used
+            size -= position - each.progress.position
+            times = self._times(each.recording)
+            ended = _has_ended(each.recording, position)
+            found[each.key] = Progress(each.progress.start, position, ended, times)
+        return found
+
+    def ranges(self, start: Offset, end: Offset) -> list[Range]:
+        """What a micro-batch reads; the same for the same offsets, whenever it is asked.
+
+        Raises:
+            DataLostError: a part of it is gone, and that is to fail.
+        """
+        shown = {without_secrets(place): place for place in self._places()}
+        opened: dict[str, ArchiveFolder] = {}
+        found: list[Range] = []
+        try:
+            for key, progress in sorted(end.items()):
+                first = start[key].position if key in start else progress.start
+                if first >= progress.position:
+                    continue
+                place, recording_id = shown.get(key[0], key[0]), key[1]
+                if place not in opened:
+                    opened[place] = self._open(place)
+                first = self._kept(opened[place], recording_id, first, progress.position)
+                if first < progress.position:
+                    settled = SettledTimes.from_json(progress.times)
+                    part = Range(place, recording_id, first, progress.position, settled=settled)
+                    found.append(part)
+        finally:
+            for folder in opened.values():
+                folder.close()
+        return found
+
+    def _times(self, recording: Recording) -> tuple[int, ...]:
+        if not self.options.wants_times:
+            return ()
+        return tuple(settled_times(recording, self.options.time_source).to_json())
+
+    def _kept(self, folder: ArchiveFolder, recording_id: int, first: int, until: int) -> int:
+        """From where a range is still there."""
+        try:
+            start = folder.catalog.checked_entry(recording_id).descriptor.start_position
+        except ArchiveError as error:
+            self._lost(recording_id, first, until, "the recording is gone", error)
+            return until
+        if start > first:
+            self._lost(recording_id, first, min(start, until), "the recording was purged")
+        return max(start, first)
+
+    def _places(self) -> list[str]:
+        return list(chosen(self.options))
+
+    def _open(self, place: str) -> ArchiveFolder:
+        options = self.options
+        return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
+
+    def _recordings(self, start: Offset) -> Iterator[tuple[Key, Recording]]:
+        """Those that are chosen and can be opened; checks what became of the others."""
+        seen: set[Key] = set()
+        for place, ids in chosen(self.options).items():
+            shown = without_secrets(place)
+            with self._open(place) as folder:
+                for recording_id in ids:
+                    key = (shown, recording_id)
+                    seen.add(key)
+                    try:
+                        recording = folder.recording(recording_id)
+                    except ArchiveError as error:
+                        self._missing(key, start.get(key), error)
+                        continue
+                    except FileFormatError:
+                        if not self.options.skip_bad:
+                            raise
+                        continue
+                    yield key, recording
+        for key, progress in start.items():
+            if key not in seen:
+                self._missing(key, progress)
+
+    def _missing(self, key: Key, progress: Progress | None, cause: Exception | None = None) -> None:
+        if progress is not None and not progress.ended:
+            problem = f"the recording is gone from {key[0]}"
+            self._lost(key[1], progress.position, None, problem, cause)
+
+    def _progress(self, key: Key, recording: Recording, known: Progress | None) -> Progress:
+        """Where reading goes on."""
+        if known is None:
+            return Progress(recording.start_position, recording.start_position)
+        if recording.start_position > known.position:
+            self._lost(key[1], known.position, recording.start_position, "the recording was purged")
+            return replace(known, position=recording.start_position)
+        if not recording.descriptor.is_active and recording.end_position < known.position:
+            problem = f"the recording was truncated to position {recording.end_position}"
+            self._lost(key[1], known.position, None, problem)
+        return known
+
+    def _lost(
+        self,
+        recording_id: int,
+        first: int,
+        until: int | None,
+        problem: str,
+        cause: Exception | None = None,
+    ) -> None:
+        if not self.options.fail_on_data_loss:
+            return
+        part = f"from position {first}" + ("" if until is None else f" to {until}")
+        raise DataLostError(
+            f"the stream has lost recording {recording_id} {part}, which it had not read:"
+            f" {problem}; option failOnDataLoss=false goes on with what is there",
+            recording_id,
+            first,
+        ) from cause
+
+    def _end(self, recording: Recording, progress: Progress) -> int:
+        """Up to where a recording may be read now."""
+        if not recording.descriptor.is_active:
+            return recording.end_position
+        if not recording.is_live and _is_written(recording.folder):
+            # Its archive runs, and does not show how far it is: just begun or ending, or seen
+            # from another machine. Files alone do not say what is settled.
+            return progress.position
+        # The recorder may be in the middle of a message.
+        try:
+            return self._message_end(recording, progress.position, recording.end_position)
+        except RecordingDamagedError:
+            if not self.options.skip_bad:
+                raise
+            return recording.end_position
+
+    def _message_end(self, recording: Recording, first: int, limit: int) -> int:
+        """Where the last message ends that lies between two positions; the first without one."""
+        term = recording.descriptor.term_buffer_length
+        at = max(first, limit - limit % term)
+        while True:
+            last = at
+            for batch in record_batches(
+                recording,
+                columns=("position",),
+                assemble=self.options.assemble,
+                from_position=at,
+                until_position=limit,
+            ):
+                last = batch.column(0)[-1].as_py()
+            if last > at or at <= first:
+                return last
+            at, limit = max(first, at - term), at  # a term that has only begun
+
+    def _advance(self, ahead: _Ahead, limits: Limits) -> tuple[int, int]:
+        """Position and rows that a recording gets on to, by a message at least."""
+        first, end = ahead.progress.position, ahead.end
+        limit = min(end, first + limits.bytes) if limits.bytes < MAX_I64 else end
+        if limits.rows == MAX_I64:
+            if limit == end:
+                return end, 0
+            position = self._message_end(ahead.recording, first, limit)
+            return (position, 0) if position > first else self._rows(ahead, end, 1)
+        position, used = self._rows(ahead, limit, limits.rows)
+        return (position, used) if position > first else self._rows(ahead, end, 1)
+
+    def _rows(self, ahead: _Ahead, limit: int, rows: int) -> tuple[int, int]:
+        """Position after so many rows; the limit itself where there are no more."""
+        first, used = ahead.progress.position, 0
+        for batch in record_batches(
+            ahead.recording,
+            columns=("position",),
+            assemble=self.options.assemble,
+            from_position=first,
+            until_position=limit,
+        ):
+            if used + batch.num_rows >= rows:
+                return batch.column(0)[rows - used - 1].as_py(), rows
+            used += batch.num_rows
+            first = batch.column(0)[-1].as_py()
+        return (limit if limit == ahead.end else first), used
+
+
+def _most_first(ahead: _Ahead) -> tuple[int, Key]:
+    return ahead.progress.position - ahead.end, ahead.key
+
+
+def _has_ended(recording: Recording, position: int) -> bool:
+    return not recording.descriptor.is_active and position >= recording.end_position
+
+
+def _is_written(folder: ArchiveFolder) -> bool:
+    """Whether an archive is running in a folder."""
+    try:
+        return MarkFile.open(folder.path, files=folder.files).is_active()
+    except (FileNotFoundError, FileFormatError):
+        return False
