@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,

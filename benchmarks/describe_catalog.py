@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from benchmarks.folders import archive_folder
 from benchmarks.java import PEER_NAME, java_command

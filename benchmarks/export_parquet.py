@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
+from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.export import ExportOptions, export_parquet
 from aerolog.catalog.export.part_writer import writer_options

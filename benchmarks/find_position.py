@@ -10,10 +10,10 @@ from array import array
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.times import TimeIndex
-from aerolog.archive.times.building import write_index
-from aerolog.archive.times.layout import IndexHeader
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.time_index import TimeIndex
+from aerolog.archive.time_index.building import write_index
+from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
 from benchmarks.folders import archive_folder

@@ -10,7 +10,7 @@ from typing import Final
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import ArchivingMediaDriver
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from benchmarks.archive_servers import until

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.archive.client import AeronArchive, MergedReplay
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy

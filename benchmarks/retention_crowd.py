@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.segment import segment_file_name
-from aerolog.archive.retention.archives import RunningArchive
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.retention.archive_access import RunningArchive
 from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.running import Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.transport.client import Aeron
 from aerolog.transport.memory.filesystem import RealFileSystem
 from benchmarks.archive_servers import OURS, archiving

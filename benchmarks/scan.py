@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.recording import ScanTotals
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.archive_folder import ScanTotals
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.arrow_recording import open_recording
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from aerolog.archive.health import Health, verify_recording
-from aerolog.archive.service.reporting import Reporter
-from aerolog.archive.service.verifying import Verifier, VerifierOptions
+from aerolog.archive.service.reporter import Reporter
+from aerolog.archive.service.verifier.verifier import Verifier, VerifierOptions
+from aerolog.archive.verification import Health, verify_recording
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.filesystem import RealFileSystem
 from benchmarks.folders import chosen_folder

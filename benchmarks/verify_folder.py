@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.tool_terminal import Terminal
 from benchmarks.folders import chosen_folder

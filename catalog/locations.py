@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.extras import require
 from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, PlaceUnreachableError
 from aerolog.catalog.times import is_within
@@ -22,7 +22,7 @@ from aerolog.transport.errors import AerologError, ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 __all__ = [
     "Choice",

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
-from aerolog.archive.files.layout import NULL_TIMESTAMP
+from aerolog.archive.format.layout import NULL_TIMESTAMP
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
     Time = int | datetime
 

@@ -54,8 +54,8 @@ from aerolog.archive.credentials import (
     PasswordCredentials,
     StaticCredentials,
 )
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.segment import segment_base as segment_file_base_position
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.segment import segment_base as segment_file_base_position
 from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent, SourceLocation
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.protocol import (
     NULL_LENGTH,
     NULL_POSITION,
@@ -274,7 +274,7 @@ def find_last_matching(
 
 
 def ask_time(recording_id: int, question: str) -> Call[ControlResponse]:
-    """A question about times, as `archive.times.asking` writes it."""
+    """A question about times, as `archive.time_index.time_query` writes it."""
     call = _call(
         "time index",
         FindLastMatchingRecordingRequest,

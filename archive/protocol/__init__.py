@@ -3,6 +3,7 @@
 A message is a slotted dataclass with ``encode()``; ``decode(buffer)`` gives one back.
 """
 
+from aerolog.archive.protocol.catalog_records import CatalogHeader, RecordingDescriptorHeader
 from aerolog.archive.protocol.enums import (
     ARCHIVE_ID_PROTOCOL_VERSION,
     NULL_LENGTH,
@@ -84,7 +85,6 @@ from aerolog.archive.protocol.storage_requests import (
     TruncateRecordingRequest,
     UpdateChannelRequest,
 )
-from aerolog.archive.protocol.stored import CatalogHeader, RecordingDescriptorHeader
 
 __all__ = [
     "ARCHIVE_ID_PROTOCOL_VERSION",

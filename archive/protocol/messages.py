@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.protocol.catalog_records import CatalogHeader, RecordingDescriptorHeader
 from aerolog.archive.protocol.enums import SCHEMA_ID
 from aerolog.archive.protocol.events import RecordingProgress, RecordingStarted, RecordingStopped
 from aerolog.archive.protocol.layout import HEADER, HEADER_LENGTH, Message, MessageHeader
@@ -66,7 +67,6 @@ from aerolog.archive.protocol.storage_requests import (
     TruncateRecordingRequest,
     UpdateChannelRequest,
 )
-from aerolog.archive.protocol.stored import CatalogHeader, RecordingDescriptorHeader
 from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """What retention decides by: recordings, where their time passes, and who still needs them.
 
-Facts are plain values, gathered by `aerolog.archive.retention.looking` from a folder and added to
-by others (labels, exports and pipelines are in the SQL catalog). Positions and sizes are bytes,
-times UTC epoch milliseconds unless the name says otherwise.
+Facts are plain values, gathered by `aerolog.archive.retention.folder_facts` from a folder and
+added to by others (labels, exports and pipelines are in the SQL catalog). Positions and sizes are
+bytes, times UTC epoch milliseconds unless the name says otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from aerolog.archive.files.segment import segment_base
+from aerolog.archive.format.segment import segment_base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ NS_PER_MS: Final = 1_000_000
 
 
 class Timeline(Protocol):
-    """When a recording was made, by position; `aerolog.archive.times.TimeIndex` is one."""
+    """When a recording was made, by position; `aerolog.archive.time_index.TimeIndex` is one."""
 
     def position_at(self, time_ns: int) -> int:
         """The largest known position such that nothing recorded from ``time_ns`` on is before."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from aerolog.archive.retention.errors import HoldsDamagedError, RetentionError
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.journal import HOLD, RELEASE, Journal
-from aerolog.archive.retention.places import (
+from aerolog.archive.retention.retention_folder import (
     folder_path,
     holds_path,
     make_folder,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog.archive.retention.errors import JournalDamagedError
-from aerolog.archive.retention.places import folder_path, journal_path, make_folder
+from aerolog.archive.retention.retention_folder import folder_path, journal_path, make_folder
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:

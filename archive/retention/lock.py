@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.retention.errors import RetentionLockedError
-from aerolog.archive.retention.places import lock_path, make_folder
+from aerolog.archive.retention.retention_folder import lock_path, make_folder
 from aerolog.transport.memory.error_text import format_time
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import NULL_POSITION, SEGMENT_SUFFIX
-from aerolog.archive.files.segment import parse_segment_name
+from aerolog.archive.format.layout import NULL_POSITION, SEGMENT_SUFFIX
+from aerolog.archive.format.segment import parse_segment_name
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:

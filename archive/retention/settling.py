@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.retention.holds import step_lock
 from aerolog.archive.retention.journal import DONE, NOT_DONE, STEP_END
 from aerolog.archive.retention.own_files import base_of, names_of

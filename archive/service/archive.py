@@ -8,23 +8,23 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.crash_repair import finish_interrupted
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.crash_repair import finish_interrupted
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.conductor import ArchiveConductor
+from aerolog.archive.service.conductor.conductor import ArchiveConductor
+from aerolog.archive.service.conductor.conductor_agent import cycle_tracker
 from aerolog.archive.service.context import ArchiveContext
 from aerolog.archive.service.counters import ArchiveCounters
 from aerolog.archive.service.event_log import NO_EVENTS, archive_events
-from aerolog.archive.service.recorder import Recorder
-from aerolog.archive.service.replayer import Replayer
-from aerolog.archive.service.reporting import Reporter
+from aerolog.archive.service.recorder.recorder import Recorder
+from aerolog.archive.service.recorder.segment_files import SegmentFiles
+from aerolog.archive.service.recorder.time_indexes import Times
+from aerolog.archive.service.replayer.replayer import Replayer
+from aerolog.archive.service.reporter import Reporter
 from aerolog.archive.service.security.suppliers import authenticator_of, authorisation_of
-from aerolog.archive.service.segment_files import SegmentFiles
 from aerolog.archive.service.session_table import Doorbell, SessionTable
-from aerolog.archive.service.times import Times
-from aerolog.archive.service.verifying import verifier_of
-from aerolog.archive.service.watch import cycle_tracker
+from aerolog.archive.service.verifier.verifier import verifier_of
 from aerolog.transport.client.aeron import Aeron
 from aerolog.transport.client.options import default_aeron_dir
 from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
@@ -38,9 +38,9 @@ from aerolog.transport.resource import Resource
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.files.checksum import Checksum
-    from aerolog.archive.service.authentication import Authenticator, AuthorisationService
+    from aerolog.archive.format.checksum import Checksum
     from aerolog.archive.service.event_log import NoArchiveEvents
+    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.client.publication import ExclusivePublication
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from random import Random
 
-    from aerolog.archive.files.catalog_file import CatalogFile
+    from aerolog.archive.format.catalog_file import CatalogFile
     from aerolog.archive.service.counters import ArchiveCounters
     from aerolog.archive.service.properties import ArchiveConfig
-    from aerolog.archive.service.reporting import Reporter
+    from aerolog.archive.service.recorder.time_indexes import Times
+    from aerolog.archive.service.reporter import Reporter
     from aerolog.archive.service.session_table import Doorbell
-    from aerolog.archive.service.times import Times
     from aerolog.transport.client.aeron import Aeron
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem

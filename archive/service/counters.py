@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog._version import __version__
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.control_session import SessionEnd
+from aerolog.archive.service.conductor.control_session import SessionEnd
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.segment import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN, is_power_of_two
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.segment import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN, is_power_of_two
 from aerolog.transport.config.definition import Declare
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
@@ -16,7 +16,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.format.checksum import Checksum
     from aerolog.transport.config.sources import Properties
 
 _S: Final = 1_000_000_000

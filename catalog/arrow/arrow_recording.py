@@ -10,8 +10,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.reading import ScanTotals
-from aerolog.archive.files.recording import PAYLOAD_CAPACITY, ROWS_MAX, ArchiveFolder, Recording
+from aerolog.archive.format.archive_folder import (
+    PAYLOAD_CAPACITY,
+    ROWS_MAX,
+    ArchiveFolder,
+    Recording,
+)
+from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.ranged_rows import RangedRows, ScanPart
 from aerolog.catalog.arrow.record_times import RowTimes
 from aerolog.catalog.arrow.schema import COLUMN_NAMES, arrow_schema, recording_metadata
@@ -27,8 +32,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.scan_columns import ScanColumns
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.format.scan_columns import ScanColumns
     from aerolog.catalog.arrow.record_times import SettledTimes
     from aerolog.catalog.times import Time
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.index.search import Search
     from aerolog.catalog.times import Time

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.reading import ScanTotals
-    from aerolog.archive.files.recording import Recording
-    from aerolog.archive.files.scan_columns import ScanColumns
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.recording_read import ScanTotals
+    from aerolog.archive.format.scan_columns import ScanColumns
     from aerolog.catalog.arrow.arrow_recording import BatchMaker
     from aerolog.catalog.arrow.record_times import RowTimes
     from aerolog.catalog.times import TimeRange

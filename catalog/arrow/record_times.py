@@ -7,7 +7,7 @@ from array import array
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeRange, TimeSource
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Buffer
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.recording import Recording
-    from aerolog.archive.files.scan_columns import ScanColumns
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.format.scan_columns import ScanColumns
 
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")

@@ -31,7 +31,7 @@ from aerolog.catalog.extras import require
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.format.archive_folder import Recording
 
 SCHEMA_VERSION = 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.checksum import CRC32C_NAME, checksum_for
+from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import REJECTS, ROWS, end_of_part

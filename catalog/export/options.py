@@ -11,7 +11,7 @@ from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 MIB: Final = 1024 * 1024
 ROW_GROUP_LENGTH: Final = 64 * MIB

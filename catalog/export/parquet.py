@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.export.catalog_notes import Noting
 from aerolog.catalog.export.local_runner import export
 from aerolog.catalog.export.options import (

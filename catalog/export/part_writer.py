@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
 from aerolog.catalog.arrow.record_times import UNINDEXED, SettledTimes
 from aerolog.catalog.arrow.schema import (
     METADATA_TOTALS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.export.layout import Folders
     from aerolog.catalog.export.options import ExportOptions

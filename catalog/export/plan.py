@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, Folders, recording_key
 from aerolog.catalog.export.manifest import RecordingState

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.recording import ScanTotals
+    from aerolog.archive.format.archive_folder import ScanTotals
 
 #: Decoded columns may be much longer than the messages: a group also ends at so many times the
 #: length in memory.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recording import (
+from aerolog.archive.format.archive_folder import (
     PAYLOAD_CAPACITY,
     ROWS_MAX,
     ArchiveFolder,
     Recording,
     ScanTotals,
 )
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import UNINDEXED, SettledTimes, settled_times
 from aerolog.catalog.locations import open_place
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 # Batches longer than Spark wants them: they are put together to row groups.
 _ROWS_MAX = 32 * 1024

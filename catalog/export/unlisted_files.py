@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
 from aerolog.catalog.arrow.schema import (
     METADATA_FROM_POSITION,
     METADATA_RECORDING,

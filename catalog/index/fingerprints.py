@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select, update
 
-from aerolog.archive.files.segment import segment_file_name
-from aerolog.archive.health.hashing import file_fingerprint, fingerprint_text
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.verification.fingerprint import file_fingerprint, fingerprint_text
 from aerolog.catalog.index.models import Recording, Segment, SegmentState, State
 from aerolog.catalog.index.row_changes import covered_until
 

@@ -13,16 +13,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import CATALOG_NAME, SEGMENT_SUFFIX
-from aerolog.archive.files.live_position import live_positions
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recovery import recover_stop_position
-from aerolog.archive.files.salvage import salvage_entries
-from aerolog.archive.files.segment import parse_segment_name, segment_base, segment_file_name
-from aerolog.archive.times import index_path
-from aerolog.archive.times.layout import INDEX_SUFFIX, times_dir
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
+from aerolog.archive.format.live_position import live_positions
+from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.salvage import salvage_entries
+from aerolog.archive.format.segment import parse_segment_name, segment_base, segment_file_name
+from aerolog.archive.format.stop_recovery import recover_stop_position
+from aerolog.archive.time_index import index_path
+from aerolog.archive.time_index.layout import INDEX_SUFFIX, times_dir
 from aerolog.catalog.index.models import SegmentState, State
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
@@ -30,7 +30,7 @@ from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
 
 #: Missing segments of a recording that are listed one by one; a damaged position could mean any
 #: number of them.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
-    from aerolog.archive.files.descriptor import CatalogEntry
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
     #: Told how many recordings have been looked at.

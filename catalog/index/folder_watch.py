@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.layout import CATALOG_NAME, SEGMENT_SUFFIX
-from aerolog.archive.files.live_position import live_positions
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.segment import recording_id_of
-from aerolog.archive.retention.places import holds_path
-from aerolog.archive.times.layout import times_dir
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
+from aerolog.archive.format.live_position import live_positions
+from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.segment import recording_id_of
+from aerolog.archive.retention.retention_folder import holds_path
+from aerolog.archive.time_index.layout import times_dir
 from aerolog.catalog.extras import require
 from aerolog.catalog.index.folder_scan import index_id
 from aerolog.catalog.index.journal_file import JOURNAL_NAME

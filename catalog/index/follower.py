@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client.recording_events import RecordingEvents
-from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.archive.protocol import RecordingProgress
 from aerolog.catalog.index.errors import CatalogLockedError, CatalogUnreachableError
 from aerolog.catalog.index.folder_sync import SyncReport, sync_folder, sync_recordings

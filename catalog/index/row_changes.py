@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.orm import Session
 
-    from aerolog.archive.files.descriptor import CatalogEntry
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.catalog.index.folder_scan import FolderScan, Found
 
 _RECORDINGS: Final[Table] = Recording.__table__  # type: ignore[assignment]

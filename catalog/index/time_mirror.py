@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, insert, select
 
-from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex, index_path
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex, index_path
 from aerolog.catalog.index.models import Recording, State, TimeIndexEntry, TimeIndexFile
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import FileFormatError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.orm import Session
 
-    from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
     from aerolog.catalog.index.folder_scan import FolderScan
 
 #: Rows of a recording, but for one before and one behind where the clock has jumped.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.layout import MAX_I64
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.catalog.times import ANY_TIME, TimeRange, epoch_us
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.catalog.locations import open_place, recordings_of
 from aerolog.transport.errors import ArchiveError, FileFormatError
@@ -24,8 +24,8 @@ from aerolog.transport.protocol.frames import FLAG_BEGIN, FRAME_PAD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.catalog.locations import PlacedRecording
     from aerolog.catalog.spark.filters import Bounds
     from aerolog.catalog.spark.options import ReadOptions

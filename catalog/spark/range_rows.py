@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.recording import PAYLOAD_CAPACITY, ROWS_MAX, Recording, ScanTotals
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.archive_folder import PAYLOAD_CAPACITY, ROWS_MAX, Recording, ScanTotals
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.descriptor import CatalogEntry
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.format.archive_folder import ArchiveFolder
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.spark.options import ReadOptions
     from aerolog.catalog.spark.partitions import Range

@@ -12,7 +12,7 @@ from aerolog.transport.errors import ArchiveError, FileFormatError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.format.archive_folder import Recording
     from aerolog.catalog.spark.options import ReadOptions
 
 _MICROSECONDS = 1000

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.layout import MAX_I64
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.catalog.extras import require
 from aerolog.catalog.spark.offsets import Offset, from_spark, to_spark
 from aerolog.catalog.spark.partitions import split_ranges

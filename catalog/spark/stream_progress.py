@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.layout import MAX_I64
-from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes, settled_times
 from aerolog.catalog.locations import open_place, without_secrets
@@ -21,7 +21,7 @@ from aerolog.transport.errors import ArchiveError, FileFormatError, RecordingDam
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
     from aerolog.catalog.spark.options import ReadOptions
 
 

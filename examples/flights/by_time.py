@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from examples.flights.stages import STALL_TIMEOUT_S, CheckError
 
 from aerolog.archive.client import TimedReplay
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from examples.lossy.stream import Digest
 
 from aerolog.archive.client import AeronArchive, SourceLocation
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import Aeron, ExclusivePublication, OfferStatus
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from peer.servers import ServerSpec, start_ours
 from peer.tools import archive_tool
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.transport.client import Aeron, CountersReader
 from aerolog.transport.errors import ArchiveErrorCode

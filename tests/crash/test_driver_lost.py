@@ -5,7 +5,7 @@ from __future__ import annotations
 from peer.servers import ServerSpec, start_ours
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import Aeron
 
 CHANNEL = "aeron:ipc?term-length=64k"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing import Simulation
 from aerolog.testing.crash_disk import CrashDisk

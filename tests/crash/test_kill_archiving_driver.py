@@ -8,7 +8,7 @@ import pytest
 from peer.servers import ServerSpec, start_ours
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import AerologError
 

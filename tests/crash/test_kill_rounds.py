@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from peer.tools import archive_tool
 
-from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.crash_ledger import Truth, check_catalog, check_segments
 from aerolog.testing.crash_stage import TERM, Stage
 from aerolog.testing.streams import StreamCheckError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.testing.crash_ledger import Outcome
 
 WAIT_S = 60.0

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.transport.client import CountersReader
 
 CHANNEL = "aeron:ipc?term-length=64k"

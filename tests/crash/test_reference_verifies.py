@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from peer.tools import archive_tool
 
-from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.crash_disk import write_state
 from aerolog.testing.crash_plays import SCRIPTS, Aftermath, Setting
 from aerolog.testing.crashes import points_of, state_at, ways_of

@@ -13,15 +13,15 @@ from random import Random
 import pytest
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, reading, write_recording
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.retention.applying import Applying
-from aerolog.archive.retention.archives import StoppedArchive
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.retention.archive_access import StoppedArchive
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.running import Known, Retention
+from aerolog.archive.retention.run import Known, Retention
 from aerolog.archive.retention.status import retention_status
+from aerolog.archive.retention.steps import Applying
 from aerolog.testing.crash_disk import CrashDisk
 from aerolog.transport.errors import AerologError
 

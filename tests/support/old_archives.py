@@ -6,7 +6,7 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
 from aerolog.catalog.export.pipeline.output import LocalStore, open_store

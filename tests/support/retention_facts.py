@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.archive.retention.clock import ClockReading
 from aerolog.archive.retention.facts import (
     NS_PER_MS,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import inspect, select
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
 from aerolog.catalog.index.models import Base
 
 if TYPE_CHECKING:

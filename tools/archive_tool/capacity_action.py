@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, MAX_I32
+from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, MAX_I32
 from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.terminal.console import print_json
 from aerolog.transport.config.values import parse_size

@@ -10,9 +10,9 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.held_mapping import HeldMapping
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.held_mapping import HeldMapping
+from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     DESCRIPTOR,
@@ -32,7 +32,7 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets, packer
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.format.checksum import Checksum
     from aerolog.transport.memory.mapped_file import MappedFile
 
 _BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.files.mark_file import MarkFile, mark_file_dir
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
+from aerolog.archive.format.mark_file import MarkFile, mark_file_dir
 from aerolog.transport.errors import AerologError, FileFormatError
 
 if TYPE_CHECKING:

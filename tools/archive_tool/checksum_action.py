@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from aerolog.archive.files import segment_walk
-from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME
+from aerolog.archive.format import segment_walk
+from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
 from aerolog.tools.archive_tool.change_plan import (
     Plan,

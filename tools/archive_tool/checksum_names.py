@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aerolog.archive.files.checksum import Checksum, checksum_for
+from aerolog.archive.format.checksum import Checksum, checksum_for
 from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_ARGUMENT, UncaughtError
 from aerolog.transport.errors import ConfigurationError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
+from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.change_plan import (
     Plan,

@@ -6,7 +6,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.layout import version_text
+from aerolog.archive.format.layout import version_text
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog, open_mark
 from aerolog.tools.archive_tool.message_text import (
     descriptor_text,
@@ -23,7 +23,7 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.archive.files.descriptor import CatalogEntry
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 _TEXT_AT_ONCE = 256 * 1024

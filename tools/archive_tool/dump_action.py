@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import MAX_I64, NULL_POSITION
-from aerolog.archive.files.segment import recording_id_of
+from aerolog.archive.format.layout import MAX_I64, NULL_POSITION
+from aerolog.archive.format.segment import recording_id_of
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog
 from aerolog.tools.archive_tool.describe_action import open_with_head
 from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump
@@ -32,7 +32,7 @@ from aerolog.transport.protocol.frames import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.archive.files.descriptor import CatalogEntry
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 _WHOLE: Final = FLAG_BEGIN | FLAG_END

@@ -21,7 +21,7 @@ from aerolog.transport.protocol.frames import (
 if TYPE_CHECKING:
     from typing import Self
 
-    from aerolog.archive.files.descriptor import CatalogEntry
+    from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.tools.archive_tool.raw_frames import RawFrame
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 

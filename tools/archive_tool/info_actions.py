@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.layout import MARK_BLOCK_LENGTH, MARK_STRINGS
+from aerolog.archive.format.layout import MARK_BLOCK_LENGTH, MARK_STRINGS
 from aerolog.tools.archive_tool.checked_files import open_catalog, open_mark
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, size_of_file
 from aerolog.tools.archive_tool.raw_mark import RawMark

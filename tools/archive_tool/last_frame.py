@@ -11,14 +11,14 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.segment_walk import BODY_LENGTH_MAX
+from aerolog.archive.format.segment_walk import BODY_LENGTH_MAX
 from aerolog.transport.protocol.fixed_layout import align, offsets
 from aerolog.transport.protocol.frame_header import FRAME_HEADER
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.checksum import Checksum
-    from aerolog.archive.files.segment_walk import SegmentWalk
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.segment_walk import SegmentWalk
     from aerolog.transport.memory.data_file import DataFile
 
 PAGE_LENGTH: Final = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     DESCRIPTOR,
     DESCRIPTOR_BLOCK_LENGTH,
     DESCRIPTOR_STRINGS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import MARK_BLOCK, SEMANTIC_VERSION, version_text
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION, version_text
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 from aerolog.tools.archive_tool.change_plan import (
     Plan,

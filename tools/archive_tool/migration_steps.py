@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
@@ -25,7 +25,7 @@ from aerolog.archive.files.layout import (
     ENTRY_HEADER_LENGTH,
     SEGMENT_SUFFIX,
 )
-from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import parse_int, parse_number
 from aerolog.tools.archive_tool.uncaught_error import (

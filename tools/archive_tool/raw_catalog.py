@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     ENTRY_HEADER_LENGTH,

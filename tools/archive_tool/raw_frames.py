@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     DESCRIPTOR,
     DESCRIPTOR_BLOCK_LENGTH,
     ENTRY_HEADER_LENGTH,
     MAX_I64,
     NULL_POSITION,
 )
-from aerolog.archive.files.segment import (
+from aerolog.archive.format.segment import (
     TERM_LENGTH_MAX,
     TERM_LENGTH_MIN,
     is_power_of_two,

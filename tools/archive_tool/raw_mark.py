@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     MARK_BLOCK,
     MARK_FILE_NAME,
     MARK_HEADER_LENGTH,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from aerolog.archive.files.layout import MAX_I32, MAX_I64, SEGMENT_SUFFIX
+from aerolog.archive.format.layout import MAX_I32, MAX_I64, SEGMENT_SUFFIX
 from aerolog.tools.archive_tool.uncaught_error import ARCHIVE_ERROR, UncaughtError
 
 NOT_EMPTY_ERROR: Final = "java.nio.file.DirectoryNotEmptyException"

@@ -8,26 +8,26 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import MAX_I32
-from aerolog.archive.files.segment import (
+from aerolog.archive.format.layout import MAX_I32
+from aerolog.archive.format.segment import (
     TERM_LENGTH_MAX,
     TERM_LENGTH_MIN,
     is_power_of_two,
 )
-from aerolog.archive.files.segment_walk import (
+from aerolog.archive.format.segment_walk import (
     BODY_LENGTH_MAX,
     WALK_CHECKS,
     WALK_LENGTHS,
     WALK_STAMPS,
     SegmentWalk,
 )
-from aerolog.archive.files.segment_window import SegmentWindow
+from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.tools.archive_tool.last_frame import LastFrame, is_verified
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.format.checksum import Checksum
     from aerolog.tools.archive_tool.catalog_editor import Entry
 
 #: Long enough for a call to cost nothing, short enough for a core's own cache.

@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files import segment_walk
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.segment import is_power_of_two, segment_file_name
+from aerolog.archive.format import segment_walk
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.segment import is_power_of_two, segment_file_name
 from aerolog.tools.archive_tool.catalog_editor import Entry, check_state
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.format.checksum import Checksum
     from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 
 _SHOWN_MISSING: Final = 3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME
+from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME
 from aerolog.tools.archive_tool import verify_report
 from aerolog.tools.archive_tool.actions import EXIT_INVALID
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from aerolog.archive.files.layout import CATALOG_NAME
+from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.tools.catalog.catalog_follow import (
     FollowOption,
     LookEveryOption,

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
-from aerolog.archive.files.recovery import recover_stop_position
-from aerolog.archive.files.salvage import salvage_entries
-from aerolog.archive.files.segment import parse_segment_name, recording_id_of
+from aerolog.archive.format.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.format.salvage import salvage_entries
+from aerolog.archive.format.segment import parse_segment_name, recording_id_of
+from aerolog.archive.format.stop_recovery import recover_stop_position
 from aerolog.tools.doctor.segment_contents import Contents
 from aerolog.tools.doctor.system_snapshot import ArchiveMark, ArchiveSight, Damage, RecordingSight
 from aerolog.tools.views import machine
@@ -19,7 +19,7 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.archive_view import ArchiveView, RecordingView
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 

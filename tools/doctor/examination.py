@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.mark_file import TERMINATED
+from aerolog.archive.format.mark_file import TERMINATED
 from aerolog.tools.doctor.archive_snapshot import look_at_archive, look_at_damaged
 from aerolog.tools.doctor.driver_snapshot import look_at_driver
 from aerolog.tools.doctor.segment_contents import Contents, look_inside

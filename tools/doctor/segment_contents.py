@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
-from aerolog.archive.files.layout import CATALOG_NAME
-from aerolog.archive.files.recording import ArchiveFolder, Recording, ScanTotals
-from aerolog.archive.files.segment import parse_segment_name, segment_file_name, term_id_at
+from aerolog.archive.format.archive_folder import ArchiveFolder, Recording, ScanTotals
+from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
+from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.tools.doctor.system_snapshot import Damage
 from aerolog.transport.errors import (
     ArchiveError,
@@ -25,7 +25,7 @@ from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_DATA, FR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 #: Time for looking into segments when not every frame is asked for.
 SHALLOW_S: Final = 5.0

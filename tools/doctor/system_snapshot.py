@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.archive_view import SegmentFile
     from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
     from aerolog.tools.views.counters_snapshot import Counter

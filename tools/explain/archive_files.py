@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
     DESCRIPTOR,

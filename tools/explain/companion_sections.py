@@ -6,11 +6,11 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.checksum import CRC32C_NAME, checksum_for
-from aerolog.archive.health import layout as health_layout
-from aerolog.archive.health.layout import SegmentRecord, SegmentState
-from aerolog.archive.times import layout as times_layout
-from aerolog.archive.times.layout import BLOCK_LENGTH, ENTRIES_PER_BLOCK, ENTRY_LENGTH
+from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
+from aerolog.archive.time_index import layout as times_layout
+from aerolog.archive.time_index.layout import BLOCK_LENGTH, ENTRIES_PER_BLOCK, ENTRY_LENGTH
+from aerolog.archive.verification import layout as health_layout
+from aerolog.archive.verification.layout import SegmentRecord, SegmentState
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.archive_files import items
 from aerolog.tools.explain.explanation import Row, Section, left_out, number, rows_of

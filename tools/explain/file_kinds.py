@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from aerolog.archive.files.layout import (
+from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
     MARK_FILE_NAME,
@@ -14,12 +14,17 @@ from aerolog.archive.files.layout import (
     MARK_TEMPLATE_ID,
     VERSION_MAJOR,
 )
-from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
-from aerolog.archive.health.layout import HEALTH_SUFFIX
-from aerolog.archive.health.layout import MAGIC as HEALTH_MAGIC
-from aerolog.archive.retention.places import HOLDS_NAME, JOURNAL_NAME, LOCK_NAME, STEP_LOCK_NAME
-from aerolog.archive.times.layout import INDEX_SUFFIX
-from aerolog.archive.times.layout import MAGIC as TIMES_MAGIC
+from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.retention.retention_folder import (
+    HOLDS_NAME,
+    JOURNAL_NAME,
+    LOCK_NAME,
+    STEP_LOCK_NAME,
+)
+from aerolog.archive.time_index.layout import INDEX_SUFFIX
+from aerolog.archive.time_index.layout import MAGIC as TIMES_MAGIC
+from aerolog.archive.verification.layout import HEALTH_SUFFIX
+from aerolog.archive.verification.layout import MAGIC as HEALTH_MAGIC
 from aerolog.tools.explain.explanation import number
 from aerolog.transport.logbuffer.metadata import LENGTH as LOG_METADATA_LENGTH
 from aerolog.transport.memory.cnc_header import FILE_NAME as CNC_NAME

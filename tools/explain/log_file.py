@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.explain import number_notes
 from aerolog.tools.explain.explanation import Item, Section, left_out, number, rows_of
 from aerolog.tools.explain.frame_run import walk

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.layout import MAX_I32
-from aerolog.archive.files.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.format.layout import MAX_I32
+from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
 from aerolog.tools.explain.explanation import number
 from aerolog.tools.explain.log_file import TERMS
 from aerolog.transport.errors import FileFormatError

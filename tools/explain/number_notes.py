@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from aerolog.archive.files.layout import version_text
+from aerolog.archive.format.layout import version_text
 
 _NS_PER_S = 1_000_000_000
 

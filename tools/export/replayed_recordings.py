@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.recording import ScanTotals
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.format.archive_folder import ScanTotals
+    from aerolog.archive.time_index import TimeIndex
     from aerolog.transport.client import Subscription
 
 _ROWS_MAX: Final = 10_000

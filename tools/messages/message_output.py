@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 
 class MessageFormat(StrEnum):

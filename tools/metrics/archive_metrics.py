@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import MARK_FILE_NAME
-from aerolog.archive.files.mark_file import TERMINATED
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import MARK_FILE_NAME
+from aerolog.archive.format.mark_file import TERMINATED
 from aerolog.tools.metrics.companion_metrics import BesideRecordings
 from aerolog.tools.metrics.driver_metrics import (
     ALIVE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 FRAME_ALIGNMENT: Final = 32
 _MUST_MATCH: Final = (

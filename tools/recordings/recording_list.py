@@ -107,7 +107,7 @@ def describe(
     from aerolog.tools.terminal import console
 
     if archive_dir:
-        from aerolog.archive.files.recording import ArchiveFolder
+        from aerolog.archive.format.archive_folder import ArchiveFolder
 
         with ArchiveFolder(archive_dir) as folder:
             values = view.row_of_folder(folder.recording(recording_id))

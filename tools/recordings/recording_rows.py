@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.archive.client import AeronArchive, RecordingSubscription
-    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.format.archive_folder import Recording
 
 _NS_PER_MS = 1_000_000
 _PAGE = 256
@@ -89,8 +89,8 @@ def rows_of_folder(archive_dir: str, from_id: int, damages: list[str]) -> Iterat
         FileNotFoundError: there is no catalog.
         FileFormatError: its header is damaged, or of another version.
     """
-    from aerolog.archive.files.recording import ArchiveFolder
-    from aerolog.archive.files.salvage import salvage
+    from aerolog.archive.format.archive_folder import ArchiveFolder
+    from aerolog.archive.format.salvage import salvage
 
     folder = None
     with suppress(FileFormatError):

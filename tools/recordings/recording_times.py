@@ -15,7 +15,7 @@ from aerolog.tools.command_line.options import (
 from aerolog.tools.recordings.recordings_group import app
 
 if TYPE_CHECKING:
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.time_index import TimeIndex
 
 
 @command(
@@ -80,15 +80,15 @@ def times(
 def _of_folder(
     archive_dir: str, recording_id: int, at_ns: int | None, *, rebuild: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    from aerolog.archive.files.recording import ArchiveFolder
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.format.archive_folder import ArchiveFolder
+    from aerolog.archive.time_index import TimeIndex
 
     with ArchiveFolder(archive_dir) as folder:
         recording = folder.recording(recording_id)
         if rebuild:
-            from aerolog.archive.times.notes import TIME_OF_CLOCK
-            from aerolog.archive.times.rebuilding import rebuild_index
-            from aerolog.archive.times.stamps import channel_time_offset
+            from aerolog.archive.time_index.channel_times import channel_time_offset
+            from aerolog.archive.time_index.notes import TIME_OF_CLOCK
+            from aerolog.archive.time_index.rebuild import rebuild_index
 
             offset = channel_time_offset(recording.descriptor.original_channel)
             rebuild_index(recording, TIME_OF_CLOCK if offset is None else offset)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive, MergedReplay
     from aerolog.archive.client.replay.timed_message import TimedMessage
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.command_line.options import ArchiveOptions
     from aerolog.tools.replay.time_options import TimedOptions
     from aerolog.transport.client import Aeron, ExclusivePublication

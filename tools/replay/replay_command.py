@@ -169,7 +169,7 @@ def _print_timed(
 
 
 def _from_folder(archive_dir: str, wanted: "_Wanted", writer: MessageWriter) -> None:
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.format.archive_folder import ArchiveFolder
     from aerolog.tools.replay.replayer import print_folder, range_of
 
     with ArchiveFolder(archive_dir) as folder:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.messages.message_output import MessageWriter
     from aerolog.transport.client import Aeron
 

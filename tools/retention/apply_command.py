@@ -23,10 +23,10 @@ from aerolog.tools.retention.options import (
 from aerolog.tools.retention.retention_group import app
 
 if TYPE_CHECKING:
-    from aerolog.archive.retention.applying import Applied
     from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
-    from aerolog.archive.retention.running import Retention
+    from aerolog.archive.retention.run import Retention
+    from aerolog.archive.retention.steps import Applied
 
 
 @command(

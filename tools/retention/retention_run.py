@@ -9,21 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.layout import CATALOG_NAME
-from aerolog.archive.retention.archives import RunningArchive, StoppedArchive
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.retention.archive_access import RunningArchive, StoppedArchive
 from aerolog.archive.retention.clock import read_clock
-from aerolog.archive.retention.looking import running_archive
+from aerolog.archive.retention.folder_facts import running_archive
 from aerolog.archive.retention.plan import RECORDING
-from aerolog.archive.retention.running import Known, Retention
+from aerolog.archive.retention.run import Known, Retention
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.archive.files.mark_file import MarkFile
-    from aerolog.archive.retention.archives import ArchiveDoor
+    from aerolog.archive.format.mark_file import MarkFile
+    from aerolog.archive.retention.archive_access import ArchiveDoor
     from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
     from aerolog.archive.retention.policies import Policies

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.layout import MARK_FILE_NAME
+from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.classic_stream_lines import first_line
 from aerolog.tools.stat.reference_conventions import errors_as_java, file_path, open_view, uncaught

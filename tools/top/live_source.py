@@ -37,7 +37,7 @@ from aerolog.transport.memory.cycle_histograms import read_cycles
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.archive_view import RecordingView
     from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView
     from aerolog.tools.views.driver_view import LossEntry, ObservedError

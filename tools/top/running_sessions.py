@@ -16,7 +16,7 @@ from aerolog.transport.uri import ChannelUri
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_views import StreamView
 

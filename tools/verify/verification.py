@@ -6,15 +6,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.files.salvage import salvage
-from aerolog.archive.health.findings import Finding, Kind, remedy_of
-from aerolog.archive.health.planning import BY_REQUEST, RepairPlan, StepKind, plan_repair
-from aerolog.archive.health.repairing import FolderRepairs, RepairRefusedError, RequestedRepairs
-from aerolog.archive.health.spans import closed_spans
-from aerolog.archive.health.verifying import verify_opened
-from aerolog.archive.retention.looking import running_archive
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.salvage import salvage
+from aerolog.archive.retention.folder_facts import running_archive
+from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.findings import Finding, Kind, remedy_of
+from aerolog.archive.verification.recording_verification import verify_opened
+from aerolog.archive.verification.repair_plan import BY_REQUEST, RepairPlan, StepKind, plan_repair
+from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError, RequestedRepairs
 from aerolog.tools.retention.retention_run import check_folder, reaching
 from aerolog.tools.terminal.console import progress
 from aerolog.transport.errors import ArchiveError, FileFormatError
@@ -23,9 +23,9 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from aerolog.archive.files.recording import Recording
-    from aerolog.archive.health.planning import RepairStep
-    from aerolog.archive.health.repairing import Repairs
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.verification.repair_plan import RepairStep
+    from aerolog.archive.verification.repairs import Repairs
     from aerolog.tools.command_line.options import ArchiveOptions
 
 

@@ -15,7 +15,7 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.archive.health.planning import RepairStep
+    from aerolog.archive.verification.repair_plan import RepairStep
     from aerolog.tools.verify.verification import Verified
 
 app = typer.Typer(add_completion=False)
@@ -116,7 +116,7 @@ def _repaired(
     yes: bool,
 ) -> "list[RepairStep]":
     """Do the steps that are agreed to; those that were done."""
-    from aerolog.archive.health.repairing import RepairRefusedError
+    from aerolog.archive.verification.repairs import RepairRefusedError
     from aerolog.tools.terminal.confirmation import is_confirmed
     from aerolog.tools.terminal.console import remark
     from aerolog.tools.verify import verification

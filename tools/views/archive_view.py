@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.files.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
-from aerolog.archive.files.segment import parse_segment_name, recording_id_of
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
+from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
+from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.companion_files import SideFiles
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -23,8 +23,8 @@ from aerolog.transport.resource import Resource
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.archive.files.descriptor import CatalogEntry, RecordingDescriptor
-    from aerolog.archive.files.mark_file import MarkFileHeader
+    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.format.mark_file import MarkFileHeader
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.transport.memory.error_log import ErrorObservation
 

@@ -7,17 +7,17 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from aerolog.archive.files.layout import MAX_I64
-from aerolog.archive.health.health_file import read_health
-from aerolog.archive.health.layout import HEALTH_FOLDER, HEALTH_SUFFIX, SegmentState
-from aerolog.archive.health.spans import closed_spans
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.lock import is_running
-from aerolog.archive.retention.places import folder_path
-from aerolog.archive.times import TimeIndex
-from aerolog.archive.times.layout import INDEX_SUFFIX, times_dir
+from aerolog.archive.retention.retention_folder import folder_path
+from aerolog.archive.time_index import TimeIndex
+from aerolog.archive.time_index.layout import INDEX_SUFFIX, times_dir
+from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.health_file import read_health
+from aerolog.archive.verification.layout import HEALTH_FOLDER, HEALTH_SUFFIX, SegmentState
 from aerolog.tools.views.companion_views import HealthView, IndexView, RetentionView, SegmentHealth
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -25,9 +25,9 @@ from aerolog.transport.memory.filesystem import RealFileSystem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.health.layout import SegmentRecord
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.retention.holds import Hold
+    from aerolog.archive.verification.layout import SegmentRecord
     from aerolog.tools.views.archive_view import RecordingView
 
 T = TypeVar("T")

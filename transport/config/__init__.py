@@ -1,10 +1,10 @@
 """Properties and their sources; the one parser for sizes, durations, times and numbers."""
 
-from .definition import Declare, Infer, Kind, Property
-from .settings import Settings
-from .sources import Properties
-from .times import parse_time_ns
-from .values import (
+from aerolog.transport.config.definition import Declare, Infer, Kind, Property
+from aerolog.transport.config.settings import Settings
+from aerolog.transport.config.sources import Properties
+from aerolog.transport.config.times import parse_time_ns
+from aerolog.transport.config.values import (
     format_duration,
     format_size,
     parse_duration_ns,

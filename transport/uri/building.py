@@ -24,8 +24,7 @@ from aerolog.transport.config.values import (
 )
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
-
-from .keys import (
+from aerolog.transport.uri.keys import (
     CONTROL_MODES,
     INIT_TERM_ID,
     INVALID_TAG,

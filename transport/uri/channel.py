@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from aerolog.transport.config.values import parse_size
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
-
-from .building import (
+from aerolog.transport.uri.building import (
     ParameterValue,
     check_position_triple,
     wrapped_int32,
     written,
 )
-from .keys import (
+from aerolog.transport.uri.keys import (
     ALIAS,
     BY_KEY,
     BY_KEYWORD,
@@ -36,8 +35,8 @@ from .keys import (
     UDP_MEDIA,
     Parameter,
 )
-from .parser import parse_channel
-from .rendering import reference_order, render
+from aerolog.transport.uri.parser import parse_channel
+from aerolog.transport.uri.rendering import reference_order, render
 
 _KEY_ORDER = {parameter.key: index for index, parameter in enumerate(PARAMETERS)}
 _RECORDING_KEYS = (ENDPOINT, INTERFACE, CONTROL, SESSION_ID, TAGS)

@@ -7,8 +7,14 @@ are no parameters, all as in the reference.
 from __future__ import annotations
 
 from aerolog.transport.errors import ChannelUriError
-
-from .keys import IPC_MEDIA, MAX_URI_LENGTH, SCHEME, SPY_PREFIX, SPY_QUALIFIER, UDP_MEDIA
+from aerolog.transport.uri.keys import (
+    IPC_MEDIA,
+    MAX_URI_LENGTH,
+    SCHEME,
+    SPY_PREFIX,
+    SPY_QUALIFIER,
+    UDP_MEDIA,
+)
 
 _ILLEGAL_STATE = "java.lang.IllegalStateException"
 _SCHEME_PREFIX = SCHEME + ":"

@@ -11,7 +11,7 @@ from aerolog.archive.client.recording_position import RecordingPosition, find_by
 
 if TYPE_CHECKING:
     from aerolog.archive.client.request import Channel, RecordingSubscription
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 
 class QueryOperations(ArchiveClientBase):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import request
 from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
-from aerolog.archive.retention.asking import NO_MORE, READERS, parse
-from aerolog.archive.times.asking import PREFIX
+from aerolog.archive.retention.reader_query import NO_MORE, READERS, parse
+from aerolog.archive.time_index.time_query import PREFIX
 
 if TYPE_CHECKING:
-    from aerolog.archive.retention.asking import RecordingReader
+    from aerolog.archive.retention.reader_query import RecordingReader
 
 
 class ReaderOperations(ArchiveClientBase):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from aerolog.archive.client import request
 from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
-from aerolog.archive.times.asking import (
+from aerolog.archive.time_index.index import TimeIndex, epoch_ns
+from aerolog.archive.time_index.time_query import (
     END_POSITION_AT,
     NO_PAGE,
     POSITION_AT,
@@ -17,7 +18,6 @@ from aerolog.archive.times.asking import (
     Question,
     TimesPage,
 )
-from aerolog.archive.times.index import TimeIndex, epoch_ns
 from aerolog.transport.errors import TimeIndexUnavailableError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from aerolog.archive.client.replay.replay_request import image_session_id
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns, notes_of
 from aerolog.archive.client.replay.timed_archive import find_range
 from aerolog.archive.client.replay.timeline import LAST_STRETCH
-from aerolog.archive.times import SOURCE_DESCRIPTOR
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import ConfigurationError, TimeIndexUnavailableError
 from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client.aeron_archive import AeronArchive
     from aerolog.archive.client.replay.time_range import TimedRange
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.time_index import TimeIndex
     from aerolog.transport.client.counters import Counter
 
     Instant = int | datetime

@@ -1,5 +1,5 @@
 from aerolog.archive.client.replay.merge import MergeSource
-from aerolog.archive.times import TimeCursor
+from aerolog.archive.time_index import TimeCursor
 from aerolog.transport.client import Image
 
 class ReplaySource(MergeSource):

@@ -13,7 +13,7 @@ from aerolog.archive.client.replay.merge cimport (
     SOURCE_WAITING,
     MergeSource,
 )
-from aerolog.archive.times.search cimport TimeCursor
+from aerolog.archive.time_index.search cimport TimeCursor
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.logbuffer.assembler cimport ASSEMBLE_MESSAGE, ASSEMBLE_NO_MEMORY
 from aerolog.transport.logbuffer.cursor cimport (

@@ -43,7 +43,7 @@ from aerolog.transport.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
 
 State = PersistentSubscriptionState

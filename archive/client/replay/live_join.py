@@ -10,7 +10,7 @@ from aerolog.transport.client import Action
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Image
     from aerolog.transport.client.message import Header
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.client.replay.merged_batch cimport merged_columns_t
-from aerolog.archive.times.search cimport TimeCursor
+from aerolog.archive.time_index.search cimport TimeCursor
 
 cdef enum:
     # Messages that a source looks ahead.

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from aerolog.archive.client.replay.merged_batch import MergedBatch
-from aerolog.archive.times import TimeCursor
+from aerolog.archive.time_index import TimeCursor
 
 READY: Final[int]
 WAITING: Final[int]

@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from aerolog.archive.client.replay.merged_batch cimport MergedBatch, merged_columns_t
-from aerolog.archive.times.search cimport TimeCursor
+from aerolog.archive.time_index.search cimport TimeCursor
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64
 
 cdef enum:

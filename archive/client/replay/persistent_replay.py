@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from aerolog.archive.client.replay.archive_link import ArchiveLink
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.errors import ArchiveError
     from aerolog.transport.uri import ChannelUri

@@ -16,8 +16,8 @@ from aerolog.archive.client.replay.time_range import Wanted as WantedOfOne
 from aerolog.archive.client.replay.timed_archive import find_range
 from aerolog.archive.client.replay.timed_source import bounds_of
 from aerolog.archive.client.replay.timeline import find_time
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.replay.replay_source import Share
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
     Place = ReplayOperations | ArchiveFolder | str | Path
 

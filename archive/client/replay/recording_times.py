@@ -13,8 +13,8 @@ from aerolog.transport.errors import TimeIndexUnavailableError
 if TYPE_CHECKING:
     from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_base import ArchiveClientBase
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.time_index import TimeIndex
 
 #: Bytes of the stream whose times are fetched at once: little at first, twice as much each time.
 FIRST_STRETCH: Final = 4 * 1024 * 1024

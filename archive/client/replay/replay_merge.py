@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from aerolog.archive.client.client_base import ArchiveClientBase
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.destination import Destination
     from aerolog.transport.client.message import Action, Header, Message

@@ -15,7 +15,7 @@ from aerolog.archive.client.replay.merge import CONTROL
 from aerolog.archive.client.replay.replay_request import ReplayChannel, ReplayParams, replay_length
 from aerolog.archive.client.replay.segment_input import SegmentSource
 from aerolog.archive.client.replay.time_range import is_exact
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.transport.errors import (
     ArchiveError,
     ArchiveErrorCode,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from aerolog.archive.client.replay.merge import MergeSource
     from aerolog.archive.client.replay.recording_times import Stretches
     from aerolog.archive.client.replay.time_range import TimedRange
-    from aerolog.archive.files.recording import Recording
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.time_index import TimeIndex
     from aerolog.transport.client import Image, Subscription
     from aerolog.transport.memory.data_file import DataFile
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.client.replay.merge cimport MergeSource
-from aerolog.archive.files.segment_window cimport SegmentWindow
+from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.logbuffer.assembler cimport Assembler
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 

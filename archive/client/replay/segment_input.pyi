@@ -1,7 +1,7 @@
 from typing import Final
 
 from aerolog.archive.client.replay.merge import MergeSource
-from aerolog.archive.times import TimeCursor
+from aerolog.archive.time_index import TimeCursor
 from aerolog.transport.memory.data_file import DataFile
 
 WINDOW_LENGTH: Final[int]

@@ -16,7 +16,7 @@ from aerolog.archive.client.replay.merge cimport (
     SOURCE_READY,
     MergeSource,
 )
-from aerolog.archive.files.segment_window cimport SegmentWindow
+from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, load_acquire_i32
 from aerolog.transport.logbuffer.assembler cimport (
     ASSEMBLE_MESSAGE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.times import SOURCE_DESCRIPTOR, epoch_ns
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, epoch_ns
 from aerolog.transport.config.times import format_time
 from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import ConfigurationError
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from aerolog.archive.client.replay.timed_message import TimedMessage
-    from aerolog.archive.files.descriptor import RecordingDescriptor
-    from aerolog.archive.times import TimeIndex
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.time_index import TimeIndex
 
 _NS_PER_MS: Final = 1_000_000
 #: A message has at most an eighth of a term (spec log-buffers 6); headers may double its size.

@@ -14,7 +14,7 @@ from aerolog.archive.client.replay.time_range import TimedRange, notes_of
 from aerolog.archive.client.replay.timed_message import first_positions, timed
 from aerolog.archive.client.replay.timed_source import TimedSource
 from aerolog.archive.client.replay.timeline import Timeline, find_bounds, find_time
-from aerolog.archive.times import SOURCE_DESCRIPTOR
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from aerolog.archive.files.scan_columns import ScanColumns
+from aerolog.archive.format.scan_columns import ScanColumns
 
 class TimedMessage:
     def __init__(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from aerolog.archive.files.scan_columns cimport ScanColumns, scan_columns_t
+from aerolog.archive.format.scan_columns cimport ScanColumns, scan_columns_t
 from aerolog.transport.client.message cimport Message
 
 cdef object _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

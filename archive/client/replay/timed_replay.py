@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.archive.client.replay.timed_source import TimedSource
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.format.archive_folder import ArchiveFolder
     from aerolog.transport.concurrent.clock import Clock
 
     Instant = int | datetime

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.replay.time_range import TimedRange, notes_of
 from aerolog.archive.client.replay.timed_message import column_positions, timed_columns
-from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.client_base import ArchiveClientBase
     from aerolog.archive.client.replay.time_range import Wanted
     from aerolog.archive.client.replay.timed_message import TimedMessage
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
 
 #: Messages made at a time where a pace is kept: the next one may be due meanwhile.
 SMALL_PART: Final = 64
@@ -69,7 +69,7 @@ def open_source(
         FileNotFoundError: the folder has no catalog.
         FileFormatError: the catalog is damaged.
     """
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.format.archive_folder import ArchiveFolder
 
     if isinstance(archive, str | Path):
         return FolderSource(ArchiveFolder(archive), wanted, owned=True)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.client import request
 from aerolog.archive.client.replay.timed_source import bounds_of
-from aerolog.archive.times import SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.transport.errors import TimeIndexUnavailableError
 
 if TYPE_CHECKING:
     from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_base import ArchiveClientBase
     from aerolog.archive.client.replay.time_range import Wanted
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 _NS_PER_MS: Final = 1_000_000
 #: Of a recording that goes on: behind anything.

@@ -28,7 +28,7 @@ from aerolog.transport.errors import ConfigurationError
 if TYPE_CHECKING:
     import os
 
-    from aerolog.archive.service.authentication import SessionProxy
+    from aerolog.archive.service.security.authentication import SessionProxy
 
 USER_LENGTH_MAX: Final = 1024
 KEY_LENGTH: Final = 32

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor, Future
 
-    from aerolog.archive.service.authentication import SessionProxy
+    from aerolog.archive.service.security.authentication import SessionProxy
     from aerolog.archive.service.security.passwords import HashedPassword
 
 CREDENTIALS_LENGTH_MAX: Final = 1024

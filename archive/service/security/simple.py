@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aerolog.archive.service.authentication import SessionProxy
+    from aerolog.archive.service.security.authentication import SessionProxy
 
 
 class SimpleAuthenticator:

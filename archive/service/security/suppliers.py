@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.authentication import AcceptAll, FixedAuthorisation
+from aerolog.archive.service.security.authentication import AcceptAll, FixedAuthorisation
 from aerolog.archive.service.security.hmac_challenge import HmacAuthenticator
 from aerolog.archive.service.security.password_file import PasswordFileAuthenticator
 from aerolog.archive.service.security.rules import RulesAuthorisation
@@ -24,8 +24,8 @@ from aerolog.transport.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from aerolog.archive.service.authentication import Authenticator, AuthorisationService
     from aerolog.archive.service.properties import ArchiveConfig
+    from aerolog.archive.service.security.authentication import Authenticator, AuthorisationService
     from aerolog.transport.config.definition import Property
 
 _AUTHENTICATOR_METHODS: Final = (

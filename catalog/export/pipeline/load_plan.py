@@ -17,7 +17,7 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from aerolog.archive.files.recording import ArchiveFolder, Recording
+    from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
     from aerolog.catalog.index.search import FoundRecording
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000

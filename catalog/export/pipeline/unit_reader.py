@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.reading import ScanTotals
+from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.decoders import PLACE_COLUMNS, DecodeTotals, decoded_batches
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from aerolog.archive.files.recording import ArchiveFolder
+    from aerolog.archive.format.archive_folder import ArchiveFolder
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.export.pipeline.units import Slice, Unit
 else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.testing.hosts import SimulatedHost
     from aerolog.testing.plays import Outcome
     from aerolog.testing.scenarios import HarmPlan, Scenario

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.files.segment import parse_segment_name, recording_id_of, segment_file_name
+from aerolog.archive.format.segment import parse_segment_name, recording_id_of, segment_file_name
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
@@ -20,7 +20,7 @@ from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 _LENGTH: Final = struct.Struct("<i")
 _TYPE: Final = struct.Struct("<H")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.testing.crash_disk import FaultPoint, State
     from aerolog.testing.crash_ledger import Outcome
 

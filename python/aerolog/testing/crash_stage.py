@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.files.checksum import checksum_for
+from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing.crash_ledger import Allowed, Log, Outcome, Truth
 from aerolog.testing.streams import StreamCheckError

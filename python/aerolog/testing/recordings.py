@@ -12,11 +12,11 @@ from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.files.segment import segment_file_name, term_id_at
-from aerolog.archive.times.building import write_index
-from aerolog.archive.times.layout import IndexHeader
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.segment import segment_file_name, term_id_at
+from aerolog.archive.time_index.building import write_index
+from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
@@ -31,7 +31,7 @@ from aerolog.transport.protocol.frames import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aerolog.archive.files.checksum import Checksum
+    from aerolog.archive.format.checksum import Checksum
 
 _SESSION_ID = struct.Struct("<i")
 _SESSION_ID_OFFSET = 12

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
+from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.catalog import export_recordings, open_recording
 
 if TYPE_CHECKING:

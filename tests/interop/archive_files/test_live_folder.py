@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.mark_file import MarkFile
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.mark_file import MarkFile
 from aerolog.catalog import export_recordings, open_recording
 from aerolog.transport.client import Aeron
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import peer
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ArchiveFolder, ScanTotals
+from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.checksum import checksum_for
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

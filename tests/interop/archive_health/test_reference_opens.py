@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from peer.tools import archive_tool
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.main import main
 

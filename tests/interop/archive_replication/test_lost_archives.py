@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.files.mark_file import MarkFile
+from aerolog.archive.format.mark_file import MarkFile
 
 pytestmark = pytest.mark.interop
 

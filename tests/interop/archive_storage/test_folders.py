@@ -10,7 +10,7 @@ import pytest
 from archive_storage.teller import FRAME, SEGMENT, TERM, Teller
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyarrow import parquet
 
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 
 from .conftest import wait_for
 

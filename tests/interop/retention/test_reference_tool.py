@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from archive_tool_runs import reference_says
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.retention.archives import StoppedArchive
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.retention.archive_access import StoppedArchive
 from aerolog.archive.retention.clock import read_clock
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.running import Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
 

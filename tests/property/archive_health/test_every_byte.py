@@ -7,11 +7,11 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.files.segment import segment_file_name
-from aerolog.archive.health import Finding, verify_recording
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.verification import Finding, verify_recording
 from aerolog.testing.filesystem import FakeFileSystem
 from aerolog.testing.recordings import RecordingBuilder
 

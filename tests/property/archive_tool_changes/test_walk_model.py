@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.files import segment_walk as sw
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.segment_window import SegmentWindow
+from aerolog.archive.format import segment_walk as sw
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.table_tool import run

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.times import TimeRange

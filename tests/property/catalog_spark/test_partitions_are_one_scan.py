@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.checksum import checksum_for
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.schema import COLUMN_NAMES
 from aerolog.catalog.spark.filters import Bounds

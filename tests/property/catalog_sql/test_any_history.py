@@ -23,14 +23,14 @@ from hypothesis.stateful import (
 )
 from sql_content import column, compact, content
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.files.recording import Recording as FolderRecording
-from aerolog.archive.files.segment import parse_segment_name
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.archive_folder import Recording as FolderRecording
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.segment import parse_segment_name
 from aerolog.archive.retention.holds import Holds
-from aerolog.archive.times import index_path
+from aerolog.archive.time_index import index_path
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
 from aerolog.catalog.index import folder_sync as syncing_module
 from aerolog.catalog.index.journal import record

@@ -14,7 +14,7 @@ from retention_facts import NOW_MS, SEGMENT, facts, recording
 
 from aerolog.archive.retention.facts import NS_PER_MS, Need, sorted_bases
 from aerolog.archive.retention.plan import RECORDING
-from aerolog.archive.retention.planning import plan
+from aerolog.archive.retention.planner import plan
 from aerolog.archive.retention.policies import Policy, Space, StreamRange
 
 THOROUGH = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))

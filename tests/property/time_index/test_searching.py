@@ -8,11 +8,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.times import TimeIndex
-from aerolog.archive.times.blocks import TimeBlocks, encode_blocks
-from aerolog.archive.times.keeping import blocks_of
-from aerolog.archive.times.layout import BLOCK_LENGTH, IndexHeader
-from aerolog.archive.times.notes import TimeNotes
+from aerolog.archive.time_index import TimeIndex
+from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
+from aerolog.archive.time_index.index_file import blocks_of
+from aerolog.archive.time_index.layout import BLOCK_LENGTH, IndexHeader
+from aerolog.archive.time_index.notes import TimeNotes
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.concurrent.clock import ManualClock
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 from aerolog.testing import FakeFileSystem, Simulation
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from live_archive import until as waited
 from pyspark.errors import StreamingQueryException
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.client import Aeron
 

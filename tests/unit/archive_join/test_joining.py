@@ -6,7 +6,7 @@ from itertools import pairwise, product
 import pytest
 
 from aerolog.archive.client.replay.live_join import Switch, choose_live, skip_to
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.transport.client import Action
 
 BEGIN, END = 0x80, 0x40

@@ -15,11 +15,11 @@ from merge_folders import Row, every, merged, row_of, write_recording
 
 from aerolog.archive.client import AsyncMergedReplay, MergedReplay
 from aerolog.archive.client.replay.paced_replay import paced
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.checksum import CRC32C_NAME, checksum_for
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.files.segment import segment_file_name
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.segment import segment_file_name
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
     ArchiveError,

@@ -12,7 +12,7 @@ from aerolog.archive.client.replay.merge import BLOCKED, END, Merge, MergeSource
 from aerolog.archive.client.replay.merged_batch import MergedBatch
 from aerolog.archive.client.replay.replay_source import REPLAYS_PATIENCE_NS, ReplayShare, together
 from aerolog.archive.client.replay.time_range import TimedRange
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
     ArchiveError,

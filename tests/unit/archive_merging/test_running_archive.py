@@ -10,7 +10,7 @@ from live_archive import aeron_home, archiving, until
 from merge_folders import Row, merged, row_of
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, AsyncMergedReplay, MergedReplay
-from aerolog.archive.times import TimeIndex
+from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import (
     ArchiveError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.replication_order import ReplicationOrder
+from aerolog.archive.service.replication.replication_order import ReplicationOrder
 from aerolog.transport.errors import ArchiveError, ChannelUriError
 
 DEFAULT = "aeron:udp?endpoint=host:0|interface=10.0.0.1|alias=ours"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.control_session import QUEUED_OVERHEAD, SessionEnd
+from aerolog.archive.service.conductor.control_session import QUEUED_OVERHEAD, SessionEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

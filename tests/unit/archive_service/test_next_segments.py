@@ -13,7 +13,7 @@ import pytest
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import ArchivingMediaDriver
-from aerolog.archive.service.segment_files import SegmentFiles
+from aerolog.archive.service.recorder.segment_files import SegmentFiles
 from aerolog.transport.client import Aeron
 
 SEGMENT = 1 << 20

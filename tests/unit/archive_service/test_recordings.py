@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.catalog_file import CatalogReader
+from aerolog.archive.format.catalog_file import CatalogReader
 from aerolog.archive.service import Archive
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, RegistrationError
 
@@ -114,7 +114,7 @@ def test_closing_the_archive_gives_active_recordings_their_stop(make_rig) -> Non
 
 
 def test_checksums_stand_in_for_session_ids(make_rig) -> None:
-    from aerolog.archive.files.checksum import checksum_for
+    from aerolog.archive.format.checksum import checksum_for
 
     rig = make_rig(record_checksum="CRC-32C")
     rig.connect()

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.service.replay_tokens import ReplayTokens
+from aerolog.archive.service.replayer.replay_tokens import ReplayTokens
 
 LIFETIME_NS = 1000
 

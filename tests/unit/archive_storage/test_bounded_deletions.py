@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.service import deletions
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.service.storage import segment_deletion
 
 SEGMENT = 64 * 1024
 PER_SEGMENT = 64
@@ -58,9 +58,9 @@ def test_a_turn_removes_so_many_files_of_many_recordings_and_forgets_none(rig) -
         now = len(rig.disk.segments())
         seen.append(left - now)
         left = now
-    assert max(seen) == deletions.FILES_PER_TURN
+    assert max(seen) == segment_deletion.FILES_PER_TURN
     # Each recording has its turn before one has two.
-    assert len(seen) == 80 // deletions.FILES_PER_TURN
+    assert len(seen) == 80 // segment_deletion.FILES_PER_TURN
 
 
 def test_recordings_lose_files_by_turns(rig) -> None:
@@ -82,7 +82,7 @@ def test_files_go_at_the_rate_that_is_asked_for(make_rig, per_second) -> None:
     rig.turn(1000)
     seconds = (rig.clock.now_ns() - clock) / 1e9
     gone = before - len(rig.disk.segments())
-    allowed = per_second * seconds + deletions.FILES_PER_TURN
+    allowed = per_second * seconds + segment_deletion.FILES_PER_TURN
     assert min(per_second * seconds, before) - 1 <= gone <= min(allowed, before)
 
 
@@ -91,12 +91,12 @@ def test_a_rate_counts_for_all_recordings_together(make_rig) -> None:
     ids = add_recordings(rig, 30, 4)
     start_all(rig, ids)
     rig.turn(1000)
-    assert 120 - 20 - deletions.FILES_PER_TURN <= len(rig.disk.segments()) <= 120 - 20 + 1
+    assert 120 - 20 - segment_deletion.FILES_PER_TURN <= len(rig.disk.segments()) <= 120 - 20 + 1
 
 
 def test_a_crowded_folder_is_looked_through_in_parts(rig, monkeypatch) -> None:
     rig.recorded(3 * PER_SEGMENT)
-    monkeypatch.setattr(deletions, "NAMES_PER_TURN", 10)
+    monkeypatch.setattr(segment_deletion, "NAMES_PER_TURN", 10)
     for number in range(95):
         rig.disk.write_bytes(f"/archive/{number:03}.txt", b"")
     request = rig.post(ap.PurgeRecordingRequest, recording_id=0)
@@ -128,7 +128,7 @@ def test_a_search_keeps_others_out_and_ends_with_the_archive(
     rig.ask(ap.DetachSegmentsRequest, recording_id=0, new_start_position=2 * SEGMENT)
     if "position" in fields:
         fields = {"position": 2 * SEGMENT}
-    monkeypatch.setattr(deletions, "NAMES_PER_TURN", 1)
+    monkeypatch.setattr(segment_deletion, "NAMES_PER_TURN", 1)
     request = rig.post(request_class, recording_id=0, **fields)
     running = rig.archive._conductor.deletions
     rig.wait(lambda: running.is_active(0), "the search to begin")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile, CatalogReader
-from aerolog.archive.files.descriptor import RecordingDescriptor, RecordingState
-from aerolog.archive.files.layout import ENTRY_HEADER_LENGTH
+from aerolog.archive.format.catalog_file import CatalogFile, CatalogReader
+from aerolog.archive.format.descriptor import RecordingDescriptor, RecordingState
+from aerolog.archive.format.layout import ENTRY_HEADER_LENGTH
 
 if TYPE_CHECKING:
     from pathlib import Path

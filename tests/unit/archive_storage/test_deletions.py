@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.catalog_file import CatalogReader
+from aerolog.archive.format.catalog_file import CatalogReader
 
 SEGMENT = 64 * 1024
 PER_SEGMENT = 64

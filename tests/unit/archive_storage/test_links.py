@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
-from aerolog.archive.service.stored_segments import (
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.service.storage.stored_segments import (
     NameScan,
     SegmentNames,
     check_frame_at,

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 
 SEGMENT = 64 * 1024
 FRAME = 1024

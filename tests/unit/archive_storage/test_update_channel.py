@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.files.catalog_file import CatalogReader
+from aerolog.archive.format.catalog_file import CatalogReader
 
 LONG = "aeron:ipc?alias=" + "x" * 1000
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from damaged_archives import CATALOG_DAMAGES, MARK_DAMAGES, put
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.main import main
 

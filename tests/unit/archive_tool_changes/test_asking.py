@@ -10,7 +10,7 @@ import typer
 from archive_tool_runs import file_states
 from old_archives import new_mark
 
-from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import AerologError
 

@@ -18,7 +18,7 @@ import pytest
 from damaged_segments import zeros_from
 from old_archives import mark_version, new_mark, with_legacy_catalog
 
-from aerolog.archive.files.catalog_map import CatalogReader
+from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.table_tool import run

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aerolog.archive.files import segment_walk as sw
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.segment_window import SegmentWindow
+from aerolog.archive.format import segment_walk as sw
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.segment_window import SegmentWindow
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_file import CatalogFile
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 

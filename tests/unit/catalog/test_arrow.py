@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
+from aerolog.archive.format.checksum import checksum_for
 from aerolog.catalog import arrow_schema, open_recording
 from aerolog.catalog.arrow.schema import COLUMN_NAMES
 from aerolog.testing.recordings import RecordingBuilder

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog import open_recording
 from aerolog.catalog.arrow.record_times import LAG_NS_MAX, SettledTimes, index_of, settled_times
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
@@ -146,7 +146,7 @@ def test_a_range_reads_no_segment_outside_of_it(tmp_path: Path) -> None:
 
 
 def test_totals_count_the_rows_that_are_given_out(tmp_path: Path) -> None:
-    from aerolog.archive.files.recording import ScanTotals
+    from aerolog.archive.format.archive_folder import ScanTotals
     from aerolog.catalog.arrow.arrow_recording import record_batches
 
     end = made(tmp_path)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
 from aerolog.catalog.decoders import make_decoder
 from aerolog.catalog.export import TargetMismatchError, check_export, export_parquet
 from aerolog.catalog.export.row_groups import row_groups

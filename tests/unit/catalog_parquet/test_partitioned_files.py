@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.catalog.export import (
     MANIFEST_NAME,
     ExportUnderWayError,

@@ -20,8 +20,8 @@ from pipelines_here import (
     write_segments,
 )
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.catalog.export.pipeline.errors import (
     DamagedInputError,
     JobFileError,

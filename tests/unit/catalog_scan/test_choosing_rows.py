@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ScanTotals
+from aerolog.archive.format.archive_folder import ScanTotals
+from aerolog.archive.format.checksum import checksum_for
 from aerolog.catalog import open_recording
 from aerolog.testing.recordings import RecordingBuilder
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.catalog import open_recording
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (

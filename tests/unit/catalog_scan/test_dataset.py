@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.catalog import open_recording
 from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.arrow.pushdown import Bound

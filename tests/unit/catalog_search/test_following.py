@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent
 from aerolog.catalog.index import RecordingCatalog, engine
 from aerolog.catalog.index import follower as module

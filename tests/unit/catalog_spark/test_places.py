@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyarrow import fs
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
@@ -28,7 +28,7 @@ from aerolog.catalog.object_store import ObjectFiles
 from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.recording import Recording
+    from aerolog.archive.format.archive_folder import Recording
 
 TERM = 64 * 1024
 

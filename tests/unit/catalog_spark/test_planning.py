@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.catalog.spark.filters import Bounds
 from aerolog.catalog.spark.options import parse_options
 from aerolog.catalog.spark.partitions import PARTITION_BYTES_MIN, Range, partition_bytes, plan

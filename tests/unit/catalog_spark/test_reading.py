@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders import REJECTS_SCHEMA, make_decoder
 from aerolog.catalog.spark.errors import ChecksumMismatchError, RejectedMessageError

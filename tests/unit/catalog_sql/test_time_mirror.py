@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from sql_content import column, content
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.descriptor import RecordingState
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.retention.holds import Holds
-from aerolog.archive.times import index_path
+from aerolog.archive.time_index import index_path
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
 from aerolog.catalog.index.folder_watch import FolderWatch
 from aerolog.catalog.index.models import Hold, TimeIndexEntry, TimeIndexFile

@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.doctor.system_snapshot import (
     ArchiveMark,
     ArchiveSight,

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from golden_data import GOLDEN_ARCHIVE
 
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
-from aerolog.archive.health import verify_recording
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.archive.retention.holds import Holds
-from aerolog.archive.times import index_path
+from aerolog.archive.time_index import index_path
+from aerolog.archive.verification import verify_recording
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.doctor import examination

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live_archive import aeron_home
 
-from aerolog.archive.files.catalog_redo import REDO_NAME
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.health.findings import Kind
-from aerolog.archive.health.layout import SegmentRecord, SegmentState, header_of
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.catalog_redo import REDO_NAME
+from aerolog.archive.verification.findings import Kind
+from aerolog.archive.verification.layout import SegmentRecord, SegmentState, header_of
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.explain.explainer import explain
 from aerolog.tools.main import main

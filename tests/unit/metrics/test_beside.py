@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.health import verify_recording
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, RUN_END, STEP_BEGIN, STEP_END, Journal
+from aerolog.archive.verification import verify_recording
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 

@@ -11,7 +11,7 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, archiving, until
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.files.layout import CATALOG_NAME
+from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
 from aerolog.transport.client import Aeron

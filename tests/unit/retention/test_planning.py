@@ -7,7 +7,7 @@ from retention_facts import DAY_MS, NOW_MS, SEGMENT, facts, recording
 
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.plan import RECORDING, SEGMENTS
-from aerolog.archive.retention.planning import plan
+from aerolog.archive.retention.planner import plan
 from aerolog.archive.retention.policy_file import parse_policies
 
 

@@ -11,17 +11,17 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.retention.archives import RefusedError, RunningArchive, StoppedArchive
-from aerolog.archive.retention.asking import (
+from aerolog.archive.retention.archive_access import RefusedError, RunningArchive, StoppedArchive
+from aerolog.archive.retention.clock import read_clock
+from aerolog.archive.retention.policy_file import parse_policies
+from aerolog.archive.retention.reader_query import (
     ENTRIES_MAX,
     NO_MORE,
     RecordingReader,
     answer,
     parse,
 )
-from aerolog.archive.retention.clock import read_clock
-from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.running import Retention
+from aerolog.archive.retention.run import Retention
 from aerolog.tools.main import main
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ActiveArchiveError, MessageFormatError

@@ -7,18 +7,18 @@ import os
 import pytest
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, reading, write_recording
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.catalog_map import CatalogReader
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.mark_borrow import borrowed_folder
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
-from aerolog.archive.retention.applying import Applying
-from aerolog.archive.retention.archives import RefusedError, StoppedArchive
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.mark_claim import borrowed_folder
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.retention.archive_access import RefusedError, StoppedArchive
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
 from aerolog.archive.retention.policy_file import parse_policies
-from aerolog.archive.retention.running import Known, Retention
+from aerolog.archive.retention.run import Known, Retention
+from aerolog.archive.retention.steps import Applying
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ActiveArchiveError

@@ -11,7 +11,7 @@ from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
-from aerolog.archive.times import TimeIndex, index_path
+from aerolog.archive.time_index import TimeIndex, index_path
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aerolog.archive.times import index_path
+from aerolog.archive.time_index import index_path
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.recordings.recordings_commands import app
 

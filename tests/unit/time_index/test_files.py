@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.checksum import checksum_for
-from aerolog.archive.files.recording import ArchiveFolder
-from aerolog.archive.times import TimeIndex, epoch_ns, index_path
-from aerolog.archive.times.asking import Question, TimesPage
-from aerolog.archive.times.blocks import encode_blocks
-from aerolog.archive.times.keeping import forget_before, remove_orphans
-from aerolog.archive.times.layout import (
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.time_index import TimeIndex, epoch_ns, index_path
+from aerolog.archive.time_index.blocks import encode_blocks
+from aerolog.archive.time_index.index_file import forget_before, remove_orphans
+from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     ENTRIES_PER_BLOCK,
     HEADER,
@@ -24,8 +23,9 @@ from aerolog.archive.times.layout import (
     TRAILER,
     IndexHeader,
 )
-from aerolog.archive.times.notes import TIME_OF_RESERVED
-from aerolog.archive.times.rebuilding import rebuild_index
+from aerolog.archive.time_index.notes import TIME_OF_RESERVED
+from aerolog.archive.time_index.rebuild import rebuild_index
+from aerolog.archive.time_index.time_query import Question, TimesPage
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ArchiveError, FileFormatError, MessageFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem

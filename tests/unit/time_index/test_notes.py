@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aerolog.archive.service.time_notes import NotesAgent
-from aerolog.archive.times import TimeIndex
-from aerolog.archive.times.keeping import begin_notes, resume_notes
-from aerolog.archive.times.notes import TIME_OF_RESERVED, TimeNotes, time_in_frame
-from aerolog.archive.times.stamps import channel_time_offset
+from aerolog.archive.service.recorder.time_notes import NotesAgent
+from aerolog.archive.time_index import TimeIndex
+from aerolog.archive.time_index.channel_times import channel_time_offset
+from aerolog.archive.time_index.index_file import begin_notes, resume_notes
+from aerolog.archive.time_index.notes import TIME_OF_RESERVED, TimeNotes, time_in_frame
 from aerolog.testing import FakeFileSystem
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.concurrent.clock import ManualClock
 
 if TYPE_CHECKING:
-    from aerolog.archive.files.descriptor import RecordingDescriptor
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 FOLDER = "/archive"
 MS = 1_000_000

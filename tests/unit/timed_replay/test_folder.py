@@ -9,7 +9,7 @@ import pytest
 from timed_recordings import MS, START_NS, Made, make
 
 from aerolog.archive.client.replay.timed_replay import AsyncTimedReplay, TimedReplay
-from aerolog.archive.files.recording import ArchiveFolder
+from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.transport.errors import ArchiveError, ConfigurationError
 

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.protocol import RecordingSignalEvent
 from aerolog.transport.errors import ArchiveError
 

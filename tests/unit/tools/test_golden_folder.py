@@ -12,7 +12,7 @@ import pytest
 from golden_data import GOLDEN_ARCHIVE, copy_archive, manifest
 from pyarrow import parquet
 
-from aerolog.archive.files.catalog_map import FIELD, CatalogReader
+from aerolog.archive.format.catalog_map import FIELD, CatalogReader
 from aerolog.tools.main import main
 
 VALID = [one for one in manifest()["recordings"] if one["state"] == "VALID"]

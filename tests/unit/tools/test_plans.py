@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.recordings import change_plans
 
 K = 1024

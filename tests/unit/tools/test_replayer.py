@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.export.replayed_recordings import Assembler, Row
 from aerolog.tools.replay import replayer
 from aerolog.tools.replay.replayer import range_of, wait_replayed

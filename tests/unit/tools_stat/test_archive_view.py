@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.files.catalog_file import CatalogFile
-from aerolog.archive.files.layout import CATALOG_NAME, MARK_FILE_NAME
-from aerolog.archive.files.mark_file import MarkFile, MarkFileHeader
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
+from aerolog.archive.format.mark_file import MarkFile, MarkFileHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView

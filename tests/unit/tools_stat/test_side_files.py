@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.archive.health import verify_recording
-from aerolog.archive.health.layout import health_path
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, RUN_END, STEP_BEGIN, STEP_END, Journal
 from aerolog.archive.retention.lock import run_lock
-from aerolog.archive.retention.places import holds_path
-from aerolog.archive.times.layout import BLOCK_LENGTH, index_path
+from aerolog.archive.retention.retention_folder import holds_path
+from aerolog.archive.time_index.layout import BLOCK_LENGTH, index_path
+from aerolog.archive.verification import verify_recording
+from aerolog.archive.verification.layout import health_path
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.transport.memory.filesystem import RealFileSystem

@@ -10,8 +10,8 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.health import verify_recording
 from aerolog.archive.retention.holds import Holds
+from aerolog.archive.verification import verify_recording
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
 from aerolog.tools.top.live_source import LiveSource
 from aerolog.tools.top.measurement import DriverState, Reading

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from top_driver import MadeUpCounter, MadeUpDriver
 
-from aerolog.archive.files.descriptor import RecordingDescriptor
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.top.running_sessions import ReplayFinder, begin_of, recordings_of
 from aerolog.tools.views.stream_views import streams
 

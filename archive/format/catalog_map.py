@@ -1,0 +1,290 @@
+"""Reading a mapped ``archive.catalog``: header, entries, index (spec archive-files 3, 5, 7).
+
+Any process may map the file while an archive writes it: there is no lock, so every walk takes
+lengths as they are at that moment and checks them against the mapping first.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.catalog_scan import scan_entries
+from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
+from aerolog.archive.format.held_mapping import HeldMapping
+from aerolog.archive.format.layout import (
+    CATALOG_HEADER,
+    CATALOG_HEADER_LENGTH,
+    CATALOG_NAME,
+    DESCRIPTOR,
+    ENTRY_HEADER,
+    ENTRY_HEADER_LENGTH,
+    SEMANTIC_VERSION,
+    VERSION_MAJOR,
+    version_text,
+)
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.transport.memory.mapped_file import MappedFile
+
+HEADER = offsets(CATALOG_HEADER)
+ENTRY = offsets(ENTRY_HEADER)
+FIELD = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).items()}
+
+
+class CatalogMap(HeldMapping):
+    """A mapped catalog and its index of VALID entries. Use one of its two subclasses.
+
+    Attributes:
+        path: of the file.
+        version: semantic version in the header; an old file keeps the one it was created with.
+        alignment: of entries, bytes.
+    """
+
+    def __init__(self, mapped: MappedFile, files: FileSystem) -> None:
+        self.path = mapped.path
+        self.files = files
+        super().__init__(mapped)
+        self.version = mapped.load_i32(HEADER["version"])
+        self.alignment = mapped.load_i32(HEADER["alignment"])
+        self._check_header()
+        self._index()
+
+    def _check_header(self) -> None:
+        if self.version >> 16 != VERSION_MAJOR:
+            raise FileFormatError(
+                f"incompatible catalog file version {version_text(self.version)}, archive software"
+                f" is {version_text(SEMANTIC_VERSION)}: {self.path} at offset 0"
+            )
+        if self.alignment < ENTRY_HEADER_LENGTH or self.alignment & (self.alignment - 1):
+            raise FileFormatError(
+                f"invalid alignment of entries: {self.path} at offset {HEADER['alignment']}:"
+                f" {self.alignment}"
+            )
+
+    def _index(self) -> None:
+        found = scan_entries(self._mapped, CATALOG_HEADER_LENGTH, self.alignment)
+        if found.bad_offset >= 0:
+            raise FileFormatError(
+                f"{found.problem}: {self.path} at offset {found.bad_offset}: {found.bad_value}"
+            )
+        self._entries = found.index
+        self._end = found.end_offset
+        self._last_id = found.last_id
+
+    @property
+    def capacity(self) -> int:
+        """Length of the file as it is mapped, bytes."""
+        return self._mapped.length
+
+    @property
+    def end_offset(self) -> int:
+        """Offset behind the last entry, where the next one goes."""
+        return self._end
+
+    @property
+    def last_recording_id(self) -> int:
+        """The id of the last entry in any state, -1 when there is none."""
+        return self._last_id
+
+    @property
+    def next_recording_id(self) -> int:
+        """The id that the header has for the next recording."""
+        return self._mapped.load_i64(HEADER["next_recording_id"])
+
+    def __len__(self) -> int:
+        """Number of VALID entries."""
+        return len(self._entries)
+
+    def __contains__(self, recording_id: int) -> bool:
+        """Whether there is a VALID entry of that id."""
+        return self._entries.offset_of(recording_id) >= 0
+
+    def ids(self) -> list[int]:
+        """Ids of the VALID entries, ascending."""
+        return self._entries.ids()
+
+    def matching(
+        self,
+        from_recording_id: int,
+        limit: int,
+        stream_id: int | None = None,
+        fragment: bytes = b"",
+    ) -> tuple[list[int], int, bool]:
+        """Look at up to ``limit`` VALID entries from an id on.
+
+        Args:
+            from_recording_id: lowest id to look at.
+            limit: entries to look at, 1 or more.
+            stream_id: wanted, None for any; then the fragment does not count either.
+            fragment: contained in the original channel.
+
+        Returns:
+            Ids that match; the id behind the last one looked at, ``from_recording_id`` when there
+            was none; whether the end was reached.
+        """
+        return self._entries.matching(self._mapped, from_recording_id, limit, stream_id, fragment)
+
+    def descriptor(self, recording_id: int) -> RecordingDescriptor:
+        """Descriptor of a VALID entry, as it is now.
+
+        Raises:
+            ArchiveError: UNKNOWN_RECORDING, also for INVALID and DELETED entries.
+            FileFormatError: the entry's fields do not fit in its length.
+        """
+        return self._entry_at(self._offset(recording_id)).descriptor
+
+    def entry(self, recording_id: int) -> CatalogEntry:
+        """The VALID entry of that id; raises as ``descriptor`` does."""
+        return self._entry_at(self._offset(recording_id))
+
+    def checked_entry(self, recording_id: int) -> CatalogEntry:
+        """As ``entry``, and what position arithmetic relies on is sound.
+
+        Raises:
+            FileFormatError: also for a length or position that no recording can have.
+        """
+        entry = self.entry(recording_id)
+        try:
+            entry.descriptor.check()
+        except FileFormatError as error:
+            where = f"{self.path} in the entry at offset {entry.offset}"
+            raise FileFormatError(f"{error}: {where}") from error
+        return entry
+
+    def descriptors(self) -> Iterator[RecordingDescriptor]:
+        """Descriptors of the VALID entries in file order, which is id order."""
+        for recording_id in self.ids():
+            yield self.descriptor(recording_id)
+
+    def entries(self) -> Iterator[CatalogEntry]:
+        """All entries in file order, whatever their state."""
+        at = CATALOG_HEADER_LENGTH
+        while at < self._end:
+            entry = self._entry_at(at)
+            yield entry
+            step = ENTRY_HEADER_LENGTH + entry.length
+            at += (step + self.alignment - 1) & ~(self.alignment - 1)
+
+    def descriptor_tail(self, recording_id: int) -> bytes:
+        """An entry's bytes from its recording id to its end, fill included.
+
+        They follow the 24 bytes of prefix in a RecordingDescriptor message
+        (spec archive-protocol 13.2).
+        """
+        at = self._offset(recording_id)
+        length = self._mapped.load_i32(at + ENTRY["length"])
+        return bytes(self._view(at + FIELD["recording_id"], at + ENTRY_HEADER_LENGTH + length))
+
+    def checksum_of(self, recording_id: int, checksum: Checksum) -> int:
+        """What the checksum of a VALID entry's descriptor is to be, as stored: signed 32 bits."""
+        at = self._offset(recording_id)
+        start = at + ENTRY_HEADER_LENGTH
+        return checksum.compute(
+            self._view(start, start + self._mapped.load_i32(at + ENTRY["length"]))
+        )
+
+    def find_last(
+        self, min_recording_id: int, session_id: int, stream_id: int, fragment: bytes
+    ) -> int:
+        """Highest id from ``min_recording_id`` up that matches, -1 when none.
+
+        Spec archive-files 4.
+
+        Args:
+            min_recording_id: lowest id to look at.
+            session_id: equal to the entry's, which is the latest recorded.
+            stream_id: equal to the entry's.
+            fragment: contained in the original channel; empty matches all.
+        """
+        return self._entries.find_last(
+            self._mapped,
+            min_recording_id,
+            session_id,
+            stream_id,
+            fragment,
+            fresh=not self._mapped.writable,
+        )
+
+    def _offset(self, recording_id: int) -> int:
+        at = self._entries.offset_of(recording_id)
+        if at < 0:
+            raise ArchiveError(
+                ArchiveErrorCode.UNKNOWN_RECORDING, f"unknown recording id: {recording_id}"
+            )
+        return at
+
+    def _view(self, start: int, stop: int) -> memoryview:
+        return self._mapped.view(start, stop - start)
+
+    def _entry_at(self, at: int) -> CatalogEntry:
+        length = self._mapped.load_i32(at + ENTRY["length"])
+        stop = at + ENTRY_HEADER_LENGTH + length
+        if length <= 0 or stop > self._mapped.length:
+            raise FileFormatError(f"entry cut off: {self.path} at offset {at}: length {length}")
+        # Acquire before the copy: whoever sees a stop position also sees its timestamp.
+        stop_position = self._mapped.load_i64(at + FIELD["stop_position"])
+        try:
+            descriptor = RecordingDescriptor.decode(self._view(at + ENTRY_HEADER_LENGTH, stop))
+        except (FileFormatError, struct.error) as error:
+            raise FileFormatError(f"{error}: {self.path} in the entry at offset {at}") from error
+        if descriptor.stop_position != stop_position:
+            descriptor = descriptor.with_changes(stop_position=stop_position)
+        return CatalogEntry(
+            at,
+            length,
+            self._mapped.load_i32(at + ENTRY["state"]),
+            self._mapped.load_i32(at + ENTRY["checksum"]),
+            descriptor,
+        )
+
+
+class CatalogReader(CatalogMap):
+    """A catalog open for reading, ours or the reference's, of a live archive or of a stopped one.
+
+    It shows entries that were there when it was opened; their fields are read from the mapping and
+    so are current. ``reload`` finds recordings that came later.
+    """
+
+    @classmethod
+    def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> CatalogReader:
+        """Map the catalog of a folder read-only.
+
+        Raises:
+            FileNotFoundError: the folder has no catalog.
+            FileFormatError: truncated, of another version, or damaged; says file, offset, value.
+        """
+        files = files or RealFileSystem()
+        path = str(Path(archive_dir) / CATALOG_NAME)
+        mapped = files.open_mapped(path, writable=False, min_length=CATALOG_HEADER_LENGTH)
+        try:
+            return cls(mapped, files)
+        except FileFormatError:
+            # The archive may have made the file longer between our mapping and our walk.
+            if files.size(path) <= mapped.length:
+                raise
+        return cls(files.open_mapped(path, writable=False), files)
+
+    def _offset(self, recording_id: int) -> int:
+        at = super()._offset(recording_id)
+        end = at + ENTRY_HEADER_LENGTH + self._mapped.load_i32(at + ENTRY["length"])
+        has_moved = self._mapped.load_i64(at + FIELD["recording_id"]) != recording_id
+        if has_moved or end > self._mapped.length:
+            # An entry before it, or it itself, got longer.
+            self.reload()
+            at = super()._offset(recording_id)
+        return at
+
+    def reload(self) -> None:
+        """Look again for entries, in the file at its present length."""
+        mapped = self.files.open_mapped(self.path, writable=False, min_length=CATALOG_HEADER_LENGTH)
+        self._mapped = mapped
+        self._check_header()
+        self._index()

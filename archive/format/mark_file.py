@@ -1,0 +1,380 @@
+"""``archive-mark.dat``: who owns an archive folder, and its error log (spec archive-files 13).
+
+An archive claims the file before it touches anything else in the folder, stores a sign of life once
+a second, and -1 when it ends. Everybody else opens it read-only. ``archive-mark.lnk`` in the
+archive folder names the folder of the mark file when that is another one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.layout import (
+    MARK_BLOCK,
+    MARK_BLOCK_LENGTH,
+    MARK_FILE_NAME,
+    MARK_HEADER_LENGTH,
+    MARK_LINK_NAME,
+    MARK_MESSAGE_HEADER,
+    MARK_MESSAGE_HEADER_LENGTH,
+    MARK_SCHEMA_ID,
+    MARK_SCHEMA_VERSION,
+    MARK_STRINGS,
+    MARK_TEMPLATE_ID,
+    MAX_I64,
+    SEMANTIC_VERSION,
+    VERSION_MAJOR,
+)
+from aerolog.archive.format.words import compare_and_set_i64
+from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, FileFormatError
+from aerolog.transport.memory.aeron_directory import process_exists
+from aerolog.transport.memory.error_log import (
+    DistinctErrorLog,
+    ErrorObservation,
+    has_errors,
+    read_error_log,
+)
+from aerolog.transport.memory.error_text import format_error_log, format_time
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.fixed_layout import align, offsets, packer
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from aerolog.transport.memory.mapped_file import MappedFile
+
+LIVENESS_TIMEOUT_MS = 10_000
+ERROR_BUFFER_LENGTH = 1024 * 1024
+ACTIVATION_IN_PROGRESS = MAX_I64
+TERMINATED = -1
+_LONG_AGO = 1  # no sign of life for long, and no end in good order
+
+_MESSAGE_HEADER = packer(MARK_MESSAGE_HEADER, MARK_MESSAGE_HEADER_LENGTH)
+_BLOCK = packer(MARK_BLOCK, MARK_BLOCK_LENGTH)
+_AT = offsets(MARK_BLOCK)
+_READABLE_LENGTH = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkFileHeader:
+    """The fields of a mark file at one moment; timestamps are epoch milliseconds."""
+
+    version: int = 0
+    activity_timestamp: int = 0
+    start_timestamp: int
+    pid: int
+    control_stream_id: int
+    local_control_stream_id: int
+    events_stream_id: int
+    header_length: int = MARK_HEADER_LENGTH
+    error_buffer_length: int = ERROR_BUFFER_LENGTH
+    archive_id: int
+    control_channel: str
+    local_control_channel: str
+    events_channel: str
+    aeron_directory: str
+
+    def encode(self) -> bytes:
+        """The header from its SBE message header on, as long as it is.
+
+        Raises:
+            ConfigurationError: the strings do not fit.
+        """
+        head = _MESSAGE_HEADER.pack(
+            MARK_BLOCK_LENGTH,
+            MARK_TEMPLATE_ID,
+            MARK_SCHEMA_ID,
+            MARK_SCHEMA_VERSION,
+        )
+        block = _BLOCK.pack(*(getattr(self, field.name) for field in MARK_BLOCK))
+        texts = [getattr(self, name).encode("ascii", "replace") for name in MARK_STRINGS]
+        data = head + block + b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+        if len(data) > MARK_HEADER_LENGTH:
+            raise ConfigurationError(
+                f"ArchiveMarkFile headerLength={len(data)} > headerLengthCapacity="
+                f"{MARK_HEADER_LENGTH}: shorten the channels or the directory's name"
+            )
+        return data
+
+    def is_active(self, now_ms: int) -> bool:
+        """Whether an archive gave a sign of life in the last ten seconds, or is starting."""
+        return now_ms - self.activity_timestamp < LIVENESS_TIMEOUT_MS
+
+
+def mark_file_dir(archive_dir: str | Path, files: FileSystem | None = None) -> str:
+    """The folder of an archive's mark file: what the link file says, else the archive's own."""
+    files = files or RealFileSystem()
+    link = str(Path(archive_dir) / MARK_LINK_NAME)
+    if not files.exists(link):
+        return str(archive_dir)
+    return files.read_bytes(link).decode("ascii", "replace").strip()
+
+
+class MarkFile:
+    """A mapped mark file. ``open`` reads one, ``claim`` is the archive's way in.
+
+    Attributes:
+        path: of the file.
+        mapped: the whole file.
+        error_offset: where the error log starts.
+        error_length: its bytes.
+    """
+
+    def __init__(self, mapped: MappedFile, clock: Clock) -> None:
+        self.path = mapped.path
+        self.mapped = mapped
+        self.clock = clock
+        self._base = _block_offset(mapped)
+        header = self.header
+        self.error_offset = header.header_length or MARK_HEADER_LENGTH
+        self.error_length = header.error_buffer_length
+
+    @classmethod
+    def open(
+        cls,
+        archive_dir: str | Path,
+        *,
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+    ) -> MarkFile:
+        """Open the mark file of a folder for reading, live or not, without waiting.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileFormatError: not initialised, of another version, or damaged.
+        """
+        files = files or RealFileSystem()
+        path = str(Path(mark_file_dir(archive_dir, files)) / MARK_FILE_NAME)
+        mapped = files.open_mapped(path, writable=False, min_length=_READABLE_LENGTH)
+        version = mapped.load_i32(_block_offset(mapped) + _AT["version"])
+        if version == 0:
+            raise FileFormatError(f"mark file is created but not initialised: {path}")
+        _check_major(path, version)
+        return cls(mapped, clock or SystemClock())
+
+    @classmethod
+    def claim(
+        cls,
+        archive_dir: str | Path,
+        header: MarkFileHeader,
+        *,
+        mark_dir: str | Path | None = None,
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+        file_page_size: int = 4096,
+    ) -> MarkFile:
+        """Take a folder for an archive that starts; ``ready`` ends the start.
+
+        Errors that an earlier archive left are saved beside the file, see ``saved_errors``.
+
+        Args:
+            archive_dir: the archive folder, which exists.
+            header: what the file is to say; version and activity timestamp are ours to set.
+            mark_dir: folder of the mark file when it is another one; it exists.
+            files: the file system door.
+            clock: the clock door.
+            file_page_size: the driver's; the file's length is a multiple of it.
+
+        Raises:
+            ActiveArchiveError: a live archive owns the folder, or another one is starting.
+            FileFormatError: the file there is of another major version, or damaged.
+            StorageSpaceError: no room for the file.
+        """
+        files = files or RealFileSystem()
+        clock = clock or SystemClock()
+        folder = str(mark_dir or archive_dir)
+        path = str(Path(folder) / MARK_FILE_NAME)
+        length = align(MARK_HEADER_LENGTH + header.error_buffer_length, file_page_size)
+        encoded = header.encode()
+        saved, activity = None, TERMINATED
+        if files.exists(path):
+            mapped, activity = _take_over(path, length, files, clock)
+            saved = _save_errors(mapped, folder, files, clock)
+        else:
+            mapped = files.create_mapped(path, length)
+        _write_header(mapped, encoded)
+        _link(str(archive_dir), folder, files)
+        mark = cls(mapped, clock)
+        mark.saved_errors = saved
+        mark.after_crash = activity != TERMINATED
+        return mark
+
+    saved_errors: str | None = None
+    """Path of the copy of an earlier archive's errors, None when there were none."""
+
+    after_crash: bool = False
+    """Whether the archive before this one did not end in good order."""
+
+    @property
+    def header(self) -> MarkFileHeader:
+        """All fields as they are now."""
+        return _decode(self.mapped, self._base)
+
+    @property
+    def activity_timestamp(self) -> int:
+        """Last sign of life, epoch milliseconds; -1 ended, 2**63 - 1 starting."""
+        return self.mapped.load_i64(self._base + _AT["activity_timestamp"])
+
+    def offset_of(self, field: str) -> int:
+        """Where a field is in the file."""
+        return self._base + _AT[field]
+
+    def is_active(self) -> bool:
+        """Whether a live archive owns the folder."""
+        return self.clock.now_epoch_ms() - self.activity_timestamp < LIVENESS_TIMEOUT_MS
+
+    def ready(self) -> None:
+        """Show that the archive is up: first sign of life, then the version."""
+        self.beat()
+        self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
+        self.mapped.flush()
+
+    def beat(self) -> None:
+        """Store a sign of life; the archive's conductor does so once a second."""
+        now_ms = self.clock.now_epoch_ms()
+        self.mapped.store_i64(self._base + _AT["activity_timestamp"], now_ms)
+
+    def terminated(self) -> None:
+        """Show that the archive ended, or that its start failed: the next one need not wait."""
+        self.mapped.store_i64(self._base + _AT["activity_timestamp"], TERMINATED)
+        self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
+        self.mapped.flush()
+
+    def given_up(self) -> None:
+        """Show that the start failed before the folder was in order; the next one need not wait."""
+        self.mapped.store_i64(self._base + _AT["activity_timestamp"], _LONG_AGO)
+        self.mapped.flush()
+
+    def error_log(self) -> DistinctErrorLog:
+        """The error log, for writing by the one archive that owns the file."""
+        return DistinctErrorLog(self.mapped, self.error_offset, self.error_length, self.clock)
+
+    def errors(self, since_ms: int = 0) -> list[ErrorObservation]:
+        """Distinct errors seen since a time, epoch milliseconds."""
+        if self.error_length <= 0:
+            return []
+        return read_error_log(self.mapped, self.error_offset, self.error_length, since_ms)
+
+
+def _block_offset(mapped: MappedFile) -> int:
+    """8, or 0 in the layout of old versions, which has no SBE message header."""
+    if mapped.length < _READABLE_LENGTH:
+        raise FileFormatError(
+            f"mark file cut off: {mapped.path} at offset {mapped.length}, its first fields take"
+            f" {_READABLE_LENGTH} bytes"
+        )
+    ids = bytes(mapped.view(2, 4))
+    expected = _MESSAGE_HEADER.pack(0, MARK_TEMPLATE_ID, MARK_SCHEMA_ID, 0)[2:6]
+    return MARK_MESSAGE_HEADER_LENGTH if ids == expected else 0
+
+
+def _decode(mapped: MappedFile, base: int) -> MarkFileHeader:
+    end = min(mapped.length, MARK_HEADER_LENGTH)
+    data = bytes(mapped.view(0, end))
+    if end < base + MARK_BLOCK_LENGTH:
+        raise FileFormatError(
+            f"mark file cut off: {mapped.path} at offset {end}: its fields take"
+            f" {base + MARK_BLOCK_LENGTH} bytes"
+        )
+    names = (field.name for field in MARK_BLOCK)
+    values: dict[str, Any] = dict(zip(names, _BLOCK.unpack_from(data, base), strict=True))
+    at = base + MARK_BLOCK_LENGTH
+    for name in MARK_STRINGS:
+        length = int.from_bytes(data[at : at + 4], "little")
+        if length > end - at - 4:
+            raise FileFormatError(
+                f"{name} passes the mark file's header: {mapped.path} at offset {at}: {length}"
+            )
+        values[name] = data[at + 4 : at + 4 + length].decode("ascii", "replace")
+        at += 4 + length
+    if not 0 <= values["error_buffer_length"] <= mapped.length - MARK_HEADER_LENGTH:
+        raise FileFormatError(
+            f"error log passes the mark file's end: {mapped.path} at offset"
+            f" {base + _AT['error_buffer_length']}: {values['error_buffer_length']}"
+        )
+    if values["header_length"] not in (0, MARK_HEADER_LENGTH):
+        raise FileFormatError(
+            f"unknown mark file header length: {mapped.path} at offset"
+            f" {base + _AT['header_length']}: {values['header_length']}"
+        )
+    return MarkFileHeader(**values)
+
+
+def _check_major(path: str, version: int) -> None:
+    if version >> 16 != VERSION_MAJOR:
+        raise FileFormatError(
+            f"mark file ({path}) major version {version >> 16} does not match software:"
+            f" {VERSION_MAJOR}"
+        )
+
+
+def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple[MappedFile, int]:
+    """Win an existing mark file, or raise; also its last activity timestamp."""
+    if files.size(path) < length:
+        with files.open_data_file(path, writable=True) as file:
+            file.set_length(length)
+    unused = files.is_unused(path)
+    mapped = files.open_mapped(path)
+    base = _block_offset(mapped)
+    version = mapped.load_i32(base + _AT["version"])
+    pid = mapped.load_i64(base + _AT["pid"])
+    # As for a driver's directory: an owner that is provably gone need not be waited for, and one
+    # that died before it was ready does not block the folder for ever.
+    gone = unused or not process_exists(pid)
+    if version != 0 or not gone:
+        _check_major(path, version)
+    at = base + _AT["activity_timestamp"]
+    activity = mapped.load_i64(at)
+    if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not gone:
+        raise ActiveArchiveError(
+            f"active mark file detected: {path}: stop the archive of process {pid}, or use"
+            " another aeron.archive.dir"
+        )
+    if not compare_and_set_i64(mapped, at, activity, ACTIVATION_IN_PROGRESS):
+        raise ActiveArchiveError(f"concurrent mark file activation: {path}")
+    mapped.allocate_range(0, length)
+    return mapped, activity
+
+
+def _save_errors(mapped: MappedFile, folder: str, files: FileSystem, clock: Clock) -> str | None:
+    """Copy the errors in a file that was just won to a text beside it, and clear them."""
+    start, length = MARK_HEADER_LENGTH, mapped.length - MARK_HEADER_LENGTH
+    if not has_errors(mapped, start, length):
+        return None
+    observations = read_error_log(mapped, start, length)
+    stamp = format_time(clock.now_epoch_ms()).replace(" ", "-").replace(":", "-")
+    target = str(Path(folder) / f"archive-{stamp.replace('.', '-')}-error.log")
+    files.write_bytes(target, format_error_log(observations).encode())
+    mapped.view(start, length)[:] = bytes(length)
+    return target
+
+
+def _write_header(mapped: MappedFile, encoded: bytes) -> None:
+    """Overwrite all fields but version and activity, which show how far the start has come."""
+    base = MARK_MESSAGE_HEADER_LENGTH
+    if _block_offset(mapped) == 0 and any(mapped.view(0, _READABLE_LENGTH)):
+        # The old layout: its fields would be read as ours.
+        mapped.view(0, MARK_HEADER_LENGTH)[:] = bytes(MARK_HEADER_LENGTH)
+        mapped.store_i64(base + _AT["activity_timestamp"], ACTIVATION_IN_PROGRESS)
+    behind = base + _AT["start_timestamp"]
+    mapped.view(0, base)[:] = encoded[:base]
+    mapped.view(behind, len(encoded) - behind)[:] = encoded[behind:]
+
+
+def _link(archive_dir: str, folder: str, files: FileSystem) -> None:
+    link = str(Path(archive_dir) / MARK_LINK_NAME)
+    target = os.path.realpath(folder)
+    if target != os.path.realpath(archive_dir):
+        files.write_bytes(link, target.encode("ascii", "replace"))
+    elif files.exists(link):
+        files.remove(link)
+
+
+assert {field.name for field in fields(MarkFileHeader)} == {
+    *(field.name for field in MARK_BLOCK),
+    *MARK_STRINGS,
+}

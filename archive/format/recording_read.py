@@ -1,0 +1,230 @@
+"""One read over the segments of a recording: batches of rows, and what went wrong and where."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.frame_scan import (
+    SCAN_END,
+    SCAN_FULL,
+    SCAN_IO_ERROR,
+    SCAN_NO_DATA,
+    SCAN_TOO_LONG,
+    SegmentScanner,
+)
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.format.segment_window import SegmentWindow
+from aerolog.transport.errors import (
+    ArchiveError,
+    FileFormatError,
+    RecordingChangedError,
+    RecordingDamagedError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.scan_columns import ScanColumns
+    from aerolog.transport.memory.data_file import DataFile
+
+
+@dataclass(slots=True)
+class ScanTotals:
+    """What a read has passed so far.
+
+    Attributes:
+        position: up to which the recording was read.
+        rows: given out.
+        payload_bytes: in those rows.
+        frames: DATA frames passed.
+        padding_frames: padding frames passed.
+        skipped_fragments: of messages that do not begin and end in the range.
+        checksum_mismatches: frames in checksummed data whose checksum does not match.
+    """
+
+    position: int
+    rows: int = 0
+    payload_bytes: int = 0
+    frames: int = 0
+    padding_frames: int = 0
+    skipped_fragments: int = 0
+    checksum_mismatches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """Which rows of a range a read gives out; the others are walked past.
+
+    Attributes:
+        assemble: rows are messages; False: every fragment is a row.
+        after_position: rows whose position is not behind it are left out.
+        session_ids: rows of other sessions are left out; None for all.
+    """
+
+    assemble: bool = True
+    after_position: int = -1
+    session_ids: frozenset[int] | None = None
+
+
+class RecordingRead:
+    """A read from ``totals.position`` to ``until``; its memory is one window and one batch."""
+
+    def __init__(
+        self, recording: Recording, until: int, choice: RowChoice, totals: ScanTotals
+    ) -> None:
+        self.recording = recording
+        self.until = until
+        self.choice = choice
+        self.totals = totals
+        self._window = SegmentWindow()
+
+    def batches(
+        self, fresh: Callable[[int], ScanColumns], payload_capacity: int
+    ) -> Iterator[ScanColumns]:
+        """Fill batches, each from as many segments as it takes.
+
+        Args:
+            fresh: makes columns with room for that many bytes of payload.
+            payload_capacity: bytes of payload a batch at most, but for a longer single message.
+
+        Raises:
+            RecordingDamagedError: after the rows before the damage.
+        """
+        batch = fresh(payload_capacity)
+        try:
+            while self.totals.position < self.until:
+                base = self.recording.descriptor.segment_base(self.totals.position)
+                with self._open(base) as file:
+                    scanner = self._scanner(file, base)
+                    before = _Counts.of(scanner)
+                    status = SCAN_FULL
+                    while status in {SCAN_FULL, SCAN_TOO_LONG}:
+                        status = scanner.scan(batch)
+                        before = self._add(scanner, before)
+                        self.totals.position = base + scanner.offset
+                        if status == SCAN_FULL:
+                            yield self._count(batch)
+                            batch = fresh(payload_capacity)
+                        elif status == SCAN_TOO_LONG:
+                            batch = fresh(scanner.message_length)
+                if status != SCAN_END:
+                    raise self._damage(scanner, base)
+                if scanner.offset < self.recording.descriptor.segment_file_length:
+                    break  # the next frame ends behind the range
+        except RecordingDamagedError:
+            if batch.rows:
+                yield self._count(batch)
+            raise
+        if batch.rows:
+            yield self._count(batch)
+
+    def _path(self, base: int) -> str:
+        name = segment_file_name(self.recording.recording_id, base)
+        return str(Path(self.recording.folder.path) / name)
+
+    def _open(self, base: int) -> DataFile:
+        path = self._path(base)
+        try:
+            return self.recording.files.open_data_file(path)
+        except FileNotFoundError as error:
+            raise self._error(
+                f"recording segment not found: {path}", self.totals.position
+            ) from error
+        except OSError as error:
+            raise self._error(
+                f"recording segment cannot be opened: {path}: {error.strerror}",
+                self.totals.position,
+            ) from error
+
+    def _scanner(self, file: DataFile, base: int) -> SegmentScanner:
+        descriptor = self.recording.descriptor
+        self._window.open(file)
+        return SegmentScanner(
+            self._window,
+            base_position=base,
+            start_offset=self.totals.position - base,
+            end_offset=min(self.until - base, descriptor.segment_file_length),
+            initial_term_id=descriptor.initial_term_id,
+            term_length=descriptor.term_buffer_length,
+            session_id=descriptor.session_id,
+            stream_id=descriptor.stream_id,
+            assemble=self.choice.assemble,
+            after_position=self.choice.after_position,
+            session_ids=self.choice.session_ids,
+        )
+
+    def _count(self, batch: ScanColumns) -> ScanColumns:
+        self.totals.rows += batch.rows
+        self.totals.payload_bytes += batch.payload_length
+        return batch
+
+    def _add(self, scanner: SegmentScanner, before: _Counts) -> _Counts:
+        now = _Counts.of(scanner)
+        self.totals.frames += now.frames - before.frames
+        self.totals.padding_frames += now.padding_frames - before.padding_frames
+        self.totals.skipped_fragments += now.skipped_fragments - before.skipped_fragments
+        self.totals.checksum_mismatches += now.checksum_mismatches - before.checksum_mismatches
+        return now
+
+    def _damage(self, scanner: SegmentScanner, base: int) -> RecordingDamagedError:
+        problem, offset, value = scanner.problem, scanner.bad_offset, str(scanner.bad_value)
+        if scanner.status == SCAN_NO_DATA:
+            problem, offset = "unexpected end of recording", scanner.offset
+            value = f"no frame, though the recording goes on to position {self.until}"
+        elif scanner.status == SCAN_IO_ERROR:
+            value = os.strerror(scanner.bad_value)
+        return self._error(
+            f"{problem}: {self._path(base)} at offset {offset}: {value}", base + scanner.offset
+        )
+
+    def _error(self, problem: str, position: int) -> RecordingDamagedError:
+        """The error for what was met at a position, or for what an archive did that explains it."""
+        recording_id = self.recording.recording_id
+        change = self._change(position)
+        where = f"(position {position} of recording {recording_id})"
+        if change:
+            return RecordingChangedError(f"{change}: {problem} {where}", recording_id, position)
+        return RecordingDamagedError(f"{problem} {where}", recording_id, position)
+
+    def _change(self, position: int) -> str:
+        """What became of the recording since it was opened, as far as this read is concerned."""
+        recording = self.recording
+        name = f"recording {recording.recording_id}"
+        try:
+            with CatalogReader.open(recording.folder.path, recording.files) as catalog:
+                now = catalog.checked_entry(recording.recording_id).descriptor
+        except FileNotFoundError:
+            return f"{name} is gone with its archive's catalog"
+        except ArchiveError:
+            return f"{name} was purged or invalidated while it was read"
+        except FileFormatError:
+            return ""  # nothing can be told from a damaged catalog
+        if now.start_position > position:
+            return f"{name} was purged up to position {now.start_position} while it was read"
+        if not now.is_active and now.stop_position < self.until:
+            return f"{name} was truncated to position {now.stop_position} while it was read"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """A scanner's counts at one moment."""
+
+    frames: int
+    padding_frames: int
+    skipped_fragments: int
+    checksum_mismatches: int
+
+    @classmethod
+    def of(cls, scanner: SegmentScanner) -> _Counts:
+        return cls(
+            scanner.frames,
+            scanner.padding_frames,
+            scanner.skipped_fragments,
+            scanner.checksum_mismatches,
+        )

@@ -1,0 +1,258 @@
+"""Where a recording ends that nobody stopped (spec archive-files 6).
+
+Only the last segment is looked at, and of its frames only their lengths; then the last frame is
+judged. Writes reach the disk by pages, so a frame that spans pages may be there in part. The
+reference refuses to start when it cannot tell. Here a padding frame is accepted (its body is zeros
+by design), and a data frame that cannot be verified ends the recording before it, its bytes kept.
+
+Segments are files with holes, and what was never written is one: most file systems tell. So a data
+frame with a hole in it was not written whole, wherever it stands (after a loss of power pages are
+missing anywhere), and one without a hole was, even if it holds nothing but zeros.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.frame_walk import WALK_DATA_END, WALK_PAST_HOLE, walk_chunk
+from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.format.segment import parse_segment_name, segment_file_name
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import align, offsets
+from aerolog.transport.protocol.frame_header import FRAME_HEADER
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileSystem
+
+IO_LENGTH = 1024 * 1024
+PAGE_LENGTH = 4096
+_WORD_LENGTH = 8
+_OFFSET = offsets(FRAME_HEADER)
+_I32 = struct.Struct("<i")
+_U16 = struct.Struct("<H")
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedFrame:
+    """A data frame that may not have been written whole.
+
+    Attributes:
+        file: the segment.
+        offset: of the frame in it.
+        length: of the frame, aligned.
+        has_hole: whether a part of it certainly was not written.
+        is_last: whether nothing is behind it.
+    """
+
+    file: str
+    offset: int
+    length: int
+    has_hole: bool = False
+    is_last: bool = True
+
+    def __str__(self) -> str:
+        return (
+            f"potentially incomplete last fragment of {self.length} bytes at offset {self.offset}"
+            f" straddling page boundary in file: {self.file}; the recording ends before it"
+            + (", and what there was of it is gone" if self.has_hole and self.is_last else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StopPosition:
+    """A recovered stop position, and the frame behind it that was left out, if any."""
+
+    position: int
+    unverified: UnverifiedFrame | None = None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Where a walk over a segment's frames has come to. Offsets are those in the file.
+
+    Attributes:
+        offset: behind the last frame.
+        last_offset: of the last frame.
+        last_length: of the last frame, aligned; 0 when there is none.
+        chunk_offset: of the read that the last frame begins in.
+        hole: the first byte behind what was walked that was never written.
+        is_cut: the last frame is a data frame with a hole in it.
+    """
+
+    offset: int
+    last_offset: int
+    last_length: int = 0
+    chunk_offset: int = 0
+    hole: int = MAX_I64
+    is_cut: bool = False
+
+
+def recover_stop_position(
+    files: FileSystem,
+    archive_dir: str,
+    descriptor: RecordingDescriptor,
+    segment_names: Sequence[str],
+    *,
+    checksum: Checksum | None = None,
+    io_length: int = IO_LENGTH,
+) -> StopPosition:
+    """Find where the data of an active recording ends.
+
+    Reads only; nothing is changed, in the file or in the catalog.
+
+    Args:
+        files: the file system door.
+        archive_dir: folder of the segments.
+        descriptor: of the recording, checked.
+        segment_names: the recording's segment files in that folder, in any order.
+        checksum: of the recording's frames, when they have one.
+        io_length: bytes read at a time; the page rule depends on it (spec archive-files 6.6).
+
+    Raises:
+        FileFormatError: a segment's name is impossible.
+    """
+    start, segment_length = descriptor.start_position, descriptor.segment_file_length
+    if not segment_names:
+        return StopPosition(start)
+    base = max(parse_segment_name(name).base_position for name in segment_names)
+    name = segment_file_name(descriptor.recording_id, base)
+    path = str(Path(archive_dir) / name)
+    first_base = descriptor.segment_base(start)
+    if (base - first_base) % segment_length or base > descriptor.term_buffer_length << 31:
+        raise FileFormatError(
+            f"not a segment of recording {descriptor.recording_id}, whose first one is at"
+            f" {first_base} and whose segments are {segment_length} long: {path}"
+        )
+    scan_offset = start - first_base if base == first_base else 0
+    with files.open_data_file(path) as file:
+        limit = min(segment_length, file.file_size())
+        tells_holes = file.first_hole() < file.file_size()
+        walk = _Walk(scan_offset, scan_offset)
+        if tells_holes:
+            walk.hole = file.first_hole(scan_offset)
+        _walk_frames(file, walk, limit, io_length, checksum)
+        if walk.last_length and not _is_whole(file, walk, limit, descriptor, checksum):
+            behind = file.read_at(_I32.size, walk.offset) if walk.offset < limit else b""
+            unverified = UnverifiedFrame(
+                path,
+                walk.last_offset,
+                walk.last_length,
+                has_hole=walk.is_cut and walk.last_length <= align(descriptor.mtu_length, 32),
+                is_last=not any(behind),
+            )
+            return StopPosition(max(base + walk.last_offset, start), unverified)
+    return StopPosition(max(base + walk.offset, start))
+
+
+def make_whole(files: FileSystem, path: str, length: int, keep: int | None = None) -> bool:
+    """Give a segment its length; what is behind ``keep`` bytes, if given, becomes zeros.
+
+    Returns:
+        Whether anything had to be done.
+    """
+    size = files.size(path)
+    if size == length and keep is None:
+        return False
+    with files.open_data_file(path, writable=True) as file:
+        if keep is not None:
+            file.clear_behind(keep)
+        if size != length:
+            file.set_length(length)
+    return True
+
+
+def _walk_frames(
+    file: DataFile, walk: _Walk, limit: int, io_length: int, checksum: Checksum | None
+) -> None:
+    """Step from frame to frame by their lengths, reading as the reference reads."""
+    while walk.offset < limit:
+        walk.chunk_offset = walk.offset
+        chunk = file.read_at(min(io_length, limit - walk.offset), walk.offset)
+        at, why = 0, WALK_PAST_HOLE
+        while why == WALK_PAST_HOLE:
+            at, last, length, why = walk_chunk(chunk, at, walk.hole - walk.chunk_offset)
+            walk.offset = walk.chunk_offset + at
+            if length:
+                walk.last_offset, walk.last_length = walk.chunk_offset + last, length
+            if why == WALK_PAST_HOLE and _meets_hole(file, walk, chunk, limit, checksum):
+                return
+        if why == WALK_DATA_END or walk.offset == walk.chunk_offset:
+            return  # or not even a header is left in the file
+
+
+def _meets_hole(
+    file: DataFile, walk: _Walk, chunk: bytes, limit: int, checksum: Checksum | None
+) -> bool:
+    """Whether the last frame has a hole that does not belong there; in padding it does."""
+    kind_at = walk.last_offset - walk.chunk_offset + _OFFSET["type"]
+    is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_PAD
+    if is_data and walk.offset <= limit:
+        frame = file.read_at(walk.last_length, walk.last_offset)
+        walk.is_cut = not _matches(checksum, frame)  # a copy may have a hole for zeros
+    if walk.is_cut:
+        return True
+    walk.hole = file.first_hole(walk.offset)
+    return False
+
+
+def _is_whole(
+    file: DataFile,
+    walk: _Walk,
+    limit: int,
+    descriptor: RecordingDescriptor,
+    checksum: Checksum | None,
+) -> bool:
+    """Whether the last frame was written whole, as far as that can be told.
+
+    Spec archive-files 6.5 to 6.8.
+    """
+    begin, end = walk.last_offset, walk.last_offset + walk.last_length
+    header = file.read_at(DATA_HEADER_LENGTH, begin)
+    term_end = (begin & -descriptor.term_buffer_length) + descriptor.term_buffer_length
+    if end > term_end:
+        return False
+    if _U16.unpack_from(header, _OFFSET["type"])[0] == FRAME_PAD:
+        return True
+    if end > limit:
+        return False
+    if begin // PAGE_LENGTH == (end - 1) // PAGE_LENGTH:
+        return True
+    frame = file.read_at(walk.last_length, begin)
+    if _matches(checksum, frame):
+        return True
+    if walk.is_cut:
+        return False
+    if walk.hole != MAX_I64 and file.block_length() <= PAGE_LENGTH:
+        return True  # the file system tells what was written, page by page
+    # The reference counts pages from the start of its read buffer. Where that would be behind the
+    # frame (spec archive-files 18.10) they are counted from the start of the file.
+    origin = walk.chunk_offset if walk.chunk_offset <= begin else 0
+    return _every_page_written(frame, begin - origin)
+
+
+def _matches(checksum: Checksum | None, frame: bytes) -> bool:
+    """Whether a data frame carries its checksum."""
+    if checksum is None:
+        return False
+    stored: int = _I32.unpack_from(frame, _OFFSET["session_id"])[0]
+    return checksum.compute(memoryview(frame)[DATA_HEADER_LENGTH:]) == stored
+
+
+def _every_page_written(frame: bytes, begin: int) -> bool:
+    """Whether each page after the frame's first one holds a word other than zero."""
+    boundary = align(begin + 1, PAGE_LENGTH)
+    while boundary < begin + len(frame):
+        page = frame[boundary - begin : boundary - begin + PAGE_LENGTH]
+        if not any(page):
+            return False
+        boundary += PAGE_LENGTH
+    return True

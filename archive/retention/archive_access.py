@@ -1,0 +1,255 @@
+"""Where steps are done: a running archive, by its own requests, or the files of one that is down.
+
+Both change the catalog first and remove files after it. The archive itself refuses what a replay or
+a recorder still needs, whatever the plan knew.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.mark_claim import borrowed_folder
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.protocol import RecordingSignal
+from aerolog.archive.retention.errors import RetentionError
+from aerolog.archive.retention.facts import Need
+from aerolog.archive.retention.own_files import names_of
+from aerolog.archive.retention.reader_query import REPLAY, REPLICATION
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, NotConnectedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.memory.filesystem import FileSystem
+
+_UPPER_BOUND: Final = re.compile(r"replay in progress .*?upperBound=([0-9]+)")
+_CHECKSUMS: Final = ("CRC-32C", "CRC-32")
+_SYNC_ALL: Final = 2
+
+
+class RefusedError(RetentionError):
+    """The archive refuses a step.
+
+    Attributes:
+        upper_bound: how far it would let the start go, None when not at all.
+    """
+
+    def __init__(self, text: str, upper_bound: int | None = None) -> None:
+        super().__init__(text)
+        self.upper_bound = upper_bound
+
+
+class ArchiveDoor(Protocol):
+    """An archive that steps are done in."""
+
+    def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
+        """A recording as the catalog has it now, None when there is none (any more)."""
+
+    def purge_segments(self, recording_id: int, new_start: int) -> None:
+        """Move a recording's start to where a segment begins, and have what is before removed.
+
+        Raises:
+            RefusedError: the archive refuses; nothing has changed.
+        """
+
+    def purge_recording(self, recording_id: int) -> None:
+        """Have a recording removed.
+
+        Raises:
+            RefusedError: the archive refuses; nothing has changed.
+        """
+
+    def wait_gone(self) -> None:
+        """Return when the files of the last request are gone."""
+
+    def needs(self) -> list[Need]:
+        """What the archive itself still reads or makes."""
+
+
+class RunningArchive:
+    """An archive that runs, asked by a client.
+
+    Args:
+        client: a session with it.
+    """
+
+    def __init__(self, client: AeronArchive) -> None:
+        self._client = client
+        self._asked = -1
+
+    def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
+        """As the archive answers."""
+        return self._client.list_recording(recording_id)
+
+    def purge_segments(self, recording_id: int, new_start: int) -> None:
+        """By a request; see ``ArchiveDoor``."""
+        with _refusals():
+            self._client.purge_segments(recording_id, new_start)
+        self._asked = self._client.last_correlation_id
+
+    def purge_recording(self, recording_id: int) -> None:
+        """By a request; see ``ArchiveDoor``."""
+        with _refusals():
+            self._client.purge_recording(recording_id)
+        self._asked = self._client.last_correlation_id
+
+    def wait_gone(self) -> None:
+        """Return when the archive signals that the files of the last request are gone.
+
+        Raises:
+            ArchiveError: a file could not be removed.
+            NotConnectedError: the archive is gone before.
+        """
+        wanted = RecordingSignal.DELETE
+        for _ in self._client.signals(correlation_id=self._asked, kinds=wanted):
+            self._client.check_for_error()
+            return
+        raise NotConnectedError("the archive is gone while it deleted files: run this again")
+
+    def needs(self) -> list[Need]:
+        """Replays and replications; of an archive that does not tell, what it refuses later."""
+        texts = {REPLAY: "a replay reads it", REPLICATION: "a replication is making it"}
+        return [
+            Need(one.recording_id, one.position, one.kind, texts.get(one.kind, one.kind))
+            for one in self._client.recording_readers() or ()
+        ]
+
+
+class StoppedArchive:
+    """The files of an archive that does not run; a context manager through ``borrow``.
+
+    Args:
+        archive_dir: the archive's folder.
+        files: the file system door.
+        beat: called between files, to keep archives out.
+    """
+
+    def __init__(
+        self, archive_dir: str | Path, files: FileSystem, beat: Callable[[], None]
+    ) -> None:
+        self._folder = str(archive_dir)
+        self._files = files
+        self._beat = beat
+
+    @classmethod
+    @contextmanager
+    def borrow(
+        cls, archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
+    ) -> Iterator[StoppedArchive]:
+        """The files, with archives kept out of the folder meanwhile.
+
+        Raises:
+            ActiveArchiveError: an archive runs there.
+        """
+        with borrowed_folder(archive_dir, files, clock) as beat:
+            yield cls(archive_dir, files, beat)
+
+    def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
+        """As the catalog has it."""
+        with CatalogReader.open(self._folder, self._files) as catalog:
+            if recording_id not in catalog:
+                return None
+            return catalog.checked_entry(recording_id).descriptor
+
+    def purge_segments(self, recording_id: int, new_start: int) -> None:
+        """The catalog first; see ``ArchiveDoor``."""
+        with self._changing(recording_id) as (catalog, entry):
+            found = entry.descriptor
+            lowest = found.segment_base(found.start_position) + found.segment_file_length
+            highest = found.segment_base(found.stop_position)
+            if found.segment_base(new_start) != new_start or not lowest <= new_start <= highest:
+                raise RefusedError(
+                    f"recording {recording_id} cannot begin at {new_start}: between {lowest} and"
+                    f" {highest}, where a segment begins"
+                )
+            catalog.update_start_position(recording_id, new_start)
+        first = lowest - found.segment_file_length
+        for base in range(first, new_start, found.segment_file_length):
+            self._remove(segment_file_name(recording_id, base))
+        self._files.sync_dir(self._folder)
+
+    def purge_recording(self, recording_id: int) -> None:
+        """The catalog first; see ``ArchiveDoor``."""
+        with self._changing(recording_id) as (catalog, _):
+            catalog.change_state(recording_id, RecordingState.DELETED)
+        for name in names_of(self._files, self._folder, recording_id):
+            self._remove(name)
+        self._files.sync_dir(self._folder)
+
+    @contextmanager
+    def _changing(self, recording_id: int) -> Iterator[tuple[CatalogFile, CatalogEntry]]:
+        """The catalog, open for a change of a recording that has an end; durable afterwards."""
+        self._beat()
+        path = str(Path(self._folder) / CATALOG_NAME)
+        size = self._files.size(path)
+        with CatalogReader.open(self._folder, self._files) as seen:
+            if recording_id not in seen:
+                raise RefusedError(f"there is no recording {recording_id} any more")
+            entry = seen.checked_entry(recording_id)
+            checksum = _checksum_of(seen, entry)
+        if entry.descriptor.is_active:
+            raise RefusedError(f"recording {recording_id} has no end: start its archive first")
+        with CatalogFile.open(
+            self._folder,
+            files=self._files,
+            capacity=size,
+            sync_level=_SYNC_ALL,
+            checksum=checksum,
+        ) as catalog:
+            yield catalog, entry
+
+    def _remove(self, name: str) -> None:
+        self._beat()
+        path = str(Path(self._folder) / name)
+        try:
+            self._files.remove(path)
+        except FileNotFoundError:
+            return
+
+    def wait_gone(self) -> None:
+        """They are."""
+
+    def needs(self) -> list[Need]:
+        """An archive that does not run has no readers."""
+        return []
+
+
+def _checksum_of(catalog: CatalogReader, entry: CatalogEntry) -> Checksum | None:
+    """What an entry's checksum is of, None when there is none, or one of another kind."""
+    if entry.checksum == 0:
+        return None
+    for name in _CHECKSUMS:
+        checksum = checksum_for(name)
+        if checksum is None:
+            continue
+        if catalog.checksum_of(entry.descriptor.recording_id, checksum) == entry.checksum:
+            return checksum
+    return None
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """A refusal of the archive, as one of ours.
+
+    Raises:
+        RefusedError: the archive refuses.
+    """
+    try:
+        yield
+    except ArchiveError as error:
+        if error.code == ArchiveErrorCode.UNAUTHORISED_ACTION:
+            raise
+        bound = _UPPER_BOUND.search(str(error))
+        raise RefusedError(str(error), int(bound[1]) if bound else None) from error

@@ -1,0 +1,251 @@
+"""Looking at an archive's folder, with an archive running or not: the facts that plans follow from.
+
+Read-only throughout. What cannot be read is told, and nothing goes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.live_position import live_positions
+from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.segment import parse_segment_name, recording_id_of
+from aerolog.archive.retention.clock import (
+    TOLERANCE_MS,
+    ArchiveAge,
+    process_age_ns,
+)
+from aerolog.archive.retention.facts import (
+    NS_PER_MS,
+    DescriptorTimeline,
+    Facts,
+    RecordingFacts,
+    sorted_bases,
+)
+from aerolog.archive.retention.holds import Holds
+from aerolog.archive.time_index import SOURCE_CHANNEL, SOURCE_DESCRIPTOR, TimeIndex
+from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.retention.facts import Need
+    from aerolog.transport.concurrent.clock import Clock
+
+_OPEN_MAX: Final = 64
+_PROBLEMS_MAX: Final = 20
+
+
+def look(
+    archive_dir: str | Path,
+    now_ms: int,
+    files: FileSystem | None = None,
+    *,
+    labels: Mapping[int, Mapping[str, str]] | None = None,
+    needs: Iterable[Need] = (),
+    problems: Iterable[str] = (),
+    total_bytes: int | None = None,
+) -> Facts:
+    """The facts of a folder.
+
+    Args:
+        archive_dir: the archive's folder.
+        now_ms: the time, by which holds end.
+        files: the file system door.
+        labels: recording id -> labels, of the SQL catalog.
+        needs: of others than holds.
+        problems: what others could not find out.
+        total_bytes: the file system's size, None where it is not known.
+
+    Raises:
+        FileNotFoundError: there is no catalog.
+        FileFormatError: the catalog is damaged.
+        HoldsDamagedError: what is held is not known.
+    """
+    files = files or RealFileSystem()
+    holds = Holds.open(archive_dir, files)
+    held = [hold.need() for hold in holds if not hold.is_over(now_ms)]
+    found: list[RecordingFacts] = []
+    told = list(problems)
+    timelines = _Timelines(str(archive_dir), files, now_ms)
+    with CatalogReader.open(archive_dir, files) as catalog:
+        bases = _bases(files.scan_dir(str(archive_dir)))
+        live = live_positions(archive_dir, files)
+        for recording_id in catalog.ids():
+            try:
+                descriptor = catalog.checked_entry(recording_id).descriptor
+            except (FileFormatError, ArchiveError) as error:
+                told.append(f"recording {recording_id} is left alone: {error}")
+                continue
+            end = live.get((recording_id, descriptor.session_id))
+            found.append(_facts(descriptor, end, bases.get(recording_id, ()), timelines))
+    told += timelines.problems[:_PROBLEMS_MAX]
+    if labels:
+        found = [replace(one, labels=labels.get(one.recording_id, {})) for one in found]
+    return Facts(
+        recordings=tuple(found),
+        needs=(*held, *needs),
+        usable_bytes=files.usable_space(str(archive_dir)),
+        total_bytes=total_bytes,
+        problems=tuple(told),
+    )
+
+
+def newest_ms(facts: Facts) -> int | None:
+    """The latest time that the recordings know of, None without any."""
+    times = [max(one.start_ms, one.stop_ms or 0) for one in facts.recordings]
+    return max(times, default=None)
+
+
+def running_archive(
+    archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
+) -> MarkFile | None:
+    """The mark file of the archive that runs in a folder, None when none does."""
+    try:
+        mark = MarkFile.open(archive_dir, files=files, clock=clock)
+    except (FileNotFoundError, FileFormatError):
+        return None
+    return mark if mark.is_active() else None
+
+
+def archive_age(mark: MarkFile | None) -> ArchiveAge | None:
+    """How old an archive is that runs here, None when its process is not seen from here."""
+    if mark is None:
+        return None
+    header = mark.header
+    age = process_age_ns(header.pid)
+    return None if age is None else ArchiveAge(header.start_timestamp, age)
+
+
+def _bases(names: Iterable[str]) -> dict[int, list[int]]:
+    """Where the segments of each recording begin, by the names in a folder."""
+    found: dict[int, list[int]] = {}
+    for name in names:
+        if recording_id_of(name) is None:
+            continue
+        try:
+            parsed = parse_segment_name(name)
+        except FileFormatError:
+            continue
+        if str(parsed) == name:
+            found.setdefault(parsed.recording_id, []).append(parsed.base_position)
+    return found
+
+
+def _facts(
+    descriptor: RecordingDescriptor,
+    live_end: int | None,
+    bases: Iterable[int],
+    timelines: _Timelines,
+) -> RecordingFacts:
+    start = descriptor.start_position
+    first = start - start % descriptor.term_buffer_length
+    there = sorted_bases([base for base in bases if base >= first])
+    end = _end(descriptor, live_end, there)
+    return RecordingFacts(
+        recording_id=descriptor.recording_id,
+        channel=descriptor.original_channel,
+        stripped_channel=descriptor.stripped_channel,
+        stream_id=descriptor.stream_id,
+        start_position=start,
+        end_position=end,
+        is_active=descriptor.is_active,
+        start_ms=descriptor.start_timestamp,
+        stop_ms=None if descriptor.is_active else descriptor.stop_timestamp,
+        segment_length=descriptor.segment_file_length,
+        term_length=descriptor.term_buffer_length,
+        segments=there,
+        timeline=_LazyTimeline(timelines, descriptor, end),
+    )
+
+
+def _end(descriptor: RecordingDescriptor, live_end: int | None, there: array[int]) -> int:
+    """How far a recording is known to reach; of one without an end its last segment is kept."""
+    start = descriptor.start_position
+    if not descriptor.is_active:
+        return descriptor.stop_position
+    if live_end is not None:
+        return max(live_end, start)
+    return max(there[-1], start) if there else start
+
+
+class _Timelines:
+    """Time indexes of a folder's recordings, a few of them open at a time."""
+
+    def __init__(self, archive_dir: str, files: FileSystem, now_ms: int) -> None:
+        self._archive_dir = archive_dir
+        self._files = files
+        self._now_ms = now_ms
+        self._open: dict[int, TimeIndex | DescriptorTimeline] = {}
+        self.problems: list[str] = []
+
+    def of(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | DescriptorTimeline:
+        """The timeline of a recording."""
+        recording_id = descriptor.recording_id
+        found = self._open.pop(recording_id, None)
+        if found is None:
+            while len(self._open) >= _OPEN_MAX:
+                self._drop(next(iter(self._open)))
+            found = self._opened(descriptor, end)
+        self._open[recording_id] = found  # the one used last stands last
+        return found
+
+    def _drop(self, recording_id: int) -> None:
+        gone = self._open.pop(recording_id)
+        if isinstance(gone, TimeIndex):
+            gone.close()
+
+    def _opened(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | DescriptorTimeline:
+        stop_ms = None if descriptor.is_active else descriptor.stop_timestamp
+        plain = DescriptorTimeline(
+            descriptor.start_position, end, descriptor.start_timestamp, stop_ms
+        )
+        start = descriptor.start_position
+        try:
+            index = TimeIndex.beside(self._archive_dir, descriptor, start, end, self._files)
+        except (OSError, FileFormatError) as error:
+            self._tell(f"the time index of recording {descriptor.recording_id}: {error}")
+            return plain
+        if index.source == SOURCE_DESCRIPTOR or not index.entries or self._is_odd(index, plain):
+            index.close()
+            return plain
+        return index
+
+    def _is_odd(self, index: TimeIndex, plain: DescriptorTimeline) -> bool:
+        """Whether an index cannot be of the archive's clock: a channel's times may be anybody's."""
+        earliest = (plain.start_ms - TOLERANCE_MS) * NS_PER_MS
+        latest = (self._now_ms + TOLERANCE_MS) * NS_PER_MS
+        odd = not earliest <= index.first_time_ns <= latest
+        odd = odd or not earliest <= index.last_time_ns <= latest
+        if odd:
+            whose = "the channel's" if index.source == SOURCE_CHANNEL else "the index's"
+            self._tell(
+                f"recording {index.recording_id}: {whose} times do not go with those of the"
+                " catalog; ages are counted by its stop time"
+            )
+        return odd
+
+    def _tell(self, text: str) -> None:
+        if text not in self.problems:
+            self.problems.append(text)
+
+
+class _LazyTimeline:
+    """The timeline of a recording, looked up when it is asked."""
+
+    def __init__(self, timelines: _Timelines, descriptor: RecordingDescriptor, end: int) -> None:
+        self._get: Callable[[], TimeIndex | DescriptorTimeline] = lambda: timelines.of(
+            descriptor, end
+        )
+
+    def position_at(self, time_ns: int) -> int:
+        return self._get().position_at(time_ns)
+
+    def time_at(self, position: int) -> int:
+        return self._get().time_at(position)

@@ -1,0 +1,79 @@
+"""Asking an archive over its control protocol who reads which recordings now: an extension of ours.
+
+The question is the channel fragment of a FindLastMatchingRecording request, as questions about
+times are (`aerolog.archive.time_index.time_query`): an archive that does not know it finds no
+recording. Its smallest recording id is that from which on to tell. The answer's text has an entry
+``recording,position,kind`` for each, and its relevant id is where to go on, -1 at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.time_index.time_query import PREFIX
+from aerolog.transport.errors import MessageFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+READERS: Final = f"{PREFIX}readers"
+REPLAY: Final = "replay"
+REPLICATION: Final = "replication"
+#: Entries of an answer: each takes 60 characters at most.
+ENTRIES_MAX: Final = 16
+NO_MORE: Final = -1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordingReader:
+    """Somebody who needs a recording of an archive now.
+
+    Attributes:
+        recording_id: of the recording.
+        kind: ``replay``, or ``replication`` where the recording is being made by one.
+        position: nothing from here on may go.
+    """
+
+    recording_id: int
+    kind: str
+    position: int
+
+
+def answer(readers: Iterable[RecordingReader], from_id: int) -> tuple[int, str]:
+    """Relevant id and text of an answer.
+
+    Args:
+        readers: all of them, in any order.
+        from_id: the smallest recording id to tell of.
+    """
+    lowest: dict[tuple[int, str], RecordingReader] = {}
+    for reader in readers:
+        key = (reader.recording_id, reader.kind)
+        if reader.recording_id >= from_id:
+            lowest[key] = min(lowest.get(key, reader), reader)
+    waiting = iter(sorted(lowest.values()))
+    told = list(islice(waiting, ENTRIES_MAX))
+    following = next(waiting, None)
+    while following is not None and told and told[-1].recording_id == following.recording_id:
+        following = told.pop()  # all of a recording in one answer
+    entries = "|".join(f"{one.recording_id},{one.position},{one.kind}" for one in told)
+    next_id = NO_MORE if following is None else following.recording_id
+    return next_id, PREFIX + entries
+
+
+def parse(text: str) -> list[RecordingReader]:
+    """The readers of an answer's text.
+
+    Raises:
+        MessageFormatError: it is none.
+    """
+    found = []
+    for entry in filter(None, text.removeprefix(PREFIX).split("|")):
+        try:
+            recording_id, position, kind = entry.split(",")
+            found.append(RecordingReader(int(recording_id), kind, int(position)))
+        except ValueError:
+            raise MessageFormatError(f"no reader of a recording: {entry[:80]!r}") from None
+    return found

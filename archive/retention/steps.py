@@ -1,0 +1,284 @@
+"""Applying a plan: step by step, with a line in the journal before and after each.
+
+Before each step everything that can have changed since the plan is looked at again: holds, needs,
+the recording itself. The archive refuses on its own what a replay or a recorder needs.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from aerolog.archive.retention.archive_access import RefusedError
+from aerolog.archive.retention.errors import RetentionError
+from aerolog.archive.retention.holds import Holds, step_lock
+from aerolog.archive.retention.journal import (
+    DONE,
+    REFUSED,
+    RUN_BEGIN,
+    RUN_END,
+    STEP_BEGIN,
+    STEP_END,
+    Journal,
+)
+from aerolog.archive.retention.plan import RECORDING, SEGMENTS, Kept, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.retention.archive_access import ArchiveDoor
+    from aerolog.archive.retention.clock import ClockReading
+    from aerolog.archive.retention.facts import Need
+    from aerolog.archive.retention.plan import Plan
+    from aerolog.transport.memory.filesystem import FileSystem
+
+#: Files of one request: between two of them holds and needs are looked at again.
+FILES_MAX: Final = 4096
+
+
+@dataclass(slots=True)
+class Applied:
+    """What has become of a plan.
+
+    Attributes:
+        files: that went.
+        bytes: of these files.
+        done: requests that were carried out, a step that was done in parts as several.
+        kept: steps, or their rest, that were not done, and why.
+        settled: what an earlier run had left, and what became of it.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    done: list[Step] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "files": self.files,
+            "bytes": self.bytes,
+            "done": [step.row() for step in self.done],
+            "kept": [one.row() for one in self.kept],
+            "settled": self.settled,
+        }
+
+
+class Applying:
+    """One run over a plan; the caller has the run lock (`aerolog.archive.retention.lock`).
+
+    Args:
+        archive_dir: the archive's folder.
+        door: the archive.
+        journal: of the folder.
+        files: the file system door.
+        read_clock: the time.
+        needs: what exports and pipelines need now, asked before each request; holds are looked at
+            anyway.
+        files_max: of one request.
+    """
+
+    def __init__(
+        self,
+        archive_dir: str | Path,
+        door: ArchiveDoor,
+        journal: Journal,
+        files: FileSystem,
+        read_clock: Callable[[], ClockReading],
+        *,
+        needs: Callable[[], Iterable[Need]] = tuple,
+        files_max: int = FILES_MAX,
+    ) -> None:
+        self._archive_dir = archive_dir
+        self._door = door
+        self._journal = journal
+        self._files = files
+        self._read_clock = read_clock
+        self._needs = needs
+        self._files_max = files_max
+        self._result = Applied()
+
+    def apply(self, plan: Plan, settled: Iterable[str] = ()) -> Applied:
+        """Carry a plan out.
+
+        Raises:
+            JournalDamagedError: the journal cannot be written: nothing more is deleted.
+            HoldsDamagedError: what is held is not known any more.
+            AerologError: the archive fails; the step is gone on with by the next run.
+        """
+        self._result.settled += settled
+        clock = self._read_clock()
+        with step_lock(self._archive_dir, self._files):
+            self._journal.shorten(clock.now_ms)
+            run = self._journal.state.runs + 1
+            self._journal.append(
+                RUN_BEGIN,
+                clock.now_ms,
+                run=run,
+                boot=clock.boot,
+                uptime_ns=clock.uptime_ns,
+                steps=len(plan.steps),
+                files=plan.files,
+                bytes=plan.bytes,
+            )
+        try:
+            for step in plan.steps:
+                self._do(step)
+        except BaseException as failure:
+            # What failed counts, not that the journal cannot tell of it either.
+            with suppress(RetentionError):
+                self._end_run(run, f"{type(failure).__name__}: {failure}"[:500])
+            raise
+        self._end_run(run)
+        return self._result
+
+    def _end_run(self, run: int, error: str | None = None) -> None:
+        with step_lock(self._archive_dir, self._files):
+            self._journal.append(RUN_END, self._read_clock().now_ms, run=run, error=error)
+
+    def _do(self, step: Step) -> None:
+        """A step, in parts where it has many files; the rest of one that is refused stays."""
+        for part in _parts(step, self._door.descriptor(step.recording_id), self._files_max):
+            if not self._do_part(part):
+                return
+
+    def _do_part(self, step: Step) -> bool:
+        with step_lock(self._archive_dir, self._files):
+            kept = self._kept(step)
+            if kept is not None:
+                self._result.kept.append(kept)
+                return False
+            number = self._begin(step)
+            try:
+                step = self._ask(step)
+            except RefusedError as refusal:
+                kept = Kept(step.recording_id, step.start_position, "refused", str(refusal))
+                self._result.kept.append(kept)
+                self._end(number, step, REFUSED, 0, 0, str(refusal))
+                return False
+        self._door.wait_gone()
+        with step_lock(self._archive_dir, self._files):
+            self._end(number, step, DONE, step.files, step.bytes, step.reason)
+        self._result.done.append(step)
+        self._result.files += step.files
+        self._result.bytes += step.bytes
+        return True
+
+    def _ask(self, step: Step) -> Step:
+        """Have the archive do it, or as much of it as it lets go.
+
+        Raises:
+            RefusedError: it lets nothing go.
+        """
+        if step.kind == RECORDING:
+            self._door.purge_recording(step.recording_id)
+            return step
+        try:
+            self._door.purge_segments(step.recording_id, step.new_start_position)
+        except RefusedError as refusal:
+            bound = refusal.upper_bound
+            if bound is None or not step.start_position < bound < step.new_start_position:
+                raise
+            less = _shorter(step, bound)
+            self._door.purge_segments(step.recording_id, bound)
+            text = f"a replay reads from {bound} on"
+            self._result.kept.append(Kept(step.recording_id, bound, "replay", text))
+            return less
+        return step
+
+    # -- looking again ----------------------------------------------------------------------------
+
+    def _kept(self, step: Step) -> Kept | None:
+        """Why a step is not to be done any more."""
+        recording_id = step.recording_id
+        now_ms = self._read_clock().now_ms
+        held = Holds.open(self._archive_dir, self._files).of(recording_id, now_ms)
+        needs = [hold.need() for hold in held]
+        needs += [need for need in self._needs() if need.recording_id == recording_id]
+        for need in needs:
+            if step.kind == RECORDING or need.position < step.new_start_position:
+                return Kept(recording_id, step.start_position, need.kind, need.text)
+        found = self._door.descriptor(recording_id)
+        changed = _change(step, found)
+        if changed is not None:
+            return Kept(recording_id, step.start_position, "changed", changed)
+        return None
+
+    # -- the journal ------------------------------------------------------------------------------
+
+    def _begin(self, step: Step) -> int:
+        number = self._journal.state.steps + 1
+        found = self._door.descriptor(step.recording_id)
+        assert found is not None
+        self._journal.append(
+            STEP_BEGIN,
+            self._read_clock().now_ms,
+            step=number,
+            first_base=found.segment_base(found.start_position),
+            start_ms=found.start_timestamp,
+            stream_id=found.stream_id,
+            **step.row(),
+        )
+        return number
+
+    def _end(self, number: int, step: Step, outcome: str, files: int, size: int, text: str) -> None:
+        self._journal.append(
+            STEP_END,
+            self._read_clock().now_ms,
+            step=number,
+            recording_id=step.recording_id,
+            outcome=outcome,
+            files=files,
+            bytes=size,
+            text=text[:500],
+        )
+
+
+def _change(step: Step, found: RecordingDescriptor | None) -> str | None:
+    """What has become of a recording since the plan, that makes the step another one."""
+    if found is None:
+        return "it is gone already"
+    if found.start_position != step.start_position:
+        return f"its start has moved to {found.start_position} meanwhile"
+    if step.kind == RECORDING and found.stop_position != step.new_start_position:
+        return "it goes on again"
+    return None
+
+
+def _shorter(step: Step, new_start: int) -> Step:
+    """A step that ends earlier; its files are those there would be."""
+    length = step.bytes // step.files if step.files else 0
+    gone = min(step.files, -(-(new_start - step.start_position) // length)) if length else 0
+    return replace(step, new_start_position=new_start, files=gone, bytes=gone * length)
+
+
+def _parts(step: Step, found: RecordingDescriptor | None, files_max: int) -> Iterator[Step]:
+    """A step as requests of not too many files; a whole recording goes by its last one."""
+    if found is None or step.files <= files_max:
+        yield step
+        return
+    length = found.segment_file_length
+    first = found.segment_base(found.start_position)
+    end = (
+        step.new_start_position
+        if step.kind == SEGMENTS
+        else found.segment_base(found.stop_position)
+    )
+    start, left = step.start_position, step.files
+    for cut in range(first + files_max * length, end, files_max * length):
+        files = min(files_max, left)
+        left -= files
+        yield replace(
+            step,
+            kind=SEGMENTS,
+            start_position=start,
+            new_start_position=cut,
+            files=files,
+            bytes=files * length,
+        )
+        start = cut
+    yield replace(step, start_position=start, files=left, bytes=left * length)

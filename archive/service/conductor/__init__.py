@@ -1,0 +1,1 @@
+"""The conductor's room: control sessions, their requests and answers."""

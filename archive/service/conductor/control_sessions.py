@@ -1,0 +1,252 @@
+"""All control sessions: who connects, whose turn it is, who is let go (spec archive-protocol 6).
+
+A session that has something to do is turned in every cycle of the conductor; the others, which
+only wait for time to pass or for their client to go, in sweeps, so that a thousand of them cost
+little.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive import protocol as ap
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.conductor.conductor_agent import set_reference_id
+from aerolog.archive.service.conductor.control_session import (
+    REQUEST_IMAGE_UNAVAILABLE,
+    ControlSession,
+    Refusal,
+    SessionEnd,
+)
+from aerolog.transport.errors import ArchiveErrorCode
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.security.authentication import Authenticator
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.image import Image
+
+SWEEP_INTERVAL_NS: Final = 10_000_000
+# Sessions closed in a cycle at most: it takes commands to the driver, and many end together.
+CLOSE_LIMIT: Final = 50
+# Clients above the limit that are told so at a time; the others get no answer.
+REFUSED_MAX: Final = 16
+
+
+class ControlSessions:
+    """The control sessions that are open.
+
+    Args:
+        context: the archive's surroundings.
+        authenticator: decides about clients.
+        next_session_id: gives ids, which replications have as well.
+        on_closed: told of each session that has ended.
+    """
+
+    def __init__(
+        self,
+        context: ArchiveContext,
+        authenticator: Authenticator,
+        next_session_id: Callable[[], int],
+        on_closed: Callable[[ControlSession], object],
+    ) -> None:
+        self._context = context
+        self._authenticator = authenticator
+        self._next_session_id = next_session_id
+        self._on_closed = on_closed
+        self._limit: int = context.config[p.MAX_CONTROL_SESSIONS]
+        self._sessions: dict[int, ControlSession] = {}
+        self._above_limit: set[ControlSession] = set()
+        # To be turned in the next cycle; other threads add to it.
+        self._stirred: set[ControlSession] = set()
+        self._next_sweep_ns = 0
+        self._waiting = False
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: int) -> ControlSession | None:
+        """A session by its id."""
+        return self._sessions.get(session_id)
+
+    def find(self, request: ap.Message) -> ControlSession | None:
+        """The session of a request; one that is unknown is reported."""
+        session_id: int | None = getattr(request, "control_session_id", None)
+        session = None if session_id is None else self._sessions.get(session_id)
+        if session is None:
+            self._context.reporter.event(
+                f"control request for unknown session: controlSessionId={session_id}"
+                f" templateId={request.LAYOUT.template_id}"
+            )
+        return session
+
+    # -- who comes --------------------------------------------------------------------------------
+
+    def connect(self, image: Image, request: ap.ConnectRequest | ap.AuthConnectRequest) -> None:
+        """Begin a session, or one that only tells its client that there are too many.
+
+        Raises:
+            ChannelUriError: a response channel that does not parse.
+        """
+        context, config = self._context, self._context.config
+        channel = self._response_channel(image, request.response_channel)
+        refusal = self._limit_refusal()
+        is_above_limit = refusal is not None
+        if refusal is None:
+            refusal = _version_refusal(request.version)
+        else:
+            context.counters.sessions_refused.add(1)
+            if len(self._above_limit) >= REFUSED_MAX:
+                return
+            context.reporter.event(refusal.text)
+        credentials, client_info = b"", ""
+        if isinstance(request, ap.AuthConnectRequest):
+            credentials, client_info = request.encoded_credentials, request.client_info
+        session_id = self._next_session_id()
+        session = ControlSession(
+            session_id=session_id,
+            correlation_id=request.correlation_id,
+            image=image,
+            response_channel=channel,
+            response_stream_id=request.response_stream_id,
+            refusal=refusal,
+            publication=context.aeron.add_exclusive_publication_async(
+                channel, request.response_stream_id
+            ),
+            counter=context.counters.control_session(
+                session_id, client_info, image.source_identity, image.session_id
+            ),
+            authenticator=self._authenticator,
+            reporter=context.reporter,
+            connect_timeout_ns=config[p.CONNECT_TIMEOUT],
+            liveness_interval_ns=config[p.LIVENESS_INTERVAL],
+            queue_limit=config[p.RESPONSE_QUEUE_LENGTH],
+            now_ns=context.now_ns(),
+            show_reference=self._show_reference,
+            stir=self._stirred.add,
+            on_rejected=lambda: context.counters.authentications_rejected.add(1),
+        )
+        self._sessions[session_id] = session
+        self._stirred.add(session)
+        context.counters.control_sessions.add(1)
+        if is_above_limit:
+            self._above_limit.add(session)
+        if refusal is None:
+            self._authenticator.on_connect_request(session_id, credentials, context.now_ms())
+
+    def _limit_refusal(self) -> Refusal | None:
+        accepted = len(self._sessions) - len(self._above_limit)
+        if self._limit == 0 or accepted < self._limit:
+            return None
+        # Those that end in this cycle make room already.
+        ending = {session for session in self._sessions.values() if session.is_done}
+        if accepted - len(ending - self._above_limit) < self._limit:
+            return None
+        return Refusal(
+            ArchiveErrorCode.GENERIC,
+            f"max concurrent control sessions reached {self._limit}",
+            spares_image=True,
+        )
+
+    def _response_channel(self, image: Image, requested: str) -> str:
+        """Channel of a session's response publication (spec archive-protocol 6.1)."""
+        config = self._context.config
+        uri = ChannelUri.parse(requested)
+        channel = uri.strip().replace(
+            term_length=uri.get("term-length", config[p.CONTROL_TERM_LENGTH]),
+            sparse=uri.get("sparse", config[p.CONTROL_SPARSE]),
+            mtu=uri.get("mtu", config[p.CONTROL_MTU]),
+        )
+        if uri.has_control_mode_response:
+            channel = channel.replace(response_correlation_id=image.correlation_id)
+        return str(channel)
+
+    def _show_reference(self, counter: Counter, registration_id: int) -> None:
+        set_reference_id(
+            self._context.aeron.conductor.counters, counter.counter_id, registration_id
+        )
+
+    # -- whose turn it is -------------------------------------------------------------------------
+
+    def do_work(self, now_ns: int, now_ms: int) -> int:
+        """Turn the sessions that have something to do, newest first, or all in a sweep."""
+        if now_ns >= self._next_sweep_ns:
+            self._next_sweep_ns = now_ns + SWEEP_INTERVAL_NS
+            self._stirred.clear()
+            due = list(reversed(self._sessions.values()))
+            self._waiting = False
+        elif self._stirred:
+            due = list(self._stirred)
+            self._stirred.difference_update(due)
+            due.sort(key=lambda session: -session.session_id)
+        else:
+            return 0
+        # Out of the set before its turn and back behind it: who stirs meanwhile is not forgotten.
+        work, closed = 0, 0
+        for session in due:
+            try:
+                work += session.do_work(now_ns, now_ms)
+            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
+                self._context.reporter.error(error)
+            if session.is_done and closed < CLOSE_LIMIT:
+                self._close(session)
+                closed += 1
+            elif session.is_busy or session.is_done:
+                self._stirred.add(session)
+            else:
+                self._waiting = self._waiting or session.is_waiting
+        return work + closed
+
+    def next_turn_ns(self, now_ns: int) -> int | None:
+        """When a session has to be turned though nothing happens; None for no time soon."""
+        if self._stirred:
+            return now_ns
+        return self._next_sweep_ns if self._waiting else None
+
+    # -- who goes ---------------------------------------------------------------------------------
+
+    def on_image_gone(self, image: Image) -> None:
+        """End one session of a request stream that is gone; others end by their responses."""
+        for session in self._sessions.values():
+            if session.image is image and not session.is_done:
+                session.abort(
+                    f"{REQUEST_IMAGE_UNAVAILABLE} : controlSessionId={session.session_id}"
+                    f" image.correlationId={image.correlation_id}"
+                    f" sessionId={image.session_id} streamId={image.stream_id}",
+                    SessionEnd.CLIENT_GONE,
+                )
+                break
+
+    def _close(self, session: ControlSession) -> None:
+        if self._sessions.pop(session.session_id, None) is None:
+            return
+        self._stirred.discard(session)
+        counters = self._context.counters
+        counters.control_sessions.add(-1)
+        if session in self._above_limit:
+            self._above_limit.discard(session)
+        elif session.end in counters.sessions_dropped:
+            counters.sessions_dropped[session.end].add(1)
+        self._on_closed(session)
+        self._context.reporter.run(session.close)
+
+    def close(self) -> None:
+        """End all sessions, newest first."""
+        for session in list(reversed(self._sessions.values())):
+            self._context.reporter.run(session.close)
+        self._sessions.clear()
+        self._stirred.clear()
+
+
+def _version_refusal(version: int) -> Refusal | None:
+    if ap.semantic_version_major(version) == 1:
+        return None
+    # The reference puts the session's id where other errors have their code.
+    return Refusal(
+        None,
+        f"invalid client version {ap.semantic_version_text(version)},"
+        f" archive is {ap.semantic_version_text(ap.PROTOCOL_VERSION)}",
+    )

@@ -1,0 +1,198 @@
+"""Listings: descriptors sent one by one, as the client takes them.
+
+Spec archive-protocol 13.2, 13.3.
+
+A change of channel takes a listing's turn, too.
+
+A control session has one listing at a time. Each is a generator of messages to send; a message that
+did not go out is sent again in the next turn.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.protocol import (
+    SCHEMA_ID,
+    SCHEMA_VERSION,
+    RecordingDescriptor,
+    RecordingSubscriptionDescriptor,
+)
+from aerolog.archive.service.conductor.refusals import answer_to
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.format.catalog_file import CatalogFile
+    from aerolog.archive.service.conductor.control_session import ControlSession
+    from aerolog.archive.service.recorder.recording_session import RecordingSubscription
+
+SCAN_LIMIT: Final = 64
+FILTER_LIMIT: Final = 4096
+_PREFIX = struct.Struct("<HHHHqq")
+
+
+def descriptor_message(
+    catalog: CatalogFile, recording_id: int, control_session_id: int, correlation_id: int
+) -> bytes:
+    """A descriptor as it is sent: a prefix, and the catalog's bytes with their fill."""
+    layout = RecordingDescriptor.LAYOUT
+    prefix = _PREFIX.pack(
+        layout.block_length,
+        layout.template_id,
+        SCHEMA_ID,
+        SCHEMA_VERSION,
+        control_session_id,
+        correlation_id,
+    )
+    return prefix + catalog.descriptor_tail(recording_id)
+
+
+class Listing:
+    """Descriptors for one request.
+
+    Args:
+        control: who asked.
+        messages: what to send in order; None ends a turn's scan.
+    """
+
+    def __init__(self, control: ControlSession, messages: Iterator[bytes | None]) -> None:
+        self.control = control
+        self._messages = messages
+        self._unsent: bytes | None = None
+        self.is_done = False
+        control.active_listing = True
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether there is a message that did not go out yet."""
+        return self._unsent is not None
+
+    def do_work(self) -> int:
+        """Send as much as goes out in one turn."""
+        work = 0
+        while not self.is_done:
+            if self.control.is_done:
+                self._finish()
+                break
+            if self._unsent is None:
+                try:
+                    self._unsent = next(self._messages)
+                except StopIteration:
+                    self._finish()
+                    break
+                work += 1
+                if self._unsent is None:
+                    break
+            if not self.control.try_send(self._unsent):
+                break
+            self._unsent = None
+            work += 1
+        return work
+
+    def _finish(self) -> None:
+        self.is_done = True
+        self.control.active_listing = False
+
+
+def list_recordings(
+    control: ControlSession,
+    catalog: CatalogFile,
+    correlation_id: int,
+    from_recording_id: int,
+    count: int,
+    *,
+    stream_id: int | None = None,
+    fragment: str = "",
+) -> Iterator[bytes | None]:
+    """Descriptors from an id on, up to a count of them; what ends early says so.
+
+    Args:
+        control: who asked.
+        catalog: of the archive.
+        correlation_id: of the request.
+        from_recording_id: first id to look at.
+        count: descriptors to send; 0 answers nothing.
+        stream_id: only this stream, None for any.
+        fragment: part of the original channel.
+    """
+    sent = 0
+    behind = from_recording_id
+    wanted = fragment.encode("ascii", "replace")
+    limit = SCAN_LIMIT if stream_id is None else FILTER_LIMIT
+    while sent < count:
+        # The index as it is in this turn; recordings may come and go until the next.
+        ids, behind, is_end = catalog.matching(behind, limit, stream_id, wanted)
+        for recording_id in ids:
+            if recording_id not in catalog:
+                continue
+            sent += 1
+            yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
+            if sent == count:
+                return
+        if is_end:
+            # The last id looked at plus one, or the id asked for when there was none.
+            control.send_recording_unknown(correlation_id, behind)
+            return
+        yield None
+
+
+def list_recording(
+    control: ControlSession, catalog: CatalogFile, correlation_id: int, recording_id: int
+) -> Iterator[bytes | None]:
+    """Descriptor of one recording, which exists."""
+    yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
+
+
+def update_channel(
+    control: ControlSession,
+    catalog: CatalogFile,
+    correlation_id: int,
+    recording_id: int,
+    *,
+    original_channel: str,
+    stripped_channel: str,
+) -> Iterator[bytes | None]:
+    """Change the channels of a recording, answer, and send nothing more."""
+    try:
+        descriptor = catalog.descriptor(recording_id)
+        catalog.replace_recording(
+            descriptor.with_changes(
+                original_channel=original_channel, stripped_channel=stripped_channel
+            )
+        )
+    except AerologError as error:
+        control.send_error(correlation_id, *answer_to(error))
+        return
+    control.send_ok(correlation_id)
+    yield from ()
+
+
+def list_subscriptions(
+    control: ControlSession,
+    sources: list[RecordingSubscription],
+    correlation_id: int,
+    count: int,
+    *,
+    stream_id: int | None,
+    fragment: str,
+) -> Iterator[bytes | None]:
+    """Descriptors of recording subscriptions, up to a count; what ends early says so."""
+    sent = 0
+    for source in sources:
+        if sent == count:
+            return
+        channel = source.channel
+        if (stream_id is None or source.stream_id == stream_id) and fragment in channel:
+            sent += 1
+            yield RecordingSubscriptionDescriptor(
+                control_session_id=control.session_id,
+                correlation_id=correlation_id,
+                subscription_id=source.subscription_id,
+                stream_id=source.stream_id,
+                stripped_channel=channel,
+            ).encode()
+    if sent < count:
+        control.send_subscription_unknown(correlation_id)

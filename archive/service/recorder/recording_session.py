@@ -1,0 +1,159 @@
+"""One recording and the subscription it comes from, as the conductor keeps them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.service.conductor.refusals import java_text
+from aerolog.archive.service.recorder.recording_writer import RELEASED
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, StorageSpaceError
+
+if TYPE_CHECKING:
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.service.conductor.control_session import ControlSession
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.recorder.recording_writer import RecordingWriter
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.image import Image
+    from aerolog.transport.client.subscription import Subscription
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(slots=True, eq=False)
+class RecordingSubscription:
+    """A subscription through which the archive records.
+
+    Attributes:
+        key: stream id and what of the channel tells recorded streams apart.
+        original_channel: as the client sent it.
+        stripped_channel: without what says how, as the catalog keeps it.
+        extends: the recording that images continue, None where each gets a new one.
+        references: one for being listed, one for each session.
+        sessions: of the images that are being recorded.
+    """
+
+    key: str
+    stream_id: int
+    original_channel: str
+    stripped_channel: str
+    auto_stop: bool
+    extends: int | None
+    control: ControlSession
+    correlation_id: int
+    subscription: Subscription | None = None
+    references: int = 1
+    sessions: list[RecordingSession] = field(default_factory=list)
+
+    @property
+    def subscription_id(self) -> int:
+        """Registration id of the subscription."""
+        assert self.subscription is not None
+        return self.subscription.registration_id
+
+    @property
+    def channel(self) -> str:
+        """Channel of the subscription, with its spy prefix where it has one."""
+        assert self.subscription is not None
+        return self.subscription.channel
+
+
+@dataclass(slots=True, eq=False)
+class RecordingSession:
+    """An image that is being recorded.
+
+    Attributes:
+        stop_reason: by what it was stopped; empty when its stream ended.
+    """
+
+    recording_id: int
+    source: RecordingSubscription
+    counter: Counter
+    writer: RecordingWriter
+    stop_reason: str = ""
+
+    def stop(self, reason: str) -> None:
+        """Have the recorder end it; the first reason counts."""
+        self.stop_reason = self.stop_reason or reason
+        self.writer.abort()
+
+    @property
+    def image(self) -> Image:
+        """The image."""
+        return self.writer.image
+
+    @property
+    def position(self) -> int:
+        """Position up to which it is recorded, for as long as the session is one."""
+        return self.writer.recorded_position
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will be recorded."""
+        return self.writer.state == RELEASED
+
+
+def end_of(image: Image) -> str:
+    """How an image ended that nobody stopped, in the words of the event log."""
+    ended, closed = (str(value).lower() for value in (image.is_end_of_stream, image.closed))
+    return f"image.isEndOfStream={ended}, image.isClosed={closed}"
+
+
+def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
+    """Whether an image goes on where a recording stopped, with the same terms.
+
+    Spec archive-protocol 9.3.
+
+    Raises:
+        ArchiveError: INVALID_EXTENSION, for the first thing that differs.
+    """
+    pairs = (
+        ("joinPosition", image.join_position, "stopPosition", descriptor.stop_position),
+        ("initialTermId", image.initial_term_id, "initialTermId", descriptor.initial_term_id),
+        (
+            "termBufferLength",
+            image.term_length,
+            "termBufferLength",
+            descriptor.term_buffer_length,
+        ),
+        ("mtuLength", image.mtu, "mtuLength", descriptor.mtu_length),
+    )
+    for image_name, image_value, name, value in pairs:
+        if image_value != value:
+            raise ArchiveError(
+                ArchiveErrorCode.INVALID_EXTENSION,
+                f"cannot extend recording {descriptor.recording_id}"
+                f" image.{image_name}={image_value} != rec.{name}={value}",
+            )
+
+
+def is_out_of_space(error: BaseException) -> bool:
+    """Whether something failed because the disk is full."""
+    no_space = isinstance(error, OSError) and error.errno in _NO_SPACE
+    return no_space or isinstance(error, StorageSpaceError)
+
+
+def failure_of(context: ArchiveContext, writer: RecordingWriter) -> ArchiveError | None:
+    """What a recording ended in, as its client is told; None when it ended as it should.
+
+    What the recorder's native half met is reported here, what its control side met has been.
+    """
+    if writer.failed_errno:
+        os_error = OSError(writer.failed_errno, os.strerror(writer.failed_errno))
+        context.reporter.error(os_error)
+        usable = context.files.usable_space(context.config.archive_dir)
+        is_full = writer.failed_errno in _NO_SPACE or usable < writer.failed_length
+        return ArchiveError(
+            ArchiveErrorCode.STORAGE_SPACE if is_full else ArchiveErrorCode.GENERIC,
+            f"java.io.IOException - {os_error.strerror}",
+        )
+    failure = writer.failure
+    if failure is None:
+        return None
+    if is_out_of_space(failure):
+        text = os.strerror(getattr(failure, "errno", 0) or errno.ENOSPC)
+        return ArchiveError(ArchiveErrorCode.STORAGE_SPACE, f"java.io.IOException - {text}")
+    return ArchiveError(ArchiveErrorCode.GENERIC, java_text(failure))

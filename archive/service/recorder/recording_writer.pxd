@@ -1,0 +1,80 @@
+"""The data path of recording: one writer a recording, one agent for all of them."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.recorder.segment_files cimport SegmentFiles
+from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.archive.time_index.notes cimport TimeNotes
+from aerolog.transport.client.image cimport Image
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.data_file cimport DataFile
+
+cdef enum writer_state:
+    WRITER_INIT = 0            # control() opens the segment of the join position
+    WRITER_OPEN = 1            # blocks are written
+    WRITER_SEGMENT_FULL = 2    # control() creates the next segment, or tells why it cannot be
+    WRITER_ENDED = 3           # control() closes the file
+    WRITER_FAILED = 4          # the same, with an error
+    WRITER_RELEASED = 5        # the recorder has let go; the conductor may look at everything
+
+
+cdef struct write_totals_t:
+    int64_t bytes
+    int64_t time_ns
+    int64_t max_time_ns
+
+
+cdef class RecordingWriter:
+    cdef readonly int64_t recording_id
+    cdef readonly int64_t join_position
+    cdef readonly int64_t segment_base
+    cdef readonly int64_t segment_offset
+    cdef readonly int64_t segment_length
+    cdef readonly int32_t failed_errno
+    cdef readonly int64_t failed_length
+    cdef public object failure
+    cdef readonly Image image
+    cdef public TimeNotes notes    # for the time index, None without one
+    cdef int64_t _write_begin_ns   # of the last write
+    cdef int64_t _write_end_ns
+    cdef LogReader _reader
+    cdef DataFile _file
+    cdef SegmentFiles _segments
+    cdef bint _has_room        # every byte of the file has its place on disk
+    cdef int64_t _ask_offset   # offset in a segment at which the next one is asked for
+    cdef Checksum _checksum
+    cdef CountersReader _counters
+    cdef int64_t* _position
+    cdef int64_t _last_progress
+    cdef int32_t _block_limit
+    cdef int32_t _sync_level
+    cdef int32_t _state
+    cdef int32_t _abort
+    cdef int32_t state_of(self) noexcept nogil
+    cdef int32_t step(
+        self, Clock clock, uint8_t* scratch, write_totals_t* totals) noexcept nogil
+    cdef int64_t _write(
+        self, const uint8_t* source, int64_t length, Clock clock,
+        write_totals_t* totals) noexcept nogil
+    cdef int32_t _roll_over(self) noexcept nogil
+    cdef void _begin_segment(self) noexcept nogil
+    cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil
+
+
+cdef class RecorderAgent(Agent):
+    cdef readonly SessionTable table
+    cdef readonly Doorbell doorbell
+    cdef readonly Clock clock
+    cdef uint8_t* _scratch
+    cdef CountersReader _counters
+    cdef int64_t* _total_bytes
+    cdef int64_t* _total_time
+    cdef int64_t* _max_time
+    cdef write_totals_t _totals
+    cdef public ExclusivePublication events
+    cdef void _progress(self, RecordingWriter writer) noexcept nogil

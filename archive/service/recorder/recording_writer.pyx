@@ -1,0 +1,390 @@
+"""The data path of recording (spec archive-files 9): image blocks to segment files.
+
+One block a writer and a duty cycle: whole frames, straight from the term to the file, with the
+position counter moved last by a release store, so that who reads the counter finds the bytes. What
+needs Python (opening and closing files, events at start and end) is a state in which the writer
+waits for the agent's control().
+"""
+
+from libc.errno cimport EIO, EOPNOTSUPP
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+from posix.stdlib cimport posix_memalign
+from posix.unistd cimport close as _close
+
+import os
+
+from aerolog.archive.format.segment import segment_file_name
+
+from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.recorder.segment_files cimport SegmentFiles, release_room
+from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.transport.client.image cimport Image
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.atomic cimport (
+    load_acquire_i32,
+    load_acquire_i64,
+    put_i64,
+    put_u16,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.descriptor cimport end_of_stream_position
+from aerolog.transport.logbuffer.reader cimport block_t
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.data_file cimport DataFile
+
+INIT = WRITER_INIT
+OPEN = WRITER_OPEN
+SEGMENT_FULL = WRITER_SEGMENT_FULL
+ENDED = WRITER_ENDED
+FAILED = WRITER_FAILED
+RELEASED = WRITER_RELEASED
+
+cdef enum:
+    FRAME_HEADER_LENGTH = 32
+    SCRATCH_ALIGNMENT = 4096
+    # Part of a segment that is written when a recording says that it will need another one.
+    ASK_FRACTION = 8
+    # RecordingProgress, spec archive-protocol 3.102
+    PROGRESS_LENGTH = 32
+    PROGRESS_BLOCK_LENGTH = 24
+    PROGRESS_TEMPLATE_ID = 102
+    SCHEMA_ID = 101
+    SCHEMA_VERSION = 13
+
+
+cdef class RecordingWriter:
+    """Writes one image into the segments of one recording.
+
+    Args:
+        recording_id: names the segments.
+        image: what is recorded, from its join position on.
+        segment_base: position at the start of the first file.
+        segment_length: bytes of each file, a power of two.
+        block_limit: bytes of a block at most, a term length at most.
+        sync_level: 0 nothing, 1 data, 2 data and metadata, after every block.
+        checksum: replaces the session id of each data frame, None to keep it.
+        counters: of the driver, which keep the position counter mapped.
+        counter_id: of the recording's position.
+    """
+
+    def __cinit__(
+        self,
+        int64_t recording_id,
+        Image image not None,
+        *,
+        int64_t segment_base,
+        int64_t segment_length,
+        int32_t block_limit,
+        int32_t sync_level,
+        Checksum checksum,
+        CountersReader counters not None,
+        int32_t counter_id,
+    ):
+        self._position = counters.value_address(counter_id)
+        if self._position == NULL:
+            raise ValueError(f"no counter {counter_id}")
+        if not 0 <= image.join_position - segment_base < segment_length:
+            raise ValueError(
+                f"join position {image.join_position} is not in the segment at {segment_base}"
+            )
+        self.recording_id = recording_id
+        self.image = image
+        self._reader = image.reader
+        self.join_position = image.join_position
+        self.segment_base = segment_base
+        self.segment_offset = image.join_position - segment_base
+        self.segment_length = segment_length
+        self._block_limit = block_limit
+        self._sync_level = sync_level
+        self._checksum = checksum
+        self._counters = counters
+        self._last_progress = image.join_position
+        self._ask_offset = segment_length // ASK_FRACTION
+
+    cdef int32_t state_of(self) noexcept nogil:
+        return load_acquire_i32(&self._state)
+
+    cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil:
+        self.failed_errno = error
+        self.failed_length = length
+        store_release_i32(&self._state, WRITER_FAILED)
+        return 1
+
+    cdef int32_t step(
+        self, Clock clock, uint8_t* scratch, write_totals_t* totals
+    ) noexcept nogil:
+        """Write the next block; the bytes of the stream that it took, 0 when there was none."""
+        cdef block_t block
+        cdef int32_t length
+        cdef int64_t behind, to_write, result
+        cdef const uint8_t* source
+        if load_acquire_i32(&self._abort):
+            store_release_i32(&self._state, WRITER_ENDED)
+            return 1
+        length = self._reader.block(self._block_limit, &block)
+        if length <= 0:
+            if self._reader.is_closed() or self._reader.position() >= end_of_stream_position(
+                self._reader.log
+            ):
+                store_release_i32(&self._state, WRITER_ENDED)
+                return 1
+            return 0
+        source = block.address
+        behind = self._reader.position() + length
+        to_write = FRAME_HEADER_LENGTH if block.is_padding else length
+        if self._checksum is not None and not block.is_padding:
+            memcpy(scratch, source, length)
+            self._checksum.stamp_block(scratch, length)
+            source = scratch
+        result = self._write(source, to_write, clock, totals)
+        if result == 0 and self.notes is not None:
+            self.notes.written(
+                clock,
+                self._write_begin_ns,
+                self._write_end_ns,
+                self.segment_base + self.segment_offset,
+                block.address,
+                length,
+            )
+        self._reader.advance(behind)
+        if result < 0:
+            return self._fail(<int32_t> -result, to_write)
+        self.segment_offset += length
+        if self.segment_offset >= self.segment_length:
+            # The position is told when the next file is there, as the reference does.
+            if self._segments is None or not self._roll_over():
+                store_release_i32(&self._state, WRITER_SEGMENT_FULL)
+                return length
+        elif self.segment_offset >= self._ask_offset and self._segments is not None:
+            self._segments.want()
+            self._ask_offset = self.segment_length
+        # Pairs with the acquire load of whoever replays or waits for this position.
+        store_release_i64(self._position, self.segment_base + self.segment_offset)
+        return length
+
+    cdef int64_t _write(
+        self, const uint8_t* source, int64_t length, Clock clock, write_totals_t* totals
+    ) noexcept nogil:
+        """Write a block at the end of what is written, and sync it; 0 or -errno."""
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t written = 0
+        cdef int64_t result, took
+        while written < length:
+            result = self._file.pwrite(
+                source + written, length - written, self.segment_offset + written)
+            if result <= 0:
+                return result if result < 0 else -EIO
+            written += result
+        if self._sync_level > 0:
+            result = self._file.sync(self._sync_level)
+            if result < 0:
+                return result
+        self._write_begin_ns = begin
+        self._write_end_ns = clock.nano_time()
+        took = self._write_end_ns - begin
+        totals.bytes += length
+        totals.time_ns += took
+        if took > totals.max_time_ns:
+            totals.max_time_ns = took
+        return 0
+
+    cdef int32_t _roll_over(self) noexcept nogil:
+        """Go on in the next segment; False when control() has to find out why that cannot be."""
+        cdef bint has_room = False
+        cdef int fd = self._segments.take(
+            self.recording_id,
+            self.segment_base + self.segment_length,
+            self.segment_length,
+            &has_room,
+        )
+        if fd < 0:
+            return False
+        # Writes have told their errors, and were synced where that is wanted.
+        _close(self._file._fd)
+        self._file._fd = fd
+        self._has_room = has_room
+        self._begin_segment()
+        return True
+
+    cdef void _begin_segment(self) noexcept nogil:
+        self.segment_base += self.segment_length
+        self.segment_offset = 0
+        self._ask_offset = self.segment_length // ASK_FRACTION
+
+    @property
+    def state(self) -> int:
+        """One of INIT, OPEN, SEGMENT_FULL, ENDED, FAILED, RELEASED."""
+        return self.state_of()
+
+    @property
+    def position(self) -> int:
+        """Position behind the last block; for the recorder's thread, others see the counter."""
+        return self.segment_base + self.segment_offset
+
+    @property
+    def recorded_position(self) -> int:
+        """What the position counter says."""
+        return load_acquire_i64(self._position)
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the conductor asked for the end."""
+        return load_acquire_i32(&self._abort) != 0
+
+    def abort(self) -> None:
+        """Ask for the end; from any thread. Nothing more is polled from the next cycle on."""
+        store_release_i32(&self._abort, 1)
+
+    def open_with(
+        self, DataFile file not None, SegmentFiles segments=None, bint has_room=False
+    ) -> None:
+        """Start writing, to the file of the join position; later files may come from segments."""
+        self._file = file
+        self._segments = segments
+        self._has_room = has_room
+        store_release_i32(&self._state, WRITER_OPEN)
+
+    def roll_over(self, DataFile file not None, bint has_room=False) -> None:
+        """Go on in the next segment, and tell the position up to here."""
+        self._file = file
+        self._has_room = has_room
+        self._begin_segment()
+        store_release_i64(self._position, self.segment_base)
+        store_release_i32(&self._state, WRITER_OPEN)
+
+    def fail(self, failure) -> None:
+        """End with an error that control code met."""
+        self.failure = failure
+        store_release_i32(&self._state, WRITER_FAILED)
+
+    def end(self) -> None:
+        """End without an error."""
+        store_release_i32(&self._state, WRITER_ENDED)
+
+    def take_file(self):
+        """The open file, which the caller closes; None when there is none."""
+        cdef DataFile file = self._file
+        self._file = None
+        return file
+
+    def give_back_room(self) -> None:
+        """Give back the place on disk that was made for what is not written any more."""
+        cdef int result
+        if self._file is None or self._segments is None or self._segments.preallocate:
+            return
+        if self._has_room:
+            self._has_room = False
+            result = release_room(self._file._fd, self.segment_offset, self.segment_length)
+            if result < 0 and result != -EOPNOTSUPP:
+                raise OSError(
+                    -result,
+                    os.strerror(-result),
+                    segment_file_name(self.recording_id, self.segment_base),
+                )
+
+    def finish_notes(self) -> None:
+        """Write what was noted for the time index."""
+        if self.notes is not None:
+            self.notes.finish(self.segment_base + self.segment_offset)
+
+    def mark_released(self) -> None:
+        """The recorder's last word: the conductor may let go of this object."""
+        store_release_i32(&self._state, WRITER_RELEASED)
+
+
+cdef class RecorderAgent(Agent):
+    """Turns all writers; what needs Python is left to ``control`` of the subclass.
+
+    Args:
+        table: where the conductor puts writers.
+        doorbell: rung when a writer has been released.
+        clock: for the time that writes take.
+        scratch_length: bytes for a block with checksums, 0 without checksums.
+        counters: of the driver.
+        total_bytes_id: counter of bytes written, as the next two.
+        total_time_id: nanoseconds spent in writes.
+        max_time_id: nanoseconds of the longest write.
+    """
+
+    def __init__(
+        self,
+        SessionTable table not None,
+        Doorbell doorbell not None,
+        Clock clock not None,
+        *,
+        int64_t scratch_length,
+        CountersReader counters not None,
+        int32_t total_bytes_id,
+        int32_t total_time_id,
+        int32_t max_time_id,
+    ):
+        super().__init__("archive-recorder")
+        self.table = table
+        self.doorbell = doorbell
+        self.clock = clock
+        self._counters = counters
+        self._total_bytes = counters.value_address(total_bytes_id)
+        self._total_time = counters.value_address(total_time_id)
+        self._max_time = counters.value_address(max_time_id)
+        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
+            raise ValueError("a counter id of the recorder is out of range")
+        if scratch_length > 0 and posix_memalign(
+            <void**> &self._scratch, SCRATCH_ALIGNMENT, scratch_length
+        ):
+            raise MemoryError()
+
+    def __dealloc__(self) -> None:
+        free(self._scratch)
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t index, work = 0
+        cdef int64_t before = self._totals.bytes
+        cdef void* pointer
+        for index in range(self.table.limit()):
+            pointer = self.table.at(index)
+            if pointer == NULL:
+                continue
+            if (<RecordingWriter> pointer).state_of() == WRITER_OPEN:
+                if (<RecordingWriter> pointer).step(
+                    self.clock, self._scratch, &self._totals
+                ) > 0:
+                    work += 1
+                self._progress(<RecordingWriter> pointer)
+            if (<RecordingWriter> pointer).state_of() != WRITER_OPEN:
+                self.control_due = True
+        if self._totals.bytes != before:
+            store_release_i64(self._total_bytes, self._totals.bytes)
+            store_release_i64(self._total_time, self._totals.time_ns)
+            store_release_i64(self._max_time, self._totals.max_time_ns)
+        return work
+
+    cdef void _progress(self, RecordingWriter writer) noexcept nogil:
+        """Tell the events stream a new position, once; back pressure leaves it to a later one."""
+        cdef uint8_t message[PROGRESS_LENGTH]
+        cdef int64_t position
+        if self.events is None:
+            return
+        position = load_acquire_i64(writer._position)
+        if position <= writer._last_progress:
+            return
+        put_u16(message, PROGRESS_BLOCK_LENGTH)
+        put_u16(message + 2, PROGRESS_TEMPLATE_ID)
+        put_u16(message + 4, SCHEMA_ID)
+        put_u16(message + 6, SCHEMA_VERSION)
+        put_i64(message + 8, writer.recording_id)
+        put_i64(message + 16, writer.join_position)
+        put_i64(message + 24, position)
+        if self.events.appender.append(message, PROGRESS_LENGTH, NULL) > 0:
+            writer._last_progress = position
+
+    def pending(self) -> list:
+        """Slots and writers that wait for Python."""
+        return [
+            (index, writer)
+            for index, writer in self.table.sessions()
+            if (<RecordingWriter> writer).state_of() != WRITER_OPEN
+        ]

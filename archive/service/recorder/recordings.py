@@ -1,0 +1,494 @@
+"""Recordings as the conductor sees them: started, extended, stopped (spec archive-protocol 9, 10).
+
+A recording subscription may record many images, at a time and one after another; each has a
+recording of its own. The bytes are the recorder's business.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.descriptor import RecordingDescriptor
+from aerolog.archive.format.layout import NULL_POSITION
+from aerolog.archive.protocol import RecordingSignal, SourceLocation
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.conductor.refusals import java_text
+from aerolog.archive.service.recorder import recording_writer
+from aerolog.archive.service.recorder.recording_session import (
+    RecordingSession,
+    RecordingSubscription,
+    check_continues,
+    end_of,
+    failure_of,
+    is_out_of_space,
+)
+from aerolog.archive.service.recorder.recording_writer import RecordingWriter
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.service.conductor.control_session import ControlSession
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.image import Image
+
+
+class Recordings:
+    """All recordings that are active, and the subscriptions they come from.
+
+    Args:
+        context: the archive's surroundings.
+        table: where the recorder finds writers.
+        outstanding_delete: whether segments of a recording at or behind a position are being
+            deleted.
+    """
+
+    def __init__(
+        self,
+        context: ArchiveContext,
+        table: SessionTable,
+        outstanding_delete: Callable[[int, int], bool],
+    ) -> None:
+        self._context = context
+        self._table = table
+        self._outstanding_delete = outstanding_delete
+        self._tasks: deque[Callable[[], None]] = deque()
+        self._waiting: deque[RecordingWriter] = deque()
+        self._found_ended: list[RecordingSession] = []
+        self.by_key: dict[str, RecordingSubscription] = {}
+        self.sessions: dict[int, RecordingSession] = {}
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def start(
+        self,
+        control: ControlSession,
+        correlation_id: int,
+        stream_id: int,
+        location: SourceLocation,
+        channel: str,
+        *,
+        auto_stop: bool,
+    ) -> int:
+        """Record every image of a channel, each as a new recording.
+
+        Returns:
+            Id of the subscription.
+
+        Raises:
+            ArchiveError: the request is refused.
+        """
+        limit = self._context.config[p.MAX_RECORDINGS]
+        if len(self.sessions) >= limit:
+            raise ArchiveError(
+                ArchiveErrorCode.MAX_RECORDINGS, f"max concurrent recordings reached {limit}"
+            )
+        self._check_space()
+        uri = ChannelUri.parse(channel)
+        spies = location == SourceLocation.LOCAL and uri.is_udp
+        return self._subscribe(
+            control, correlation_id, stream_id, channel, uri, spies, auto_stop, None
+        ).subscription_id
+
+    def extend(
+        self,
+        control: ControlSession,
+        correlation_id: int,
+        recording_id: int,
+        stream_id: int,
+        location: SourceLocation,
+        channel: str,
+        *,
+        auto_stop: bool,
+    ) -> int:
+        """Continue a stopped recording with the next image of a channel.
+
+        Returns:
+            Id of the subscription.
+
+        Raises:
+            ArchiveError: the request is refused.
+        """
+        return self.extend_from(
+            control, correlation_id, recording_id, stream_id, location, channel, auto_stop=auto_stop
+        ).subscription_id
+
+    def extend_from(
+        self,
+        control: ControlSession,
+        correlation_id: int,
+        recording_id: int,
+        stream_id: int,
+        location: SourceLocation,
+        channel: str,
+        *,
+        auto_stop: bool,
+    ) -> RecordingSubscription:
+        """As ``extend``; the subscription itself, for who has more to do with it.
+
+        Raises:
+            ArchiveError: the request is refused.
+        """
+        limit = self._context.config[p.MAX_RECORDINGS]
+        if len(self.sessions) >= limit:
+            raise ArchiveError(
+                ArchiveErrorCode.MAX_RECORDINGS, f"max concurrent recordings reached at {limit}"
+            )
+        descriptor = self._context.catalog.descriptor(recording_id)
+        if descriptor.stream_id != stream_id:
+            raise ArchiveError(
+                ArchiveErrorCode.UNKNOWN_RECORDING,
+                f"cannot extend recording {recording_id} with streamId={stream_id}"
+                f" for existing streamId={descriptor.stream_id}",
+            )
+        if recording_id in self.sessions:
+            raise ArchiveError(
+                ArchiveErrorCode.ACTIVE_RECORDING,
+                f"cannot extend active recording {recording_id}",
+            )
+        if self._outstanding_delete(recording_id, descriptor.stop_position):
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"cannot extend recording {recording_id} due to an outstanding delete operation",
+            )
+        self._check_space()
+        uri = ChannelUri.parse(channel)
+        spies = location == SourceLocation.LOCAL and "udp" in channel
+        return self._subscribe(
+            control, correlation_id, stream_id, channel, uri, spies, auto_stop, recording_id
+        )
+
+    def _check_space(self) -> None:
+        threshold = self._context.config[p.LOW_STORAGE_THRESHOLD]
+        usable = self._context.files.usable_space(self._context.config.archive_dir)
+        if usable <= threshold:
+            raise ArchiveError(
+                ArchiveErrorCode.STORAGE_SPACE,
+                f"low storage threshold={threshold} <= usableSpace={usable}",
+            )
+
+    def _subscribe(
+        self,
+        control: ControlSession,
+        correlation_id: int,
+        stream_id: int,
+        channel: str,
+        uri: ChannelUri,
+        spies: bool,
+        auto_stop: bool,
+        extends: int | None,
+    ) -> RecordingSubscription:
+        key = uri.recording_key(stream_id)
+        if key in self.by_key:
+            raise ArchiveError(
+                ArchiveErrorCode.ACTIVE_SUBSCRIPTION,
+                f"recording exists for streamId={stream_id} channel={channel}",
+            )
+        stripped = uri.strip()
+        source = RecordingSubscription(
+            key=key,
+            stream_id=stream_id,
+            original_channel=channel,
+            stripped_channel=str(stripped),
+            auto_stop=auto_stop,
+            extends=extends,
+            control=control,
+            correlation_id=correlation_id,
+        )
+        source.subscription = self._context.aeron.add_subscription(
+            str(stripped.spy() if spies else stripped),
+            stream_id,
+            on_image=lambda image: self._tasks.append(lambda: self._on_image(source, image)),
+        )
+        self.by_key[key] = source
+        return source
+
+    def stop_by_channel(self, stream_id: int, channel: str) -> None:
+        """Stop what was started with that channel and stream.
+
+        Raises:
+            ArchiveError: there is none.
+        """
+        source = self.by_key.get(ChannelUri.parse(channel).recording_key(stream_id))
+        if source is None:
+            raise ArchiveError(
+                ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
+                f"no recording found for streamId={stream_id} channel={channel}",
+            )
+        self.stop(source)
+
+    def stop_by_subscription(self, subscription_id: int) -> None:
+        """Stop a subscription and all it records.
+
+        Raises:
+            ArchiveError: there is none of that id.
+        """
+        for source in self.by_key.values():
+            if source.subscription_id == subscription_id:
+                self.stop(source)
+                return
+        raise ArchiveError(
+            ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
+            f"no recording subscription found for subscriptionId={subscription_id}",
+        )
+
+    def stop_by_identity(self, recording_id: int) -> bool:
+        """Stop one recording; its subscription is no longer listed.
+
+        Returns:
+            Whether the request is answered as having stopped something; a recording of a
+            subscription that is no longer listed stops, too, and answers no, as the reference does.
+
+        Raises:
+            ArchiveError: there is no such recording.
+        """
+        self._context.catalog.descriptor(recording_id)
+        session = self.sessions.get(recording_id)
+        if session is None:
+            return False
+        session.stop("stop recording by identity")
+        return self._unlist(session.source)
+
+    def stop(self, source: RecordingSubscription) -> None:
+        """Stop a subscription and all it records; nothing happens the second time."""
+        for session in source.sessions:
+            session.stop("stop recording")
+        self._unlist(source)
+
+    def _unlist(self, source: RecordingSubscription) -> bool:
+        if self.by_key.get(source.key) is not source:
+            return False
+        del self.by_key[source.key]
+        self._release(source)
+        return True
+
+    def _release(self, source: RecordingSubscription) -> None:
+        source.references -= 1
+        if source.references <= 0:
+            self._close_subscription(source)
+
+    def _close_subscription(self, source: RecordingSubscription) -> None:
+        assert source.subscription is not None
+        source.subscription.close()
+
+    # -- images -----------------------------------------------------------------------------------
+
+    def find_ended(self) -> None:
+        """Look for recordings that the recorder has ended: the next turn ends these, none later.
+
+        Who is turned in between sees each recording before it begins to end, and after.
+        """
+        ended = [s for s in self.sessions.values() if s.writer.state == recording_writer.RELEASED]
+        self._found_ended = sorted(ended, key=lambda s: s.recording_id, reverse=True)
+
+    def do_work(self) -> int:
+        """End what was found to have ended, and take images that have come."""
+        work = 0
+        ended, self._found_ended = self._found_ended, []
+        for session in ended:
+            self._context.reporter.run(partial(self._ended, session))
+            work += 1
+        while self._tasks:
+            task = self._tasks.popleft()
+            self._context.reporter.run(task)
+            work += 1
+        while self._waiting and self._table.add(self._waiting[0]):
+            self._waiting.popleft()
+        return work
+
+    def _on_image(self, source: RecordingSubscription, image: Image) -> None:
+        assert source.subscription is not None
+        if source.subscription.closed or image.closed:
+            return
+        try:
+            if source.extends is None:
+                self._begin(source, image, self._new_recording(source, image), extended=False)
+            else:
+                self._check_extension(source, image, source.extends)
+                self._begin(source, image, source.extends, extended=True)
+        except ArchiveError as error:
+            source.control.send_error(source.correlation_id, error.code_value, error.message)
+            self._give_up(source)
+        except Exception as error:  # noqa: BLE001 - told to the client and the operator
+            self._context.reporter.error(error)
+            code = ArchiveErrorCode.GENERIC
+            if is_out_of_space(error):
+                code = ArchiveErrorCode.STORAGE_SPACE
+            source.control.send_error(source.correlation_id, code, java_text(error))
+            self._give_up(source)
+
+    def _give_up(self, source: RecordingSubscription) -> None:
+        if source.auto_stop:
+            if self.by_key.get(source.key) is source:
+                del self.by_key[source.key]
+            self._close_subscription(source)
+
+    def _new_recording(self, source: RecordingSubscription, image: Image) -> int:
+        config = self._context.config
+        return self._context.catalog.add_recording(
+            RecordingDescriptor(
+                recording_id=0,
+                start_timestamp=self._context.now_ms(),
+                start_position=image.join_position,
+                initial_term_id=image.initial_term_id,
+                segment_file_length=max(config[p.SEGMENT_LENGTH], image.term_length),
+                term_buffer_length=image.term_length,
+                mtu_length=image.mtu,
+                session_id=image.session_id,
+                stream_id=source.stream_id,
+                stripped_channel=source.stripped_channel,
+                original_channel=source.original_channel,
+                source_identity=image.source_identity,
+            )
+        )
+
+    def _check_extension(
+        self, source: RecordingSubscription, image: Image, recording_id: int
+    ) -> None:
+        if recording_id in self.sessions:
+            raise ArchiveError(
+                ArchiveErrorCode.ACTIVE_RECORDING,
+                f"cannot extend active recording {recording_id} streamId={source.stream_id}"
+                f" channel={source.original_channel}",
+            )
+        descriptor = self._context.catalog.descriptor(recording_id)
+        if self._outstanding_delete(recording_id, descriptor.stop_position):
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"cannot extend recording {recording_id} due to an outstanding delete operation:"
+                f" streamId={source.stream_id} channel={source.original_channel}",
+            )
+        check_continues(descriptor, image)
+
+    def _begin(
+        self, source: RecordingSubscription, image: Image, recording_id: int, *, extended: bool
+    ) -> None:
+        context = self._context
+        before = context.catalog.descriptor(recording_id)
+        try:
+            counter, writer = self._make_writer(source, image, recording_id)
+        except BaseException:
+            if not extended:
+                # The entry stays, as that of a recording of nothing.
+                context.catalog.recording_stopped(
+                    recording_id, image.join_position, context.now_ms()
+                )
+            raise
+        if extended:
+            context.catalog.extend_recording(
+                recording_id, source.control.session_id, source.correlation_id, image.session_id
+            )
+        after = context.catalog.descriptor(recording_id)
+        channel = source.original_channel
+        if extended:
+            writer.notes = context.times.resume(before, after, image.join_position, channel)
+        else:
+            writer.notes = context.times.begin(after, channel)
+        session = RecordingSession(recording_id, source, counter, writer)
+        source.control.send_signal(
+            source.correlation_id,
+            recording_id,
+            source.subscription_id,
+            image.join_position,
+            RecordingSignal.EXTEND if extended else RecordingSignal.START,
+        )
+        source.references += 1
+        source.sessions.append(session)
+        self.sessions[recording_id] = session
+        self._waiting.append(writer)
+        context.counters.recording_sessions.add(1)
+        while self._waiting and self._table.add(self._waiting[0]):
+            self._waiting.popleft()
+
+    def _make_writer(
+        self, source: RecordingSubscription, image: Image, recording_id: int
+    ) -> tuple[Counter, RecordingWriter]:
+        """Position counter and writer of a recording that begins or goes on."""
+        context = self._context
+        descriptor = context.catalog.descriptor(recording_id)
+        counter = context.counters.recording_position(
+            recording_id,
+            image.session_id,
+            source.stream_id,
+            source.stripped_channel,
+            image.source_identity,
+        )
+        counter.value = image.join_position
+        try:
+            writer = RecordingWriter(
+                recording_id,
+                image,
+                segment_base=descriptor.segment_base(image.join_position),
+                segment_length=descriptor.segment_file_length,
+                block_limit=min(descriptor.term_buffer_length, context.config[p.FILE_IO_LENGTH]),
+                sync_level=context.config[p.FILE_SYNC_LEVEL],
+                checksum=context.config.record_checksum,
+                counters=context.aeron.conductor.counters,
+                counter_id=counter.counter_id,
+            )
+        except BaseException:
+            counter.close()
+            raise
+        return counter, writer
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _ended(self, session: RecordingSession) -> None:
+        """Make the catalog final, tell the client, let go (spec archive-protocol 10)."""
+        context, source, writer = self._context, session.source, session.writer
+        position = writer.recorded_position
+        del self.sessions[session.recording_id]
+        changed = partial(context.reporter.events.recording, session.recording_id, position)
+        changed("RECORDING", "INACTIVE", session.stop_reason or end_of(session.image))
+        changed("INACTIVE", "STOPPED")
+        context.reporter.run(
+            partial(
+                context.catalog.recording_stopped,
+                session.recording_id,
+                position,
+                context.now_ms(),
+            )
+        )
+        source.sessions.remove(session)
+        error = failure_of(self._context, writer)
+        if error is not None:
+            source.control.send_error(source.correlation_id, error.code_value, error.message)
+        source.control.send_signal(
+            source.correlation_id,
+            session.recording_id,
+            source.subscription_id,
+            position,
+            RecordingSignal.STOP,
+        )
+        self._release(source)
+        if source.auto_stop:
+            for other in source.sessions:
+                other.stop("auto stop")
+            if self.by_key.get(source.key) is source:
+                del self.by_key[source.key]
+            self._close_subscription(source)
+        session.counter.close()
+        context.counters.recording_sessions.add(-1)
+
+    def position(self, recording_id: int) -> int:
+        """Position up to which an active recording is written, -1 when it is not active."""
+        session = self.sessions.get(recording_id)
+        return NULL_POSITION if session is None else session.writer.recorded_position
+
+    def describe(self, recording_id: int) -> tuple[str, str]:
+        """Original channel and source identity of a recording, for the events stream."""
+        session = self.sessions[recording_id]
+        return session.source.original_channel, session.writer.image.source_identity
+
+    def close(self) -> None:
+        """End what the recorder has ended, whatever the clients hear of it."""
+        self.find_ended()
+        self.do_work()
+        for source in list(self.by_key.values()):
+            self._context.reporter.run(partial(self._close_subscription, source))
+        self.by_key.clear()

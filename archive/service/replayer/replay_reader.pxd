@@ -1,0 +1,115 @@
+"""The data path of replay: one reader a replay, one agent for all of them."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.appender cimport ExclusiveAppender
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.data_file cimport DataFile
+
+cdef enum reader_state:
+    READER_INIT = 0          # control() opens the segment and checks the first frame
+    READER_CONNECTING = 1    # waits for a subscriber
+    READER_REPLAYING = 2
+    READER_SEGMENT_END = 3   # control() opens the next segment
+    READER_COMPLETE = 4      # everything sent
+    READER_ENDED = 5         # aborted, or nobody listens any more: the stream is revoked
+    READER_FAILED = 6        # an error, see fault
+    READER_RELEASED = 7      # the replayer has let go
+
+cdef enum reader_fault:
+    FAULT_NONE = 0
+    FAULT_NO_CONNECTION = 1
+    FAULT_UNEXPECTED_END = 2
+    FAULT_CHECKSUM = 3
+    FAULT_READ = 4           # fault_detail is the errno
+    FAULT_REFUSED = 5        # fault_detail is what the publication answered
+    FAULT_CONTROL = 6        # failure and failure_code were set by control()
+    FAULT_HEADER = 7         # a frame does not say that it belongs where it stands
+    FAULT_TYPE = 8           # fault_detail is the type that no recording has
+
+
+cdef struct read_totals_t:
+    int64_t bytes
+    int64_t time_ns
+    int64_t max_time_ns
+
+
+cdef class ReplayReader:
+    cdef readonly int64_t recording_id
+    cdef readonly int64_t start_position
+    cdef readonly int64_t replay_position
+    cdef readonly int64_t stop_position
+    cdef readonly int64_t replay_limit
+    cdef readonly int64_t segment_base
+    cdef readonly int64_t segment_length
+    cdef readonly int32_t term_length
+    cdef readonly int32_t term_offset
+    cdef readonly int64_t deadline_ns
+    cdef readonly int32_t fault
+    cdef readonly int64_t fault_position
+    cdef readonly int64_t fault_detail
+    cdef readonly int64_t fault_computed
+    cdef readonly int64_t damaged_read
+    cdef readonly int32_t ending
+    cdef public object failure
+    cdef public int failure_code
+    cdef readonly ExclusivePublication publication
+    cdef ExclusiveAppender _appender
+    cdef DataFile _file
+    cdef Checksum _checksum
+    cdef CountersReader _counters
+    cdef int64_t* _limit
+    cdef int32_t _limit_id
+    cdef int64_t _limit_registration_id
+    cdef bint _is_bounded
+    cdef int32_t _stream_id
+    cdef int32_t _frame_length_max
+    cdef int32_t _read_length
+    cdef int64_t _new_pages_end
+    cdef int32_t _state
+    cdef int32_t _abort
+    cdef int64_t _retry_ns
+    cdef int32_t state_of(self) noexcept nogil
+    cdef bint needs_control(self, int64_t now_ns) noexcept nogil
+    cdef int32_t step(
+        self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
+        read_totals_t* totals) noexcept nogil
+    cdef bint _extend_limit(self) noexcept nogil
+    cdef int64_t _read(
+        self, uint8_t* target, int64_t length, Clock clock,
+        read_totals_t* totals) noexcept nogil
+    cdef int64_t _read_apart(
+        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock,
+        read_totals_t* totals) noexcept nogil
+    cdef int64_t _note_read(
+        self, int64_t available, int64_t length, int64_t took,
+        read_totals_t* totals) noexcept nogil
+    cdef int32_t _replay_in_place(
+        self, int64_t length, Clock clock, read_totals_t* totals) noexcept nogil
+    cdef int64_t _collect(
+        self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
+    ) noexcept nogil
+    cdef int64_t _before_damage(self, int64_t offset) noexcept nogil
+    cdef int32_t _stuck(self, int64_t length, int64_t available) noexcept nogil
+    cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil
+    cdef int32_t _refused(self, int64_t result) noexcept nogil
+    cdef int32_t _end(self, int32_t ending) noexcept nogil
+    cdef int32_t _fault(self, int32_t fault, int64_t position, int64_t detail) noexcept nogil
+
+
+cdef class ReplayerAgent(Agent):
+    cdef readonly SessionTable table
+    cdef readonly Doorbell doorbell
+    cdef readonly Clock clock
+    cdef readonly int64_t buffer_length
+    cdef uint8_t* _buffer
+    cdef CountersReader _counters
+    cdef int64_t* _total_bytes
+    cdef int64_t* _total_time
+    cdef int64_t* _max_time
+    cdef read_totals_t _totals

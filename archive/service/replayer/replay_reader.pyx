@@ -1,0 +1,603 @@
+"""The data path of replay: segment files to a log.
+
+Spec archive-files 11, spec archive-protocol 12.
+
+A reader reads whole frames of a segment straight to where they go in the log, hidden behind a first
+frame without a length; replaces the session and stream id of each data frame; and lets the block
+appear with the first frame's length. Padding is appended as padding. What stands in a file is
+hostile until checked: no length is believed beyond the bytes read. What needs Python is a state in
+which the reader waits for the agent's control().
+"""
+
+from libc.errno cimport EINTR, errno
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+from posix.stdlib cimport posix_memalign
+from posix.uio cimport iovec, preadv
+
+from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.transport.client.publication cimport ExclusivePublication
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.atomic cimport (
+    get_i32,
+    get_i64,
+    get_u16,
+    load_acquire_i32,
+    load_acquire_i64,
+    put_i32,
+    store_plain_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.logbuffer.appender cimport (
+    ADMIN_ACTION,
+    BACK_PRESSURED,
+    BAD_BLOCK,
+    CLOSED,
+    NOT_CONNECTED,
+)
+from aerolog.transport.logbuffer.descriptor cimport (
+    PARTITION_COUNT,
+    log_buffer_t,
+    log_is_connected,
+    pack_tail,
+    tail_address,
+    term_id_by_position,
+)
+from aerolog.transport.protocol.frames cimport align_frame
+from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
+from aerolog.transport.memory.data_file cimport DataFile
+
+cdef extern from "aerolog_populate.h" nogil:
+    void aerolog_populate(void* address, int64_t length) noexcept
+
+INIT = READER_INIT
+CONNECTING = READER_CONNECTING
+REPLAYING = READER_REPLAYING
+SEGMENT_END = READER_SEGMENT_END
+COMPLETE = READER_COMPLETE
+ENDED = READER_ENDED
+FAILED = READER_FAILED
+RELEASED = READER_RELEASED
+
+_FAULTS = {
+    "FAULT_NONE": FAULT_NONE,
+    "FAULT_NO_CONNECTION": FAULT_NO_CONNECTION,
+    "FAULT_UNEXPECTED_END": FAULT_UNEXPECTED_END,
+    "FAULT_CHECKSUM": FAULT_CHECKSUM,
+    "FAULT_READ": FAULT_READ,
+    "FAULT_REFUSED": FAULT_REFUSED,
+    "FAULT_CONTROL": FAULT_CONTROL,
+    "FAULT_HEADER": FAULT_HEADER,
+    "FAULT_TYPE": FAULT_TYPE,
+}
+globals().update(_FAULTS)
+
+cdef enum:
+    HEADER_LENGTH = 32
+    TYPE_OFFSET = 6
+    TERM_OFFSET_OFFSET = 8
+    SESSION_ID_OFFSET = 12
+    STREAM_ID_OFFSET = 16
+    TERM_ID_OFFSET = 20
+    RESERVED_VALUE_OFFSET = 24
+    TYPE_PAD = 0
+    TYPE_DATA = 1
+    BUFFER_ALIGNMENT = 4096
+    # What stays in the cache until its headers are changed is worth more than a longer read.
+    READ_LENGTH_MAX = 256 * 1024
+
+
+cdef inline int32_t _fault_of(
+    const uint8_t* header,
+    int64_t term_offset,
+    int32_t term_id,
+    int32_t stream_id,
+    int64_t term_length,
+    int32_t data_length_max,
+) noexcept nogil:
+    """Why a frame cannot be what stands at a place, FAULT_NONE when it can."""
+    cdef int32_t length = get_i32(header)
+    cdef int kind = get_u16(header + TYPE_OFFSET)
+    if length < HEADER_LENGTH or align_frame(length) > term_length - term_offset:
+        return FAULT_UNEXPECTED_END
+    if kind != TYPE_DATA and kind != TYPE_PAD:
+        return FAULT_TYPE
+    if (
+        get_i32(header + TERM_OFFSET_OFFSET) != term_offset
+        or get_i32(header + TERM_ID_OFFSET) != term_id
+        or get_i32(header + STREAM_ID_OFFSET) != stream_id
+    ):
+        return FAULT_HEADER
+    if kind == TYPE_DATA and length > data_length_max:
+        return FAULT_UNEXPECTED_END
+    return FAULT_NONE
+
+
+cdef class ReplayReader:
+    """Sends one recording's frames through one publication.
+
+    Args:
+        recording_id: names the segments.
+        publication: starts at ``start_position``, with the recording's terms.
+        start_position: of the first frame to send.
+        replay_limit: the replay is complete when its position is there.
+        stop_position: what is readable now; grows with the limit counter.
+        segment_base: position at the start of the segment of ``start_position``.
+        segment_length: bytes of each segment.
+        term_length: bytes of each term.
+        read_length: bytes of a read at most, at least the recording's mtu.
+        deadline_ns: monotonic time until which a subscriber must be there.
+        checksum: that the frames' session ids hold, None when they are session ids.
+        counters: of the driver.
+        limit_counter_id: counter that tells the readable position, -1 for none.
+        is_bounded: that counter is a client's, which may stand inside a frame.
+        stream_id: that the recorded frames have.
+        frame_length_max: bytes of a recorded frame at most, its header included.
+    """
+
+    def __cinit__(
+        self,
+        int64_t recording_id,
+        ExclusivePublication publication not None,
+        *,
+        int64_t start_position,
+        int64_t replay_limit,
+        int64_t stop_position,
+        int64_t segment_base,
+        int64_t segment_length,
+        int32_t term_length,
+        int32_t read_length,
+        int64_t deadline_ns,
+        Checksum checksum,
+        CountersReader counters not None,
+        int32_t limit_counter_id,
+        bint is_bounded,
+        int32_t stream_id,
+        int32_t frame_length_max,
+    ):
+        if not 0 <= start_position - segment_base < segment_length:
+            raise ValueError(f"position {start_position} is not in the segment at {segment_base}")
+        self.recording_id = recording_id
+        self.publication = publication
+        self._appender = publication.exclusive
+        self.start_position = start_position
+        self.replay_position = start_position
+        self.replay_limit = replay_limit
+        self.stop_position = stop_position
+        self.segment_base = segment_base
+        self.segment_length = segment_length
+        self.term_length = term_length
+        self.term_offset = <int32_t> (start_position & (term_length - 1))
+        self.deadline_ns = deadline_ns
+        self._read_length = min(read_length, READ_LENGTH_MAX)
+        # Up to there every page of the log is written to for the first time.
+        self._new_pages_end = start_position + PARTITION_COUNT * <int64_t> term_length
+        self._checksum = checksum
+        self._counters = counters
+        self._limit_id = limit_counter_id
+        self._is_bounded = is_bounded
+        self.damaged_read = -1
+        self._stream_id = stream_id
+        self._frame_length_max = frame_length_max
+        if limit_counter_id >= 0:
+            self._limit = counters.value_address(limit_counter_id)
+            if self._limit == NULL:
+                raise ValueError(f"no counter {limit_counter_id}")
+            self._limit_registration_id = counters.registration_of(limit_counter_id)
+
+    cdef int32_t state_of(self) noexcept nogil:
+        return load_acquire_i32(&self._state)
+
+    cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t state = self.state_of()
+        if state == READER_INIT:
+            return now_ns >= self._retry_ns or load_acquire_i32(&self._abort) != 0
+        return state != READER_CONNECTING and state != READER_REPLAYING
+
+    cdef int32_t _end(self, int32_t ending) noexcept nogil:
+        self.ending = ending
+        store_release_i32(&self._state, ending)
+        return 1
+
+    cdef int32_t _fault(self, int32_t fault, int64_t position, int64_t detail) noexcept nogil:
+        self.fault = fault
+        self.fault_position = position
+        self.fault_detail = detail
+        return self._end(READER_FAILED)
+
+    cdef int32_t step(
+        self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
+        read_totals_t* totals
+    ) noexcept nogil:
+        """Send the next block; 0 when there was nothing to do."""
+        cdef int64_t length, available, batch, begun
+        cdef int64_t padding = 0
+        if load_acquire_i32(&self._abort):
+            return self._end(READER_ENDED)
+        if not log_is_connected(self._appender.log):
+            if self.state_of() == READER_REPLAYING:
+                return self._end(READER_ENDED)
+            if now_ns > self.deadline_ns:
+                return self._fault(FAULT_NO_CONNECTION, self.replay_position, 0)
+            return 0
+        if self.state_of() == READER_CONNECTING:
+            store_release_i32(&self._state, READER_REPLAYING)
+        if self.start_position == self.stop_position and self.replay_limit == 0:
+            return self._end(READER_COMPLETE)
+        if self._limit != NULL and self.replay_position >= self.stop_position:
+            if not self._extend_limit():
+                return 1 if self.state_of() != READER_REPLAYING else 0
+        if self.replay_position >= self.replay_limit:
+            # Of length 0: it stays open until somebody ends it (spec archive-protocol 23.8).
+            return 0
+        if self.term_offset == self.term_length:
+            self.term_offset = 0
+            if self.replay_position - self.segment_base >= self.segment_length:
+                store_release_i32(&self._state, READER_SEGMENT_END)
+                return 1
+        if self._appender.position() >= self._appender.position_limit():
+            return 0
+        length = min(self.stop_position - self.replay_position, self.term_length - self.term_offset)
+        length = min(length, self._read_length, capacity)
+        if length <= 0:
+            return 0
+        if self._appender.term_offset < self.term_length:
+            return self._replay_in_place(length, clock, totals)
+        # The log has to turn to its next term first, which comes with an ordinary append.
+        available = self._read(buffer, length, clock, totals)
+        if available < 0:
+            return 1
+        batch = self._collect(buffer, buffer, available, &padding)
+        if batch < 0:
+            return 1
+        if batch == 0 and padding == 0:
+            return self._stuck(length, available)
+        if batch > 0:
+            begun = self._appender.append_block(buffer, batch)
+            if begun < 0:
+                return self._refused(begun)
+        return self._sent(batch, padding)
+
+    cdef int64_t _read(
+        self, uint8_t* target, int64_t length, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """Bytes of the segment from the replay position on; -1 after a failure."""
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t available = self._file.pread(
+            target, length, self.replay_position - self.segment_base)
+        return self._note_read(available, length, clock.nano_time() - begin, totals)
+
+    cdef int64_t _read_apart(
+        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """The same, with the first header put elsewhere than in front of what follows it."""
+        cdef iovec[2] parts
+        cdef int64_t begin = clock.nano_time()
+        cdef int64_t offset = self.replay_position - self.segment_base
+        cdef int64_t available = -1
+        parts[0].iov_base = header
+        parts[0].iov_len = min(length, <int64_t> HEADER_LENGTH)
+        parts[1].iov_base = frame + HEADER_LENGTH
+        parts[1].iov_len = length - parts[0].iov_len
+        while available < 0:
+            available = preadv(self._file._fd, parts, 2, offset)
+            if available < 0 and errno != EINTR:
+                available = -errno
+                break
+        return self._note_read(available, length, clock.nano_time() - begin, totals)
+
+    cdef int64_t _note_read(
+        self, int64_t available, int64_t length, int64_t took, read_totals_t* totals
+    ) noexcept nogil:
+        """Count a read, or fail with its error; what it gave, or -1."""
+        if available < 0:
+            self._fault(FAULT_READ, self.replay_position, -available)
+            return -1
+        totals.bytes += length
+        totals.time_ns += took
+        if took > totals.max_time_ns:
+            totals.max_time_ns = took
+        return available
+
+    cdef int32_t _replay_in_place(
+        self, int64_t length, Clock clock, read_totals_t* totals
+    ) noexcept nogil:
+        """Read frames to their place in the log, then let them appear.
+
+        Readers stop at the first frame's length, which stays 0 until everything behind it is as it
+        shall be. Room is there: the position is below the limit, so the driver has the whole term
+        ready. What was read and is not sent is zeroed again.
+        """
+        cdef const log_buffer_t* log = self._appender.log
+        cdef uint8_t header[HEADER_LENGTH]
+        cdef uint8_t* frame
+        cdef int64_t available, behind, batch, padding = 0
+        if self._appender.is_closed():
+            return self._end(READER_ENDED)
+        frame = log.terms[self._appender.active_index] + self._appender.term_offset
+        if self.replay_position < self._new_pages_end:
+            aerolog_populate(frame, length)
+        available = self._read_apart(header, frame, length, clock, totals)
+        if available < 0:
+            memset(frame + HEADER_LENGTH, 0, max(<int64_t> 0, length - HEADER_LENGTH))
+            return 1
+        batch = self._collect(header, frame, available, &padding)
+        if batch > 0 and (
+            get_i32(header + TERM_OFFSET_OFFSET) != self._appender.term_offset
+            or get_i32(header + TERM_ID_OFFSET) != self._appender.term_id
+        ):
+            self._refused(BAD_BLOCK)
+            batch = -1
+        behind = max(batch, <int64_t> HEADER_LENGTH)
+        if available > behind:
+            memset(frame + behind, 0, available - behind)
+        if batch < 0:
+            return 1
+        if batch > 0:
+            store_release_i64(
+                tail_address(log, self._appender.active_index),
+                pack_tail(self._appender.term_id, self._appender.term_offset + <int32_t> batch),
+            )
+            store_plain_i64(
+                frame + RESERVED_VALUE_OFFSET, get_i64(header + RESERVED_VALUE_OFFSET))
+            store_plain_i64(frame + STREAM_ID_OFFSET, get_i64(header + STREAM_ID_OFFSET))
+            store_plain_i64(frame + TERM_OFFSET_OFFSET, get_i64(header + TERM_OFFSET_OFFSET))
+            # Pairs with the acquire load of readers: with it the whole block is there.
+            store_release_i64(frame, get_i64(header))
+            self._appender.term_offset += <int32_t> batch
+        elif padding == 0:
+            return self._stuck(length, available)
+        return self._sent(batch, padding)
+
+    cdef int32_t _stuck(self, int64_t length, int64_t available) noexcept nogil:
+        """There is no whole frame in what was read: that of a client's limit, or damage.
+
+        A recording's own position and every stop position stand between frames.
+        """
+        if (
+            self._is_bounded
+            and available == length
+            and length == self.stop_position - self.replay_position
+        ):
+            if self._limit == NULL:
+                return self._end(READER_COMPLETE)
+            return 1 if self._extend_limit() or self.state_of() != READER_REPLAYING else 0
+        return self._fault(FAULT_UNEXPECTED_END, self.replay_position, available)
+
+    cdef bint _extend_limit(self) noexcept nogil:
+        """Read the limit counter again; True when there is more to send."""
+        cdef int64_t old_stop = self.stop_position
+        cdef int64_t value = load_acquire_i64(self._limit)
+        cdef bint is_same = (
+            self._counters.registration_of(self._limit_id) == self._limit_registration_id)
+        if is_same and self._counters.state(self._limit_id) == COUNTER_ALLOCATED:
+            if value > old_stop:
+                self.stop_position = value
+        else:
+            # The counter is gone: what it said last is where the recording ended.
+            if is_same:
+                self.replay_limit = min(self.replay_limit, max(old_stop, value))
+                self.stop_position = max(old_stop, value)
+            else:
+                self.replay_limit = min(self.replay_limit, old_stop)
+            self._limit = NULL
+        if self.replay_position >= self.replay_limit:
+            self._end(READER_COMPLETE)
+            return False
+        return self.stop_position > old_stop
+
+    cdef int64_t _collect(
+        self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
+    ) noexcept nogil:
+        """Make the whole frames at the start of a read ready to send.
+
+        The first frame's header may stand elsewhere than in front of its body. The frames' length
+        is returned, that of a padding frame behind them goes to *padding, -1 is returned when the
+        recording cannot go on. What is sound before damage is sent first.
+        """
+        cdef int64_t offset = 0
+        cdef int64_t wanted = self.replay_limit - self.replay_position
+        cdef int64_t aligned
+        cdef int64_t detail
+        cdef int32_t computed, fault
+        cdef bint is_type
+        cdef int32_t term_id = term_id_by_position(self._appender.log, self.replay_position)
+        cdef uint8_t* header
+        while available - offset >= HEADER_LENGTH and offset < wanted:
+            header = first if offset == 0 else buffer + offset
+            fault = _fault_of(
+                header,
+                self.term_offset + offset,
+                term_id,
+                self._stream_id,
+                self.term_length,
+                self._frame_length_max,
+            )
+            if fault != FAULT_NONE:
+                if offset == 0:
+                    is_type = fault == FAULT_TYPE
+                    detail = get_u16(header + TYPE_OFFSET) if is_type else get_i32(header)
+                    self._fault(fault, self.replay_position, detail)
+                return self._before_damage(offset)
+            if get_u16(header + TYPE_OFFSET) == TYPE_PAD:
+                padding[0] = get_i32(header)
+                break
+            aligned = align_frame(get_i32(header))
+            if aligned > available - offset:
+                break
+            if self._checksum is not None:
+                computed = self._checksum.compute_native(
+                    buffer + offset + HEADER_LENGTH, aligned - HEADER_LENGTH)
+                if get_i32(header + SESSION_ID_OFFSET) != computed:
+                    if offset == 0:
+                        self.fault_computed = computed
+                        self._fault(
+                            FAULT_CHECKSUM,
+                            self.replay_position,
+                            get_i32(header + SESSION_ID_OFFSET),
+                        )
+                    return self._before_damage(offset)
+            put_i32(header + SESSION_ID_OFFSET, self._appender.log.session_id)
+            put_i32(header + STREAM_ID_OFFSET, self._appender.log.stream_id)
+            offset += aligned
+        self.damaged_read = -1
+        return offset
+
+    cdef int64_t _before_damage(self, int64_t offset) noexcept nogil:
+        """What can be sent of a read in which damage was met at an offset."""
+        if offset == 0:
+            return -1
+        self.damaged_read = self.replay_position
+        return offset
+
+    cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil:
+        """Go on behind a block that was appended, and append the padding that follows it."""
+        cdef int64_t result
+        self.replay_position += batch
+        self.term_offset += <int32_t> batch
+        if padding > 0:
+            result = self._appender.append_padding(padding - HEADER_LENGTH)
+            if result < 0:
+                return (batch > 0) + self._refused(result)
+            self.replay_position += align_frame(padding)
+            self.term_offset += <int32_t> align_frame(padding)
+        if batch == 0 and padding == 0:
+            return 0
+        if self.replay_position >= self.replay_limit:
+            self._end(READER_COMPLETE)
+        return 1
+
+    cdef int32_t _refused(self, int64_t result) noexcept nogil:
+        if result == BACK_PRESSURED or result == ADMIN_ACTION:
+            return 0
+        if result == NOT_CONNECTED or result == CLOSED:
+            return self._end(READER_ENDED)
+        return self._fault(FAULT_REFUSED, self.replay_position, result)
+
+    @property
+    def state(self) -> int:
+        """One of INIT, CONNECTING, REPLAYING, SEGMENT_END, COMPLETE, ENDED, FAILED, RELEASED."""
+        return self.state_of()
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the conductor asked for the end."""
+        return load_acquire_i32(&self._abort) != 0
+
+    def abort(self) -> None:
+        """Ask for the end; from any thread."""
+        store_release_i32(&self._abort, 1)
+
+    def open_with(self, DataFile file not None) -> None:
+        """Go on with the segment of the start position, as soon as somebody listens."""
+        self._file = file
+        store_release_i32(&self._state, READER_CONNECTING)
+
+    def next_segment(self, DataFile file not None) -> None:
+        """Go on with the next segment."""
+        self._file = file
+        self.segment_base += self.segment_length
+        store_release_i32(&self._state, READER_REPLAYING)
+
+    def wait_until(self, time_ns: int) -> None:
+        """Ask for control not before a monotonic time, while in INIT."""
+        self._retry_ns = time_ns
+
+    def fail(self, failure, code: int = 0) -> None:
+        """End with an error that control code met, and the code to answer."""
+        self.failure = failure
+        self.failure_code = code
+        self._fault(FAULT_CONTROL, self.replay_position, 0)
+
+    def end(self) -> None:
+        """End as an aborted replay does."""
+        self._end(READER_ENDED)
+
+    def take_file(self):
+        """The open file, which the caller closes; None when there is none."""
+        file, self._file = self._file, None
+        return file
+
+    def mark_released(self) -> None:
+        """The replayer's last word: the conductor may let go of this object."""
+        store_release_i32(&self._state, READER_RELEASED)
+
+
+cdef class ReplayerAgent(Agent):
+    """Turns all readers; what needs Python is left to ``control`` of the subclass.
+
+    Args:
+        table: where the conductor puts readers.
+        doorbell: rung when a reader has been released or has an answer to send.
+        clock: for the time that reads take.
+        buffer_length: bytes of a read at most.
+        counters: of the driver.
+        total_bytes_id: counter of bytes asked from files, as the next two.
+        total_time_id: nanoseconds spent in reads.
+        max_time_id: nanoseconds of the longest read.
+    """
+
+    def __init__(
+        self,
+        SessionTable table not None,
+        Doorbell doorbell not None,
+        Clock clock not None,
+        *,
+        int64_t buffer_length,
+        CountersReader counters not None,
+        int32_t total_bytes_id,
+        int32_t total_time_id,
+        int32_t max_time_id,
+    ):
+        super().__init__("archive-replayer")
+        self.table = table
+        self.doorbell = doorbell
+        self.clock = clock
+        self._counters = counters
+        self._total_bytes = counters.value_address(total_bytes_id)
+        self._total_time = counters.value_address(total_time_id)
+        self._max_time = counters.value_address(max_time_id)
+        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
+            raise ValueError("a counter id of the replayer is out of range")
+        if self._buffer != NULL:
+            raise RuntimeError("already initialised")
+        if posix_memalign(<void**> &self._buffer, BUFFER_ALIGNMENT, buffer_length):
+            raise MemoryError()
+        self.buffer_length = buffer_length
+
+    def __dealloc__(self) -> None:
+        free(self._buffer)
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t index, state, work = 0
+        cdef int64_t before = self._totals.bytes
+        cdef void* pointer
+        for index in range(self.table.limit()):
+            pointer = self.table.at(index)
+            if pointer == NULL:
+                continue
+            state = (<ReplayReader> pointer).state_of()
+            if state == READER_CONNECTING or state == READER_REPLAYING:
+                if (<ReplayReader> pointer).step(
+                    now_ns, self.clock, self._buffer, self.buffer_length, &self._totals
+                ) > 0:
+                    work += 1
+            if (<ReplayReader> pointer).needs_control(now_ns):
+                self.control_due = True
+        if self._totals.bytes != before:
+            store_release_i64(self._total_bytes, self._totals.bytes)
+            store_release_i64(self._total_time, self._totals.time_ns)
+            store_release_i64(self._max_time, self._totals.max_time_ns)
+        return work
+
+    def pending(self, int64_t now_ns) -> list:
+        """Slots and readers that wait for Python."""
+        return [
+            (index, reader)
+            for index, reader in self.table.sessions()
+            if (<ReplayReader> reader).needs_control(now_ns)
+        ]

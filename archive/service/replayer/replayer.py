@@ -1,0 +1,220 @@
+"""The replayer's control side: segment files and first answers, on the replayer's thread."""
+
+from __future__ import annotations
+
+import struct
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.format.segment import segment_file_name, term_id_at
+from aerolog.archive.service.replayer import replay_reader
+from aerolog.archive.service.replayer.replay_reader import ReplayerAgent, ReplayReader
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
+from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.service.reporter import Reporter
+    from aerolog.archive.service.session_table import Doorbell, SessionTable
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.memory.counters import CountersReader
+    from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileSystem
+
+RETRY_INTERVAL_NS: Final = 1_000_000
+_NAMES = tuple(field.name for field in FRAME_HEADER)
+
+
+def frame_position(reader: ReplayReader, position: int) -> str:
+    """A position as the reference writes it into errors of a replay."""
+    begin = reader.replay_position if reader.damaged_read < 0 else reader.damaged_read
+    frame_offset = max(position - begin, 0)
+    in_segment = position - frame_offset - reader.segment_base
+    term_offset = in_segment & (reader.term_length - 1)
+    return (
+        f"{position} (segmentFilePosition={reader.segment_base},"
+        f" segmentOffset={in_segment - term_offset}, termOffset={term_offset},"
+        f" frameOffset={frame_offset})"
+    )
+
+
+class ReplayRequestDetails:
+    """What the replayer needs to know of a request, beside its reader.
+
+    Attributes:
+        replay_session_id: of the replay.
+        start_of_recording: its start position when the request was checked.
+        initial_term_id: of the recording.
+        stream_id: of the recording.
+        answer_ok: sends the first answer.
+    """
+
+    __slots__ = (
+        "answer_ok",
+        "initial_term_id",
+        "replay_session_id",
+        "start_of_recording",
+        "stream_id",
+    )
+
+    def __init__(
+        self,
+        replay_session_id: int,
+        start_of_recording: int,
+        initial_term_id: int,
+        stream_id: int,
+        answer_ok: Callable[[], None],
+    ) -> None:
+        self.replay_session_id = replay_session_id
+        self.start_of_recording = start_of_recording
+        self.initial_term_id = initial_term_id
+        self.stream_id = stream_id
+        self.answer_ok = answer_ok
+
+
+class Replayer(ReplayerAgent):
+    """Opens and closes the files of all readers and answers their requests.
+
+    Args:
+        folder: of the segments.
+        files: the file system door.
+        reporter: for errors.
+        details: finds what belongs to a reader; called on the replayer's thread.
+        (others): see ReplayerAgent.
+    """
+
+    def __init__(
+        self,
+        table: SessionTable,
+        doorbell: Doorbell,
+        clock: Clock,
+        *,
+        buffer_length: int,
+        counters: CountersReader,
+        counter_ids: tuple[int, int, int],
+        folder: str,
+        files: FileSystem,
+        reporter: Reporter,
+        details: Callable[[ReplayReader], ReplayRequestDetails],
+    ) -> None:
+        total_bytes_id, total_time_id, max_time_id = counter_ids
+        super().__init__(
+            table,
+            doorbell,
+            clock,
+            buffer_length=buffer_length,
+            counters=counters,
+            total_bytes_id=total_bytes_id,
+            total_time_id=total_time_id,
+            max_time_id=max_time_id,
+        )
+        self._folder = folder
+        self._files = files
+        self._reporter = reporter
+        self._details = details
+
+    def control(self) -> int:
+        """Do what the readers wait for."""
+        work = 0
+        for index, reader in self.pending(self.clock.now_ns()):
+            work += 1
+            try:
+                self._serve(index, reader)
+            except ArchiveError as error:
+                reader.fail(error, error.code_value)
+            except Exception as error:  # noqa: BLE001 - one replay ends, the others go on
+                self._reporter.error(error)
+                reader.fail(error)
+        return work
+
+    def _serve(self, index: int, reader: ReplayReader) -> None:
+        state = reader.state
+        if state == replay_reader.INIT:
+            if reader.aborted:
+                reader.end()
+            else:
+                self._open_first(reader)
+        elif state == replay_reader.SEGMENT_END:
+            self._close_file(reader)
+            base = reader.segment_base + reader.segment_length
+            path = self._path(reader, base)
+            if not self._files.exists(path):
+                raise ArchiveError(ArchiveErrorCode.GENERIC, "recording segment not found")
+            reader.next_segment(self._files.open_data_file(path))
+        else:
+            self._finish(index, reader)
+
+    def _finish(self, index: int, reader: ReplayReader) -> None:
+        """Let go of a reader, whatever happens on the way."""
+        self._reporter.run(partial(self._close_file, reader))
+        self._release(index, reader)
+
+    def _open_first(self, reader: ReplayReader) -> None:
+        now_ns = self.clock.now_ns()
+        path = self._path(reader, reader.segment_base)
+        if not self._files.exists(path):
+            if now_ns > reader.deadline_ns:
+                raise ArchiveError(ArchiveErrorCode.GENERIC, "recording segment file not created")
+            reader.wait_until(now_ns + RETRY_INTERVAL_NS)
+            return
+        details = self._details(reader)
+        file = self._files.open_data_file(path)
+        position = reader.start_position
+        if position > details.start_of_recording and position != reader.stop_position:
+            try:
+                self._check_frame(file, reader, details)
+            except ArchiveError:
+                file.close()
+                raise
+        details.answer_ok()
+        self.doorbell.ring_bell()
+        reader.open_with(file)
+
+    def _check_frame(
+        self, file: DataFile, reader: ReplayReader, details: ReplayRequestDetails
+    ) -> None:
+        position = reader.start_position
+        header = file.read_at(DATA_HEADER_LENGTH, position - reader.segment_base)
+        try:
+            found = dict(zip(_NAMES, FRAME_HEADER_STRUCT.unpack(header), strict=True))
+        except struct.error:
+            found = {}
+        expected = {
+            "term_offset": position & (reader.term_length - 1),
+            "term_id": term_id_at(position, details.initial_term_id, reader.term_length),
+            "stream_id": details.stream_id,
+        }
+        if any(found.get(name) != value for name, value in expected.items()):
+            raise ArchiveError(
+                ArchiveErrorCode.INVALID_POSITION,
+                f"replayPosition={frame_position(reader, position)}"
+                " does not point to a valid frame",
+            )
+
+    def _path(self, reader: ReplayReader, base: int) -> str:
+        return str(Path(self._folder) / segment_file_name(reader.recording_id, base))
+
+    def _close_file(self, reader: ReplayReader) -> None:
+        file = reader.take_file()
+        if file is not None:
+            file.close()
+
+    def _release(self, index: int, reader: ReplayReader) -> None:
+        # The slot first: once the reader says released, the conductor may drop it.
+        self.table.release(index)
+        reader.mark_released()
+        self.doorbell.ring_bell()
+
+    def end_all(self) -> None:
+        """End every replay at once; on the replayer's thread, or when that has ended."""
+        for index, found in self.table.sessions():
+            assert isinstance(found, ReplayReader)
+            found.end()
+            self._finish(index, found)
+
+    def on_close(self) -> None:
+        """The replayer ends, and every replay with it."""
+        self.end_all()

@@ -1,0 +1,526 @@
+"""Replays as the conductor sees them: checked, created, ended (spec archive-protocol 11, 12)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.format.layout import NULL_POSITION
+from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.protocol import REPLAY_ALL_AND_FOLLOW, REPLAY_ALL_AND_STOP
+from aerolog.archive.retention.reader_query import REPLAY, RecordingReader
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.conductor.refusals import exception_text
+from aerolog.archive.service.replayer import replay_reader
+from aerolog.archive.service.replayer.replay_reader import ReplayReader
+from aerolog.archive.service.replayer.replayer import (
+    ReplayRequestDetails,
+    frame_position,
+)
+from aerolog.transport.config.values import INT64_MAX, INT64_MIN, format_duration
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.service.conductor.control_session import ControlSession
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.session_table import SessionTable
+    from aerolog.transport.client.publication import ExclusivePublication
+
+NO_COUNTER: Final = -1
+COUNTER_VALUE_LENGTH: Final = 128
+
+# Why a replay ended, in the reference's words.
+_LIMIT_REACHED: Final = "position ({}) past limit ({})"
+_ABORTED: Final = "replay aborted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOrder:
+    """A replay request, checked for its form."""
+
+    correlation_id: int
+    recording_id: int
+    position: int
+    length: int
+    file_io_max_length: int
+    replay_channel: str
+    replay_stream_id: int
+    limit_counter_id: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class PendingReplay:
+    """A replay whose publication the driver is making."""
+
+    control: ControlSession
+    order: ReplayOrder
+    descriptor: RecordingDescriptor
+    start_position: int
+    stop_position: int
+    replay_limit: int
+    limit_counter_id: int
+    publication: Future[ExclusivePublication]
+
+
+@dataclass(slots=True, eq=False)
+class ReplaySession:
+    """A replay in the replayer's hands."""
+
+    replay_session_id: int
+    control: ControlSession
+    correlation_id: int
+    reader: ReplayReader
+    details: ReplayRequestDetails
+    publication: ExclusivePublication
+    is_started: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningReplay:
+    """Where a replay is, for who wants to change the files that it reads.
+
+    Attributes:
+        replay_session_id: as its client knows it.
+        segment_base: position at the start of the segment that it reads, or reads next.
+        state: the reference's name of it: INIT, REPLAY or INACTIVE.
+        session_id: of the replay publication, as are stream_id and channel.
+    """
+
+    replay_session_id: int
+    recording_id: int
+    segment_base: int
+    state: str
+    session_id: int
+    stream_id: int
+    channel: str
+
+
+class Replays:
+    """All replays, and those about to be.
+
+    Args:
+        context: the archive's surroundings.
+        table: where the replayer finds readers.
+        recording_counter: counter id of an active recording's position, -1 when not active.
+    """
+
+    def __init__(
+        self,
+        context: ArchiveContext,
+        table: SessionTable,
+        recording_counter: Callable[[int], int],
+    ) -> None:
+        self._context = context
+        self._table = table
+        self._recording_counter = recording_counter
+        self._pending: list[PendingReplay] = []
+        self._waiting: list[ReplaySession] = []
+        self._next_id = 1
+        self.sessions: dict[int, ReplaySession] = {}
+        self._by_reader: dict[int, ReplaySession] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is under way that only a turn can bring on."""
+        return bool(self._pending) or bool(self._waiting)
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def start(self, control: ControlSession, order: ReplayOrder) -> None:
+        """Check a request and have its publication made; the replayer answers it later.
+
+        Raises:
+            ArchiveError: the request is refused.
+        """
+        limit = self._context.config[p.MAX_REPLAYS]
+        if len(self.sessions) >= limit:
+            raise ArchiveError(
+                ArchiveErrorCode.MAX_REPLAYS, f"max concurrent replays reached {limit}"
+            )
+        recording_id = order.recording_id
+        descriptor = self._context.catalog.descriptor(recording_id)
+        counter_id = self._limit_counter(order)
+        reader = self._context.aeron.conductor.counters
+        limit_position = (
+            descriptor.stop_position
+            if counter_id == NO_COUNTER
+            else reader.counter_value(counter_id)
+        )
+        position = self._checked_position(order, descriptor)
+        self._check_io_length(order, descriptor)
+        if counter_id != NO_COUNTER and position > limit_position:
+            raise _beyond(position, limit_position, recording_id)
+        length = self._checked_length(control, order, counter_id, position, limit_position)
+        channel = self._replay_channel(order, descriptor, position)
+        self._pending.append(
+            PendingReplay(
+                control=control,
+                order=order,
+                descriptor=descriptor,
+                start_position=position,
+                stop_position=limit_position,
+                replay_limit=position + length,
+                limit_counter_id=counter_id,
+                publication=self._context.aeron.add_exclusive_publication_async(
+                    channel, order.replay_stream_id
+                ),
+            )
+        )
+
+    def _limit_counter(self, order: ReplayOrder) -> int:
+        counter_id = order.limit_counter_id
+        if counter_id is None:
+            return self._recording_counter(order.recording_id)
+        reader = self._context.aeron.conductor.counters
+        if not 0 <= counter_id <= reader.max_counter_id:
+            offset = counter_id * COUNTER_VALUE_LENGTH
+            length = (reader.max_counter_id + 1) * COUNTER_VALUE_LENGTH
+            why = f"Range [{offset}, {offset} + 8) out of bounds for length {length}"
+            raise _no_limit_counter(counter_id, why)
+        if reader.counter_state(counter_id) != 1:
+            raise _no_limit_counter(counter_id, f"Counter not allocated: counterId={counter_id}")
+        return counter_id
+
+    def _checked_position(self, order: ReplayOrder, descriptor: RecordingDescriptor) -> int:
+        position, recording_id = order.position, order.recording_id
+        if position == NULL_POSITION:
+            return descriptor.start_position
+        if position % FRAME_ALIGNMENT:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"requested replay start position={position} is not a multiple of"
+                f" FRAME_ALIGNMENT ({FRAME_ALIGNMENT}) for recording {recording_id}",
+            )
+        if position < descriptor.start_position:
+            raise ArchiveError(
+                ArchiveErrorCode.INVALID_POSITION,
+                f"requested replay start position={position} is less than recording start"
+                f" position={descriptor.start_position} for recording {recording_id}",
+            )
+        if not descriptor.is_active and position >= descriptor.stop_position:
+            raise _beyond(position, descriptor.stop_position, recording_id)
+        return position
+
+    def _check_io_length(self, order: ReplayOrder, descriptor: RecordingDescriptor) -> None:
+        capacity = self._context.config[p.FILE_IO_LENGTH]
+        mtu = descriptor.mtu_length
+        if 0 < order.file_io_max_length < mtu:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"fileIoMaxLength={order.file_io_max_length} < mtuLength={mtu}",
+            )
+        if capacity < mtu:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC, f"replayBufferCapacity={capacity} < mtuLength={mtu}"
+            )
+
+    def _checked_length(
+        self,
+        control: ControlSession,
+        order: ReplayOrder,
+        counter_id: int,
+        position: int,
+        stop: int,
+    ) -> int:
+        maximum = stop - position if counter_id == NO_COUNTER else INT64_MAX - position
+        if order.length == REPLAY_ALL_AND_FOLLOW:
+            length = maximum
+        elif order.length == REPLAY_ALL_AND_STOP:
+            length = stop - position
+            if length == 0:
+                # The reference answers so and then goes on (spec archive-protocol 23.1).
+                control.send_error(
+                    order.correlation_id,
+                    ArchiveErrorCode.EMPTY_RECORDING,
+                    "When replaying and stopping the replay length must be non-zero,"
+                    f" recordingId={order.recording_id}",
+                )
+        else:
+            length = min(order.length, maximum)
+        if length < 0:
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"replay length must be positive: replayLength={length}, length={order.length},"
+                f" stopPosition={stop}, replayPosition={position}"
+                f" for recording {order.recording_id}",
+            )
+        return length
+
+    def _replay_channel(
+        self, order: ReplayOrder, descriptor: RecordingDescriptor, position: int
+    ) -> str:
+        """Channel of the replay publication (spec archive-protocol 11.3)."""
+        try:
+            requested = ChannelUri.parse(order.replay_channel)
+            linger = requested.get("linger")
+            linger_ns = (
+                self._context.config[p.REPLAY_LINGER] if linger is None else _java_long(linger)
+            )
+            built = (
+                requested.strip()
+                .replace(mtu=descriptor.mtu_length, linger=format_duration(linger_ns))
+                .with_position(position, descriptor.initial_term_id, descriptor.term_buffer_length)
+            )
+            for key in ("eos", "sparse"):
+                if key in requested:
+                    built = built.put(key, requested[key])
+            return str(built.build())
+        except (ChannelUriError, ValueError) as error:
+            self._context.reporter.error(error)
+            raise ArchiveError(
+                ArchiveErrorCode.GENERIC,
+                f"failed to process replayChannel - {exception_text(error)}",
+            ) from error
+
+    def stop(self, replay_session_id: int) -> None:
+        """End one replay; none of that id is no error."""
+        session = self.sessions.get(replay_session_id)
+        if session is not None:
+            session.reader.abort()
+
+    def stop_all(self, recording_id: int) -> None:
+        """End all replays of a recording, of all recordings with -1."""
+        for session in self.sessions.values():
+            if recording_id in (-1, session.reader.recording_id):
+                session.reader.abort()
+
+    def has_replay_of(self, recording_id: int) -> bool:
+        """Whether a replay of a recording runs, or is about to."""
+        return any(reader.recording_id == recording_id for reader in self.readers())
+
+    def readers(self) -> list[RecordingReader]:
+        """What all replays need, those whose publication the driver is still making included."""
+        found = [
+            RecordingReader(s.reader.recording_id, REPLAY, s.reader.segment_base)
+            for s in self.sessions.values()
+        ]
+        found += [
+            RecordingReader(one.order.recording_id, REPLAY, one.start_position)
+            for one in self._pending
+        ]
+        return found
+
+    def replays_of(self, recording_id: int) -> list[RunningReplay]:
+        """The replays of a recording that run, in the order in which they began.
+
+        One whose publication the driver is still making does not count yet.
+        """
+        return [
+            RunningReplay(
+                replay_session_id=session.replay_session_id,
+                recording_id=recording_id,
+                segment_base=session.reader.segment_base,
+                state=_state_name(session.reader.state),
+                session_id=session.publication.session_id,
+                stream_id=session.publication.stream_id,
+                channel=session.publication.channel,
+            )
+            for session in self.sessions.values()
+            if session.reader.recording_id == recording_id
+        ]
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def do_work(self) -> int:
+        """Take publications that the driver has made, and end what the replayer has ended."""
+        work = 0
+        for pending in list(self._pending):
+            if pending.publication.done():
+                self._pending.remove(pending)
+                self._create(pending)
+                work += 1
+        while self._waiting and self._table.add(self._waiting[0].reader):
+            self._waiting.pop(0)
+        for session in self.sessions.values():
+            if not session.is_started and session.reader.state > replay_reader.CONNECTING:
+                self._log_start(session)
+        for session in [
+            s for s in self.sessions.values() if s.reader.state == replay_reader.RELEASED
+        ]:
+            self._context.reporter.run(partial(self._ended, session))
+            work += 1
+        return work
+
+    def _create(self, pending: PendingReplay) -> None:
+        order, control = pending.order, pending.control
+        try:
+            publication = pending.publication.result()
+            session = self._session(pending, publication)
+        except Exception as error:  # noqa: BLE001 - told to the client
+            control.send_error(
+                order.correlation_id,
+                ArchiveErrorCode.GENERIC,
+                f"failed to create replay publication: {exception_text(error)}",
+            )
+            return
+        self.sessions[session.replay_session_id] = session
+        self._by_reader[id(session.reader)] = session
+        self._waiting.append(session)
+        self._context.counters.replay_sessions.add(1)
+
+    def _session(self, pending: PendingReplay, publication: ExclusivePublication) -> ReplaySession:
+        context, order, descriptor = self._context, pending.order, pending.descriptor
+        replay_session_id = self._next_id << 32 | publication.session_id & 0xFFFFFFFF
+        self._next_id += 1
+        read_length = context.config[p.FILE_IO_LENGTH]
+        if 0 < order.file_io_max_length < read_length:
+            read_length = order.file_io_max_length
+        reader = ReplayReader(
+            order.recording_id,
+            publication,
+            start_position=pending.start_position,
+            replay_limit=pending.replay_limit,
+            stop_position=pending.stop_position,
+            segment_base=descriptor.segment_base(pending.start_position),
+            segment_length=descriptor.segment_file_length,
+            term_length=descriptor.term_buffer_length,
+            read_length=read_length,
+            deadline_ns=context.now_ns() + context.config[p.CONNECT_TIMEOUT],
+            checksum=context.config.replay_checksum,
+            counters=context.aeron.conductor.counters,
+            limit_counter_id=pending.limit_counter_id,
+            is_bounded=order.limit_counter_id is not None,
+            stream_id=descriptor.stream_id,
+            frame_length_max=descriptor.mtu_length,
+        )
+        details = ReplayRequestDetails(
+            replay_session_id,
+            descriptor.start_position,
+            descriptor.initial_term_id,
+            descriptor.stream_id,
+            partial(pending.control.send_later, order.correlation_id, replay_session_id),
+        )
+        return ReplaySession(
+            replay_session_id, pending.control, order.correlation_id, reader, details, publication
+        )
+
+    def details(self, reader: ReplayReader) -> ReplayRequestDetails:
+        """What the replayer needs to know of a reader's request; from the replayer's thread."""
+        return self._by_reader[id(reader)].details
+
+    def _ended(self, session: ReplaySession) -> None:
+        del self.sessions[session.replay_session_id]
+        del self._by_reader[id(session.reader)]
+        reader = session.reader
+        failure = self._failure_of(session) if reader.ending == replay_reader.FAILED else None
+        self._log_end(session, None if failure is None else failure[1])
+        if failure is not None:
+            session.control.send_error(session.correlation_id, *failure)
+        if reader.ending == replay_reader.COMPLETE:
+            session.publication.close()
+        else:
+            session.publication.revoke()
+        self._context.counters.replay_sessions.add(-1)
+
+    def _log_start(self, session: ReplaySession) -> None:
+        reader = session.reader
+        session.is_started = (
+            reader.state in {replay_reader.REPLAYING, replay_reader.SEGMENT_END}
+            or reader.ending == replay_reader.COMPLETE
+            or reader.replay_position > reader.start_position
+        )
+        if session.is_started:
+            self._context.reporter.events.replay(
+                session.replay_session_id,
+                session.reader.recording_id,
+                session.reader.start_position,
+                "INIT",
+                "REPLAY",
+            )
+
+    def _log_end(self, session: ReplaySession, failure: str | None) -> None:
+        events, reader = self._context.reporter.events, session.reader
+        reason = _ABORTED
+        if failure is not None:
+            reason = failure.partition(", recordingId=")[0]
+        elif reader.ending == replay_reader.COMPLETE:
+            reason = _LIMIT_REACHED.format(reader.replay_position, reader.replay_limit)
+        changed = partial(
+            events.replay, session.replay_session_id, reader.recording_id, reader.replay_position
+        )
+        changed("REPLAY" if session.is_started else "INIT", "INACTIVE", reason)
+        changed("INACTIVE", "DONE")
+        if failure is not None:
+            events.replay_failed(session.replay_session_id, reader.recording_id, failure)
+
+    def _failure_of(self, session: ReplaySession) -> tuple[int, str]:
+        """Code and text of what a replay failed of (spec archive-protocol 12.1, 12.2)."""
+        reader, publication = session.reader, session.publication
+        code = int(ArchiveErrorCode.GENERIC)
+        where = frame_position(reader, reader.fault_position)
+        if reader.fault == replay_reader.FAULT_NO_CONNECTION:
+            text = (
+                f"no connection established for replayChannel={publication.channel},"
+                f" replayStreamId={publication.stream_id}"
+            )
+        elif reader.fault == replay_reader.FAULT_UNEXPECTED_END:
+            text = f"unexpected end of recording at position={where}"
+        elif reader.fault == replay_reader.FAULT_HEADER:
+            text = f"wrong frame header at position={where}"
+        elif reader.fault == replay_reader.FAULT_TYPE:
+            text = f"unknown frame type {reader.fault_detail} at position={where}"
+        elif reader.fault == replay_reader.FAULT_CHECKSUM:
+            text = (
+                f"CRC checksum mismatch at position={where}: recorded"
+                f" checksum={reader.fault_detail}, computed checksum={reader.fault_computed}"
+            )
+        elif reader.fault == replay_reader.FAULT_READ:
+            text = f"java.io.IOException - {os.strerror(reader.fault_detail)}"
+        elif reader.fault == replay_reader.FAULT_REFUSED:
+            text = f"replay publication refused frames at position={where}"
+        else:
+            code = reader.failure_code
+            failure = reader.failure
+            text = failure.message if isinstance(failure, ArchiveError) else str(failure)
+        segment = segment_file_name(reader.recording_id, reader.segment_base)
+        return code, (
+            f"{text}, recordingId={reader.recording_id},"
+            f" replaySessionId={session.replay_session_id}, segmentFile={segment}"
+        )
+
+    def close(self) -> None:
+        """End what the replayer has ended; publications are closed with the client."""
+        for pending in self._pending:
+            pending.publication.cancel()
+        self._pending.clear()
+        self.do_work()
+
+
+def _state_name(state: int) -> str:
+    if state in {replay_reader.INIT, replay_reader.CONNECTING}:
+        return "INIT"
+    return "REPLAY" if state in {replay_reader.REPLAYING, replay_reader.SEGMENT_END} else "INACTIVE"
+
+
+def _beyond(position: int, limit: int, recording_id: int) -> ArchiveError:
+    return ArchiveError(
+        ArchiveErrorCode.INVALID_POSITION,
+        f"requested replay start position={position} must be less than the limit"
+        f" position={limit} for recording {recording_id}",
+    )
+
+
+def _no_limit_counter(counter_id: int, why: str) -> ArchiveError:
+    return ArchiveError(
+        ArchiveErrorCode.GENERIC,
+        f"unable to create replay limit counter id= {counter_id} because of: {why}",
+    )
+
+
+def _java_long(text: str) -> int:
+    """A plain 64-bit number; the reference reads the linger of a replay so, in nanoseconds."""
+    try:
+        value = int(text) if text.strip() == text and "_" not in text else None
+    except ValueError:
+        value = None
+    if value is None or not INT64_MIN <= value <= INT64_MAX:
+        raise ValueError(f'For input string: "{text}"')
+    return value

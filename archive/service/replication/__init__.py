@@ -1,0 +1,1 @@
+"""Replications: recordings of other archives, copied (spec archive-protocol 15)."""

@@ -1,0 +1,276 @@
+"""The archive that a replication copies from, as a client that never waits sees it.
+
+Everything that takes time is a generator that yields when there is nothing to do now; the
+replication turns it in the conductor's duty cycle (spec archive-protocol 15.1, 15.2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+
+from aerolog.archive.client import request
+from aerolog.archive.client.client_session import refusal_text
+from aerolog.archive.client.connection import ArchiveConnection
+from aerolog.archive.client.options import ArchiveClientOptions
+from aerolog.archive.client.replay.replay_request import ReplayOverResponse
+from aerolog.archive.service import properties as p
+from aerolog.archive.service.conductor.refusals import exception_text
+from aerolog.transport.errors import (
+    AerologError,
+    AeronTimeoutError,
+    ArchiveError,
+    ArchiveErrorCode,
+    BackPressuredError,
+    ConfigurationError,
+    NotConnectedError,
+)
+from aerolog.transport.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from aerolog.archive.client.client_session import ControlSession
+    from aerolog.archive.client.request import Call
+    from aerolog.archive.service.context import ArchiveContext
+    from aerolog.archive.service.replication.replication_order import ReplicationOrder
+    from aerolog.transport.client.subscription import Subscription
+
+T = TypeVar("T")
+ERROR_POLL_INTERVAL_NS: Final = 100_000_000
+POSITION_ATTEMPTS: Final = 3
+NOT_ACTIVE: Final = "cannot live merge without active source recording"
+NO_CHALLENGES: Final = "Replication does not support challenge/response authentication"
+
+
+class ReplicationFailedError(AerologError):
+    """What a replication ended in, on either side of it."""
+
+
+def refuse_challenge(_challenge: bytes) -> NoReturn:
+    """There is nobody here who could answer."""
+    raise ReplicationFailedError(NO_CHALLENGES)
+
+
+def response_channel(context: ArchiveContext, order: ReplicationOrder) -> str:
+    """Where the source shall answer: as asked for, as configured, or beside our control channel.
+
+    Raises:
+        ConfigurationError: none of them says.
+    """
+    configured: str | None = context.config[p.REPLICATION_RESPONSE_CHANNEL]
+    if order.src_response_channel or configured:
+        return order.src_response_channel or str(configured)
+    if ChannelUri.parse(order.src_control_channel).is_ipc:
+        return "aeron:ipc"
+    own = context.config.control_channel
+    endpoint = ChannelUri.parse(own).get("endpoint", "") if own else ""
+    host, colon, _port = endpoint.rpartition(":")
+    if not colon:
+        raise ConfigurationError(
+            "nothing says where the source shall answer: the request has no response channel, and"
+            f" the archive's control channel {own} has no endpoint; set"
+            " aeron.archive.control.response.channel"
+        )
+    return f"aeron:udp?endpoint={host}:0"
+
+
+class SourceArchive:
+    """A control session with the source.
+
+    Args:
+        context: the archive's surroundings.
+        order: what is asked for.
+        replication_id: shown to the source.
+
+    Raises:
+        ChannelUriError: a control or response channel that is none.
+        ConfigurationError: nothing says where the source shall answer.
+    """
+
+    def __init__(
+        self, context: ArchiveContext, order: ReplicationOrder, replication_id: int
+    ) -> None:
+        self._context = context
+        self._options = ArchiveClientOptions(
+            request_channel=str(ChannelUri.parse(order.src_control_channel)),
+            request_stream_id=order.src_control_stream_id,
+            response_channel=response_channel(context, order),
+            response_stream_id=context.config[p.REPLICATION_RESPONSE_STREAM_ID],
+            message_timeout=context.config[p.REPLICATION_TIMEOUT] / 1e9,
+            name=f"archive archiveId={context.archive_id} replicationSessionId={replication_id}",
+            credentials=order.credentials,
+            on_challenge=refuse_challenge,
+            clock=context.clock,
+        )
+        self.action_timeout_ns = self._options.message_timeout_ns
+        self._connection: ArchiveConnection | None = ArchiveConnection(context.aeron, self._options)
+        self._session: ControlSession | None = None
+        self._next_error_poll_ns = 0
+        self._replay_session_id: int | None = None
+        self._closing = contextlib.ExitStack()
+
+    def connect(self) -> Generator[None, None, None]:
+        """Connect.
+
+        Raises:
+            ArchiveError: REPLICATION_CONNECTION_FAILURE, whatever it was.
+        """
+        assert self._connection is not None
+        try:
+            while (session := self._connection.poll()) is None:
+                yield
+        except AerologError as error:
+            self._connection = None
+            raise ArchiveError(
+                ArchiveErrorCode.REPLICATION_CONNECTION_FAILURE,
+                f"Replication connection failed={failure_text(error)}",
+            ) from error
+        self._connection = None
+        self._session = session
+
+    def ask(self, call: Call[T], unsent: str, unanswered: str) -> Generator[None, None, T]:
+        """Ask for something.
+
+        Args:
+            call: what.
+            unsent: text of the error when the source takes no request.
+            unanswered: text of the error when it does not answer.
+
+        Raises:
+            ReplicationFailedError: it answered with an error, or is gone.
+            AeronTimeoutError: no answer in time.
+        """
+        deadline_ns = self._context.now_ns() + self.action_timeout_ns
+        while True:
+            try:
+                return (yield from self._ask_once(call))
+            except ArchiveError as error:
+                raise ReplicationFailedError(said_by(error)) from error
+            except AeronTimeoutError as error:
+                raise AeronTimeoutError(unanswered) from error
+            except BackPressuredError as error:
+                if self._context.now_ns() > deadline_ns:
+                    raise AeronTimeoutError(unsent) from error
+            yield
+
+    def _ask_once(self, call: Call[T]) -> Generator[None, None, T]:
+        session = self._usable()
+        pending = session.begin(call, self._context.aeron.next_correlation_id())
+        try:
+            while True:
+                session.pump()
+                if pending.done:
+                    return pending.result()
+                self._raise_stray_error(session)
+                yield
+        finally:
+            session.forget(pending)
+
+    def recording_position(self, recording_id: int) -> Generator[None, None, int]:
+        """Position that an active recording has reached, asked for again when no answer comes.
+
+        Raises:
+            ReplicationFailedError: it is not active, or unknown.
+        """
+        for attempt in range(1, POSITION_ATTEMPTS + 1):
+            try:
+                position = yield from self.ask(
+                    request.ask_position("recording position", recording_id),
+                    "failed to send recording position request",
+                    "failed to get recording position",
+                )
+            except AeronTimeoutError:
+                if attempt == POSITION_ATTEMPTS:
+                    raise
+                continue
+            if position is None:
+                break
+            return position
+        raise ReplicationFailedError(NOT_ACTIVE)
+
+    def replay(self, call: Call[int], channel: str) -> Generator[None, None, int]:
+        """Start a replay; its session id."""
+        self._replay_session_id = yield from self.ask(
+            call,
+            "failed to send replay request",
+            f"failed get acknowledgement of replay request to: {channel}",
+        )
+        return self._replay_session_id
+
+    def replay_over_response(
+        self, call: Call[int], subscription: Subscription
+    ) -> Generator[None, None, int]:
+        """Start a replay on a publication of its own; its session id."""
+        session = self._usable()
+        asking = ReplayOverResponse(self._context.aeron, session, subscription, call)
+        self._closing.enter_context(asking)
+        try:
+            while not asking.poll():
+                self._raise_stray_error(session)
+                yield
+        except ArchiveError as error:
+            raise ReplicationFailedError(said_by(error)) from error
+        self._replay_session_id = asking.result()
+        return self._replay_session_id
+
+    def replay_ended(self) -> None:
+        """The replay needs no stop."""
+        self._replay_session_id = None
+
+    def check(self, now_ns: int) -> None:
+        """Look, now and then, whether the source has failed or is gone.
+
+        Raises:
+            ReplicationFailedError: it sent an error, or is gone.
+        """
+        if now_ns < self._next_error_poll_ns:
+            return
+        self._next_error_poll_ns = now_ns + ERROR_POLL_INTERVAL_NS
+        session = self._usable()
+        session.pump()
+        self._raise_stray_error(session)
+        self._usable()
+
+    def _usable(self) -> ControlSession:
+        assert self._session is not None
+        if self._session.disconnected:
+            raise ReplicationFailedError("not connected")
+        return self._session
+
+    @staticmethod
+    def _raise_stray_error(session: ControlSession) -> None:
+        error = session.take_error()
+        if error is not None:
+            raise ReplicationFailedError(said_by(error)) from error
+
+    def close(self) -> None:
+        """Stop the replay unless it has ended, and leave."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        session = self._session
+        if session is None:
+            return
+        if self._replay_session_id is not None and not session.disconnected:
+            stop = request.stop_replay(self._replay_session_id).request(
+                session.control_session_id, self._context.aeron.next_correlation_id()
+            )
+            with contextlib.suppress(AerologError):  # it ends by itself when nobody listens
+                session.stream.offer(stop.encode())
+        session.close()
+        self._closing.close()
+
+
+def said_by(error: ArchiveError) -> str:
+    """What the source said; of which request is nobody's business here."""
+    return error.message.removeprefix(refusal_text(error.correlation_id, ""))
+
+
+def failure_text(error: BaseException) -> str:
+    """What an error reads like on the wire: the reference puts a category in front of its own."""
+    if isinstance(error, ArchiveError):
+        return f"ERROR - {said_by(error)}"
+    text = exception_text(error)
+    has_category = isinstance(error, ReplicationFailedError | AeronTimeoutError | NotConnectedError)
+    return f"ERROR - {text}" if has_category else text

@@ -1,0 +1,1 @@
+"""The verifier: closed segments, read again and again at a bounded rate."""

@@ -1,0 +1,51 @@
+"""Writing an index file as a whole: for recordings that were made without one, and for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.time_index.blocks import encode_blocks
+from aerolog.archive.time_index.layout import index_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aerolog.archive.time_index.layout import IndexHeader
+    from aerolog.transport.memory.filesystem import FileSystem
+
+_NEW_SUFFIX = ".new"
+
+
+def write_index(
+    archive_dir: str | Path,
+    header: IndexHeader,
+    times: Buffer,
+    positions: Buffer,
+    files: FileSystem,
+) -> str:
+    """Write the index of a recording, in place of the one that it has; returns its path.
+
+    Args:
+        archive_dir: the archive's folder.
+        header: of the index.
+        times: int64, epoch ns of the entries.
+        positions: int64, none before the one before it.
+        files: the file system door.
+
+    Raises:
+        ValueError: positions out of order.
+        OSError: it cannot be written; the index that was there is as it was.
+    """
+    path = index_path(archive_dir, header.recording_id)
+    blocks = encode_blocks(times, positions, header.recording_id, header.identity)
+    files.make_dirs(str(Path(path).parent))
+    new = path + _NEW_SUFFIX
+    try:
+        files.write_bytes(new, header.encode_block() + bytes(blocks))
+        files.rename(new, path)
+    except OSError:
+        if files.exists(new):
+            files.remove(new)
+        raise
+    return path

@@ -1,0 +1,33 @@
+"""Times that channels put into messages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aerolog.archive.time_index.notes import TIME_OF_RESERVED
+from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.uri import ChannelUri
+
+_PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-snd-ts-offset")
+
+
+def channel_time_offset(channel: str) -> int | None:
+    """Where a channel puts times into messages, None when it does not.
+
+    Args:
+        channel: as the client sent it.
+
+    Returns:
+        Offset in the payload, or TIME_OF_RESERVED.
+    """
+    try:
+        uri = ChannelUri.parse(channel)
+    except ChannelUriError:
+        return None
+    for name in _PARAMETERS:
+        text = uri.get(name)
+        if text in {"reserved", str(TIME_OF_RESERVED)}:
+            return TIME_OF_RESERVED
+        if text is not None and text.isascii() and text.isdigit() and int(text) < 2**31:
+            return int(text)
+    return None

@@ -1,0 +1,435 @@
+"""``TimeIndex``: from wall-clock time to position and back, for one recording."""
+
+from __future__ import annotations
+
+from array import array
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Self
+
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
+from aerolog.archive.time_index.layout import (
+    BLOCK_LENGTH,
+    SOURCE_CHANNEL,
+    IndexHeader,
+    index_path,
+)
+from aerolog.archive.time_index.search import TimeCursor
+from aerolog.archive.time_index.time_query import NO_PAGE, TimesPage
+from aerolog.transport.config.values import INT64_MIN
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from typing_extensions import Buffer
+
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileSystem
+
+SOURCE_DESCRIPTOR: Final = "descriptor"
+NS_PER_MS: Final = 1_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def epoch_ns(time: int | datetime) -> int:
+    """UTC epoch nanoseconds.
+
+    Args:
+        time: epoch nanoseconds, or a datetime; one without a zone is UTC.
+    """
+    if isinstance(time, int):
+        return time
+    aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND * 1000
+
+
+class TimeIndex(Resource):
+    """When what was recorded, and where. One thread at a time; a context manager.
+
+    An entry (time, position) says that at that time the recording had come to that position. Times
+    are epoch nanoseconds. What is missing or damaged costs precision, never an error: ``problems``
+    tells of it, and at worst the times are those of the recording's descriptor.
+
+    Attributes:
+        recording_id: of the recording.
+        source: where times come from: ``clock`` of the archive, ``channel`` for timestamps in the
+            messages, ``descriptor`` without an index.
+        is_rebuilt: the index was made afterwards, not while recording.
+        problems: what is wrong with the index file, as far as it was met; see ``check``.
+        start_position: answers lie between it and end_position.
+        size_bytes: of the index file.
+    """
+
+    def __init__(
+        self,
+        blocks: TimeBlocks,
+        *,
+        recording_id: int,
+        source: str,
+        start_position: int,
+        end_position: int,
+        head_time_ns: int,
+        tail_time_ns: int | None,
+        is_rebuilt: bool = False,
+        problems: tuple[str, ...] = (),
+        file: DataFile | None = None,
+    ) -> None:
+        """Use ``open``, ``of`` or ``from_entries``."""
+        self._blocks = blocks
+        self._file = file
+        self.recording_id = recording_id
+        self.source = source
+        self.is_rebuilt = is_rebuilt
+        self.problems = problems
+        self.start_position = start_position
+        self.end_position = end_position
+        self._head_time_ns = head_time_ns
+        self._tail_time_ns = tail_time_ns
+        self._cursor = self.cursor()
+        self._ends = self._cursor.ends()
+        if source == SOURCE_CHANNEL and self._ends is not None:
+            # The descriptor's times are of another clock: nothing is known outside of the entries.
+            self._head_time_ns, self._tail_time_ns = INT64_MIN, None
+            self._cursor = self.cursor()
+
+    # -- making one -------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        folder: ArchiveFolder | str | Path,
+        recording_id: int,
+        *,
+        files: FileSystem | None = None,
+    ) -> Self:
+        """The index of a recording in an archive's folder, running or not.
+
+        Raises:
+            FileNotFoundError: the folder has no catalog.
+            FileFormatError: its catalog is damaged.
+            ArchiveError: UNKNOWN_RECORDING.
+        """
+        if isinstance(folder, ArchiveFolder):
+            return cls.of(folder.recording(recording_id))
+        with ArchiveFolder(folder, files) as opened:
+            return cls.of(opened.recording(recording_id))
+
+    @classmethod
+    def of(cls, recording: Recording) -> Self:
+        """The index of a recording that was opened already; up to the end that it has now."""
+        return cls.beside(
+            recording.folder.path,
+            recording.descriptor,
+            recording.start_position,
+            recording.end_position,
+            recording.files,
+        )
+
+    @classmethod
+    def beside(
+        cls,
+        archive_dir: str,
+        descriptor: RecordingDescriptor,
+        start_position: int,
+        end_position: int,
+        files: FileSystem,
+    ) -> Self:
+        """The index of a recording of which the caller knows where it starts and ends."""
+        file, header, problems = _open_file(archive_dir, descriptor, files)
+        if file is None or header is None:
+            blocks = TimeBlocks(b"", descriptor.recording_id, 0)
+        else:
+            blocks = TimeBlocks(
+                file, descriptor.recording_id, header.identity, first=header.first_block
+            )
+        tail = None
+        if not descriptor.is_active:
+            tail = (descriptor.stop_timestamp + 1) * NS_PER_MS
+        return cls(
+            blocks,
+            recording_id=descriptor.recording_id,
+            source=SOURCE_DESCRIPTOR if header is None else header.source,
+            start_position=start_position,
+            end_position=end_position,
+            head_time_ns=descriptor.start_timestamp * NS_PER_MS,
+            tail_time_ns=tail,
+            is_rebuilt=header is not None and header.rebuilt,
+            problems=problems,
+            file=file,
+        )
+
+    @classmethod
+    def from_entries(
+        cls,
+        times: Buffer | Sequence[int],
+        positions: Buffer | Sequence[int],
+        *,
+        recording_id: int = 0,
+        source: str = "clock",
+        is_rebuilt: bool = False,
+        start_position: int | None = None,
+        end_position: int | None = None,
+        start_time_ns: int | None = None,
+        end_time_ns: int | None = None,
+    ) -> Self:
+        """An index in memory.
+
+        Args:
+            times: epoch ns of the entries, a sequence or a buffer of int64.
+            positions: of the entries, none before the one before it.
+            recording_id: of the recording.
+            source: where the times come from.
+            is_rebuilt: whether the entries were found afterwards.
+            start_position: of the recording; that of the first entry by default.
+            end_position: that of the last entry by default.
+            start_time_ns: before which nothing was recorded; the first entry's by default.
+            end_time_ns: before which everything was recorded up to ``end_position``; None for a
+                recording that goes on.
+
+        Raises:
+            ValueError: as many times as positions are wanted, positions in order.
+        """
+        all_times, all_positions = _int64s(times), _int64s(positions)
+        image = bytes(BLOCK_LENGTH) + encode_blocks(all_times, all_positions, recording_id, 0)
+        first = all_positions[0] if all_positions else 0
+        return cls(
+            TimeBlocks(image, recording_id, 0),
+            recording_id=recording_id,
+            source=source,
+            is_rebuilt=is_rebuilt,
+            start_position=first if start_position is None else start_position,
+            end_position=(
+                (all_positions[-1] if all_positions else first)
+                if end_position is None
+                else end_position
+            ),
+            head_time_ns=(
+                (all_times[0] if all_times else 0) if start_time_ns is None else start_time_ns
+            ),
+            tail_time_ns=end_time_ns,
+        )
+
+    @classmethod
+    def from_pages(cls, recording_id: int, pages: Sequence[TimesPage]) -> Self:
+        """An index out of the pages that an archive gave; there is one at least.
+
+        Raises:
+            ValueError: their positions are not in order.
+        """
+        words = memoryview(b"".join(page.entries for page in pages)).cast("q")
+        last = pages[-1]
+        return cls.from_entries(
+            array("q", words[::2]),
+            array("q", words[1::2]),
+            recording_id=recording_id,
+            source=last.source,
+            is_rebuilt=last.is_rebuilt,
+            start_position=last.start_position,
+            end_position=last.end_position,
+            start_time_ns=last.start_time_ns,
+            end_time_ns=last.end_time_ns,
+        )
+
+    # -- what it holds ----------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> int:
+        """Number of entries; 0 where only the descriptor tells."""
+        return self._cursor.count()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the index file, 0 without one."""
+        return 0 if self._file is None else self._file.file_size()
+
+    @property
+    def first_time_ns(self) -> int:
+        """Time of the first entry; without entries that at which the recording started."""
+        return self._head_time_ns if self._ends is None else self._ends[0]
+
+    @property
+    def last_time_ns(self) -> int:
+        """Time of the last entry; without entries the last known time of the recording."""
+        if self._ends is not None:
+            return self._ends[2]
+        return self._head_time_ns if self._tail_time_ns is None else self._tail_time_ns
+
+    @property
+    def last_position(self) -> int:
+        """Position of the last entry, within the recording; its start without entries."""
+        return self.start_position if self._ends is None else self._clamp(self._ends[3])
+
+    @property
+    def clock_steps_back(self) -> int:
+        """How often the time of an entry was before that of the entry before."""
+        return self._cursor.steps_back()
+
+    def entry_blocks(self) -> Iterator[tuple[memoryview, memoryview]]:
+        """Times and positions of the entries, block by block, as strided views of int64.
+
+        Entries behind the end of the recording, those before its start but the last of them, and
+        damaged blocks are left out.
+        """
+        for number in range(self._blocks.first, self._blocks.limit):
+            words = memoryview(self._blocks.entries_of(number)).cast("q")
+            times, positions = words[::2], words[1::2]
+            first = sum(1 for position in positions if position < self.start_position)
+            limit = sum(1 for position in positions if position <= self.end_position)
+            # Of entries before the start the last one counts: the start lies behind it.
+            first = max(first - 1, 0) if first < len(positions) else first
+            if first < limit:
+                yield times[first:limit], positions[first:limit]
+
+    def page(
+        self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
+    ) -> TimesPage:
+        """A part of the index for somebody who has no access to the folder.
+
+        Args:
+            number: of the page, as the page before it said.
+            from_position: from which on times are wanted, for the first page.
+            until_position: up to which; the last page goes beyond it.
+        """
+        if number < 0:
+            number = self._blocks.block_of(from_position)
+        number = max(number, self._blocks.first)
+        entries = b""
+        while number < self._blocks.limit and not entries:
+            entries = self._blocks.entries_of(number)
+            number += 1
+        last = int.from_bytes(entries[-8:], "little", signed=True)
+        is_last = not entries or number >= self._blocks.limit or last >= until_position
+        return TimesPage(
+            entries=entries,
+            next_page=NO_PAGE if is_last else number,
+            source=self.source,
+            is_rebuilt=self.is_rebuilt,
+            start_position=self.start_position,
+            end_position=self.end_position,
+            start_time_ns=self._head_time_ns,
+            end_time_ns=self._tail_time_ns,
+        )
+
+    def check(self) -> tuple[str, ...]:
+        """Read the whole index; what is wrong with it, added to ``problems``."""
+        damaged = self._blocks.damaged()
+        if damaged:
+            text = ", ".join(str(number) for number in damaged[:8])
+            more = f" and {len(damaged) - 8} more" if len(damaged) > 8 else ""
+            told = f"damaged blocks of entries: {text}{more}"
+            if told not in self.problems:
+                self.problems += (told,)
+        return self.problems
+
+    # -- finding ----------------------------------------------------------------------------------
+
+    def position_at(self, time: int | datetime) -> int:
+        """The largest known position that skips nothing recorded at or after a time.
+
+        Nothing that was recorded at ``time`` or later lies before it, also where the clock stepped.
+
+        Args:
+            time: epoch ns, or a datetime; one without a zone is UTC.
+        """
+        return self._clamp(self._cursor.find_position(epoch_ns(time)))
+
+    def end_position_at(self, time: int | datetime) -> int:
+        """The smallest known position with nothing from it on recorded before a time.
+
+        Args:
+            time: epoch ns, or a datetime; one without a zone is UTC.
+        """
+        return self._clamp(self._cursor.find_end_position(epoch_ns(time)))
+
+    def time_at(self, position: int) -> int:
+        """When the frame at a position was recorded, epoch ns; linear between entries."""
+        return self._cursor.find_time(position)
+
+    def fill_times(self, positions: Buffer, out: Buffer) -> None:
+        """As ``time_at`` for many positions; without the GIL, fast for positions that ascend.
+
+        Args:
+            positions: int64, of the messages' first frames.
+            out: int64, as long at least.
+
+        Raises:
+            ValueError: ``out`` is too short.
+        """
+        self.cursor().fill_times(positions, out)
+
+    def cursor(self) -> TimeCursor:
+        """A cursor for native users; each thread needs its own. It keeps the file open."""
+        ends_known = self._tail_time_ns is not None
+        return TimeCursor(
+            self._blocks,
+            head_time=self._head_time_ns,
+            head_position=self.start_position,
+            tail_time=self._tail_time_ns or 0 if ends_known else MAX_I64,
+            tail_position=self.end_position,
+        )
+
+    def _clamp(self, position: int) -> int:
+        return max(self.start_position, min(position, self.end_position))
+
+    # -- life -------------------------------------------------------------------------------------
+
+    def refresh(self, end_position: int | None = None) -> None:
+        """Look again at an index that is being written.
+
+        Args:
+            end_position: of the recording now; unchanged when None.
+        """
+        if end_position is not None:
+            self.end_position = end_position
+        self._blocks.look_again()
+        self._cursor = self.cursor()
+        self._ends = self._cursor.ends()
+
+    def close(self) -> None:
+        """Let go of the file; again is harmless. It is the last use, also of cursors."""
+        if self._file is not None:
+            self._file.close()
+
+    def __repr__(self) -> str:
+        return f"<TimeIndex of {self.recording_id} by {self.source}, {self.entries} entries>"
+
+
+def _int64s(values: Buffer | Sequence[int]) -> array[int]:
+    try:
+        view = memoryview(values)  # type: ignore[arg-type]
+    except TypeError:
+        return array("q", values)  # type: ignore[arg-type]
+    found = array("q")
+    found.frombytes(view.cast("B"))
+    return found
+
+
+def _open_file(
+    archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem
+) -> tuple[DataFile | None, IndexHeader | None, tuple[str, ...]]:
+    """The index file of a recording with its header, and what is wrong with it."""
+    path = index_path(archive_dir, descriptor.recording_id)
+    try:
+        file = files.open_data_file(path)
+    except FileNotFoundError:
+        return None, None, ()
+    except OSError as error:
+        return None, None, (f"the index cannot be read: {error}",)
+    try:
+        header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
+        foreign = header.why_foreign(descriptor)
+        if foreign is not None:
+            raise FileFormatError(foreign)
+        rest = file.file_size() % BLOCK_LENGTH
+    except (OSError, FileFormatError) as error:
+        file.close()
+        return None, None, (f"the index is not used: {error}",)
+    problems = (f"the index ends within a block, {rest} bytes of it",) if rest else ()
+    return file, header, problems

@@ -1,0 +1,194 @@
+"""The index file of a recording that begins, goes on or loses its start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aerolog.archive.time_index.blocks import TimeBlocks
+from aerolog.archive.time_index.layout import (
+    BLOCK_LENGTH,
+    HEADER_COPIES,
+    INDEX_SUFFIX,
+    SOURCE_CHANNEL,
+    SOURCE_CLOCK,
+    IndexHeader,
+    index_path,
+    times_dir,
+)
+from aerolog.archive.time_index.notes import TIME_OF_CLOCK, TimeNotes, let_go_of_blocks
+from aerolog.transport.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileSystem
+
+
+def begin_notes(
+    archive_dir: str,
+    descriptor: RecordingDescriptor,
+    files: FileSystem,
+    *,
+    time_offset: int = TIME_OF_CLOCK,
+) -> TimeNotes:
+    """Notes of a recording that begins now.
+
+    Args:
+        archive_dir: the archive's folder.
+        descriptor: of the recording.
+        files: the file system door.
+        time_offset: see TimeNotes.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    return _begin(archive_dir, descriptor, files, descriptor.start_position, time_offset)
+
+
+def resume_notes(
+    archive_dir: str,
+    before: RecordingDescriptor,
+    after: RecordingDescriptor,
+    files: FileSystem,
+    *,
+    position: int,
+    time_offset: int = TIME_OF_CLOCK,
+) -> TimeNotes:
+    """Notes of a recording that goes on; an index that is not of it, or no use, begins anew.
+
+    Args:
+        archive_dir: the archive's folder.
+        before: the descriptor as it was, which the index has to be of.
+        after: the descriptor of the extension.
+        files: the file system door.
+        position: from which on is recorded.
+        time_offset: see TimeNotes.
+
+    Raises:
+        OSError: the file cannot be made, or read.
+    """
+    try:
+        file = files.open_data_file(index_path(archive_dir, before.recording_id), writable=True)
+    except FileNotFoundError:
+        return _begin(archive_dir, after, files, position, time_offset)
+    try:
+        try:
+            header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
+        except FileFormatError:
+            header = None
+        source = _source_of(time_offset)
+        if header is None or header.why_foreign(before) is not None or header.source != source:
+            file.close()
+            return _begin(archive_dir, after, files, position, time_offset)
+        header = header.with_changes(
+            control_session_id=after.control_session_id, correlation_id=after.correlation_id
+        )
+        notes = TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
+        _write_header(file, header)
+    except BaseException:
+        file.close()
+        raise
+    return notes
+
+
+def _source_of(time_offset: int) -> str:
+    return SOURCE_CLOCK if time_offset == TIME_OF_CLOCK else SOURCE_CHANNEL
+
+
+def _begin(
+    archive_dir: str,
+    descriptor: RecordingDescriptor,
+    files: FileSystem,
+    position: int,
+    time_offset: int,
+) -> TimeNotes:
+    """A file in place of one that may be there, which others may be reading."""
+    path = index_path(archive_dir, descriptor.recording_id)
+    files.make_dirs(str(Path(path).parent))
+    if files.exists(path):
+        files.remove(path)
+    header = IndexHeader.of(descriptor, source=_source_of(time_offset))
+    file = files.open_data_file(path, writable=True, create=True, exclusive=True)
+    try:
+        file.write_at(header.encode_block(), 0)
+        return TimeNotes(file, blocks_of(file, header), position, time_offset=time_offset)
+    except BaseException:
+        file.close()
+        raise
+
+
+def blocks_of(file: DataFile, header: IndexHeader) -> TimeBlocks:
+    """The blocks of a file with a header."""
+    return TimeBlocks(file, header.recording_id, header.identity, first=header.first_block)
+
+
+def _write_header(file: DataFile, header: IndexHeader) -> None:
+    """Write one copy, never the one that counted so far."""
+    file.write_at(header.encode(), HEADER_COPIES[header.generation % len(HEADER_COPIES)])
+
+
+def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem) -> None:
+    """Let go of the entries that tell only of what lies before the start of a recording.
+
+    The recorder may be writing to the file. Without an index nothing happens.
+
+    Args:
+        archive_dir: the archive's folder.
+        descriptor: of the recording, with the start position that it has now.
+        files: the file system door.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    path = index_path(archive_dir, descriptor.recording_id)
+    if not files.exists(path):
+        return
+    with files.open_data_file(path, writable=True) as file:
+        try:
+            header = IndexHeader.decode(file.read_at(BLOCK_LENGTH, 0))
+        except FileFormatError:
+            return
+        if header.why_foreign(descriptor) is not None:
+            return
+        first = blocks_of(file, header).block_of(descriptor.start_position)
+        if first > header.first_block:
+            _write_header(file, header.with_changes(first_block=first))
+            let_go_of_blocks(file, header.first_block, first)
+
+
+def remove_index(archive_dir: str, recording_id: int, files: FileSystem) -> None:
+    """Remove the index of a recording that is no more; there may be none.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    path = index_path(archive_dir, recording_id)
+    try:
+        files.remove(path)
+    except FileNotFoundError:
+        return
+
+
+def remove_orphans(
+    archive_dir: str, is_recording: Callable[[int], bool], files: FileSystem
+) -> list[str]:
+    """Remove the index files of recordings that are no more, and what a crash left; their names.
+
+    Raises:
+        OSError: the folder cannot be listed, or a file not be removed.
+    """
+    folder = times_dir(archive_dir)
+    if not files.is_dir(folder):
+        return []
+    removed = []
+    for name in files.list_dir(folder):
+        stem = name.removesuffix(INDEX_SUFFIX)
+        if stem == name and not name.endswith(INDEX_SUFFIX + ".new"):
+            continue
+        if stem == name or (stem.isascii() and stem.isdigit() and not is_recording(int(stem))):
+            files.remove(str(Path(folder) / name))
+            removed.append(name)
+    return removed

@@ -1,0 +1,212 @@
+"""Layout of a time index file, as tables (docs/archive/time-index.md).
+
+A header of one block, two copies of which the valid one of the higher generation counts; then
+blocks of 252 entries, each with a trailer that says enough for a search to pass it by. All integers
+are little-endian. Native modules repeat the offsets that they use; a test holds them against these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from aerolog.archive.format.checksum import CRC32C_NAME, Checksum, checksum_for
+from aerolog.archive.format.layout import SIDE_FOLDER
+from aerolog.transport.errors import FileFormatError
+from aerolog.transport.protocol.fixed_layout import Field, packer
+
+if TYPE_CHECKING:
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+
+TIMES_FOLDER: Final = "times"
+INDEX_SUFFIX: Final = ".time"
+
+BLOCK_LENGTH: Final = 4096
+ENTRY_LENGTH: Final = 16
+ENTRIES_PER_BLOCK: Final = 252
+
+MAGIC: Final = int.from_bytes(b"AEROTIME", "little")
+VERSION: Final = 1
+HEADER_COPY_LENGTH: Final = 128
+HEADER_COPIES: Final = (0, BLOCK_LENGTH // 2)
+
+ENTRY: Final = (Field("time_ns", 0, "q"), Field("position", 8, "q"))
+HEADER: Final = (
+    Field("magic", 0, "q"),
+    Field("version", 8, "i"),
+    Field("source", 12, "i"),
+    Field("generation", 16, "q"),
+    Field("recording_id", 24, "q"),
+    Field("start_timestamp", 32, "q"),
+    Field("start_position", 40, "q"),
+    Field("initial_term_id", 48, "i"),
+    Field("term_length", 52, "i"),
+    Field("control_session_id", 56, "q"),
+    Field("correlation_id", 64, "q"),
+    Field("first_block", 72, "q"),
+    Field("rebuilt", 80, "i"),
+    Field("checksum", 124, "i"),
+)
+TRAILER: Final = (
+    Field("count", 4032, "i"),
+    Field("runs_before", 4036, "i"),
+    Field("runs_after", 4040, "i"),
+    Field("identity", 4044, "i"),
+    Field("number", 4048, "q"),
+    Field("recording_id", 4056, "q"),
+    Field("prior_max_ns", 4064, "q"),
+    Field("min_ns", 4072, "q"),
+    Field("max_ns", 4080, "q"),
+    Field("checksum", 4092, "i"),
+)
+
+SOURCE_CLOCK: Final = "clock"
+SOURCE_CHANNEL: Final = "channel"
+_SOURCES: Final = (SOURCE_CLOCK, SOURCE_CHANNEL)
+_HEADER: Final = packer(HEADER, HEADER_COPY_LENGTH)
+_CHECKSUM_AT: Final = HEADER_COPY_LENGTH - 4
+
+
+def index_name(recording_id: int) -> str:
+    """Name of a recording's index file."""
+    return f"{recording_id}{INDEX_SUFFIX}"
+
+
+def times_dir(archive_dir: str | Path) -> str:
+    """The folder of the index files in an archive's folder."""
+    return str(Path(archive_dir) / SIDE_FOLDER / TIMES_FOLDER)
+
+
+def index_path(archive_dir: str | Path, recording_id: int) -> str:
+    """Where the index of a recording is, if it has one."""
+    return str(Path(times_dir(archive_dir)) / index_name(recording_id))
+
+
+def _checksum(data: bytes) -> int:
+    checksum = checksum_for(CRC32C_NAME)
+    assert isinstance(checksum, Checksum)
+    return int(checksum.compute(data))
+
+
+def _signed_32(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexHeader:
+    """What the header says: of which recording the index is, and where its times come from.
+
+    Attributes:
+        source: ``clock`` for the archive's clock, ``channel`` for times in the messages.
+        generation: counts what was written; of two copies the later one counts.
+        start_timestamp: of the descriptor, epoch milliseconds.
+        start_position: of the recording when its index began.
+        control_session_id: of the start or extension that was noted last, as correlation_id.
+        first_block: blocks before it have been let go of, with the data they told of.
+        rebuilt: made afterwards, not while recording.
+    """
+
+    source: str = SOURCE_CLOCK
+    generation: int = 1
+    recording_id: int
+    start_timestamp: int
+    start_position: int
+    initial_term_id: int
+    term_length: int
+    control_session_id: int = 0
+    correlation_id: int = 0
+    first_block: int = 0
+    rebuilt: bool = False
+
+    @classmethod
+    def of(cls, descriptor: RecordingDescriptor, **values: Any) -> Self:
+        """The header of an index of a recording."""
+        return cls(
+            recording_id=descriptor.recording_id,
+            start_timestamp=descriptor.start_timestamp,
+            start_position=descriptor.start_position,
+            initial_term_id=descriptor.initial_term_id,
+            term_length=descriptor.term_buffer_length,
+            control_session_id=descriptor.control_session_id,
+            correlation_id=descriptor.correlation_id,
+            **values,
+        )
+
+    @property
+    def identity(self) -> int:
+        """What each block repeats, so that a block of another index is noticed."""
+        return _signed_32(self.start_timestamp ^ (self.initial_term_id << 7))
+
+    def with_changes(self, **changes: Any) -> Self:
+        """The header of the next generation."""
+        return replace(self, generation=self.generation + 1, **changes)
+
+    def encode(self) -> bytes:
+        """One copy of the header."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {
+            "magic": MAGIC,
+            "version": VERSION,
+            "source": _SOURCES.index(self.source),
+            "rebuilt": int(self.rebuilt),
+            "checksum": 0,
+        }
+        data = _HEADER.pack(*(values[field.name] for field in HEADER))
+        return data[:_CHECKSUM_AT] + _checksum(data[:_CHECKSUM_AT]).to_bytes(
+            4, "little", signed=True
+        )
+
+    def encode_block(self) -> bytes:
+        """The first block of a file: both copies."""
+        return self.encode().ljust(HEADER_COPIES[1], b"\0") * len(HEADER_COPIES)
+
+    @classmethod
+    def decode(cls, block: bytes) -> Self:
+        """The header that counts.
+
+        Args:
+            block: the first block of a file, as much as is there.
+
+        Raises:
+            FileFormatError: none of the copies is whole, or it is of another version.
+        """
+        found = [
+            copy
+            for copy in (
+                cls._decode_copy(block[at : at + HEADER_COPY_LENGTH]) for at in HEADER_COPIES
+            )
+            if copy is not None
+        ]
+        if not found:
+            raise FileFormatError("the header is damaged, or is none of a time index")
+        return max(found, key=lambda header: header.generation)
+
+    @classmethod
+    def _decode_copy(cls, data: bytes) -> Self | None:
+        if len(data) < HEADER_COPY_LENGTH:
+            return None
+        values = dict(zip((field.name for field in HEADER), _HEADER.unpack(data), strict=True))
+        if values.pop("magic") != MAGIC or values.pop("checksum") != _checksum(data[:_CHECKSUM_AT]):
+            return None
+        version, source = values.pop("version"), values.pop("source")
+        if version != VERSION or not 0 <= source < len(_SOURCES):
+            raise FileFormatError(f"version {version} of a time index is not known here")
+        return cls(source=_SOURCES[source], **(values | {"rebuilt": bool(values["rebuilt"])}))
+
+    def why_foreign(self, descriptor: RecordingDescriptor) -> str | None:
+        """What tells that the index is not of this recording as it is now, None for nothing."""
+        if self.recording_id != descriptor.recording_id:
+            return f"it is of recording {self.recording_id}"
+        if (self.start_timestamp, self.initial_term_id, self.term_length) != (
+            descriptor.start_timestamp,
+            descriptor.initial_term_id,
+            descriptor.term_buffer_length,
+        ):
+            return "it is of another recording that had this id"
+        if (self.control_session_id, self.correlation_id) != (
+            descriptor.control_session_id,
+            descriptor.correlation_id,
+        ):
+            return "the recording was extended later by an archive that keeps no index"
+        return None

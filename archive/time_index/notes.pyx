@@ -1,0 +1,338 @@
+"""Notes of time and position: taken by the recorder, written to the index by somebody else.
+
+The recorder tells of every block that it has written. Most of them need no note; for one that does
+the epoch clock is read, and the note goes into a ring that never makes the recorder wait: a full
+one loses the note, and times between its neighbours are told by these.
+"""
+
+from libc.errno cimport EIO
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+
+from aerolog.archive.time_index.blocks cimport (
+    BLOCK_LENGTH,
+    TimeBlocks,
+    block_t,
+    filling_add,
+    filling_begin,
+    filling_next,
+    filling_resume,
+    filling_seal,
+)
+from aerolog.transport.concurrent.atomic cimport (
+    cas_i32,
+    get_i32,
+    get_i64,
+    get_u16,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i32,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.memory.data_file cimport DataFile
+
+cdef extern from "sched.h" nogil:
+    int sched_yield() noexcept
+
+cdef extern from "aerolog_segments.h" nogil:
+    int aerolog_release_range(int fd, int64_t offset, int64_t length) noexcept
+
+cdef enum:
+    # A note is due a millisecond and 4 KiB after the last one, or 10 ms after it.
+    NOTE_NS = 1_000_000
+    NOTE_BYTES = 4096
+    QUIET_NS = 10_000_000
+    # A clock that was set, not one that is made to go faster or slower.
+    STEP_NS = 1_000_000
+    FRAME_HEADER_LENGTH = 32
+    FLAGS_AT = 5
+    TYPE_AT = 6
+    RESERVED_AT = 24
+    FLAG_BEGIN = 0x80
+    FRAME_TYPE_DATA = 1
+    OF_CLOCK = -1
+    OF_RESERVED = -8      # as channels say it: before the payload
+
+TIME_OF_CLOCK = OF_CLOCK
+TIME_OF_RESERVED = OF_RESERVED
+
+
+cdef class TimeNotes:
+    """Notes of one recording, from the recorder's thread to the index file.
+
+    Args:
+        file: of the index, writable; closed by ``finish``.
+        blocks: of the file; entries behind ``position`` are cut off.
+        position: from which on is recorded.
+        time_offset: of an i64, epoch ns, in the payload of messages, or one of the two above.
+    """
+
+    def __init__(
+        self,
+        DataFile file not None,
+        TimeBlocks blocks not None,
+        int64_t position,
+        *,
+        int32_t time_offset=OF_CLOCK,
+    ):
+        self.recording_id = blocks.recording_id
+        self._time_offset = time_offset
+        self._file = file
+        self._last_time = INT64_MIN
+        self._due_position = INT64_MIN
+        self._due_ns = INT64_MIN
+        self._quiet_ns = INT64_MIN
+        self._go_on(blocks, position)
+
+    cdef int _go_on(self, TimeBlocks blocks, int64_t position) except -1:
+        """Keep what is known up to a position, and cut off what is behind."""
+        cdef block_t block
+        cdef int64_t number = blocks.limit - 1, keep = 0
+        cdef int32_t count = 0
+        while number >= blocks.first:
+            count = blocks.read(number, &block)
+            if count > 0 and block.words[1] <= position:
+                break
+            number -= 1
+        filling_begin(&self._filling, blocks.recording_id, blocks.identity, blocks.first)
+        if number >= blocks.first:
+            while keep < count and block.words[2 * keep + 1] <= position:
+                keep += 1
+            self._last_time = block.words[2 * keep - 2]
+            if filling_resume(&self._filling, &block, keep):
+                filling_next(&self._filling)
+            elif keep < count:
+                self._is_dirty = True
+        # Whoever reads it does so by pread: a shorter file is no harm.
+        self._file.set_length((self._filling.number + (2 if self._filling.count else 1))
+                              * BLOCK_LENGTH)
+        if self._is_dirty and self._write_block() < 0:
+            raise OSError(self.failed_errno, "the index cannot be written")
+        return 0
+
+    # -- the recorder -----------------------------------------------------------------------------
+
+    cdef void written(
+        self,
+        Clock clock,
+        int64_t begin_ns,
+        int64_t end_ns,
+        int64_t position,
+        const uint8_t* frames,
+        int64_t length,
+    ) noexcept nogil:
+        """Tell of a block that has been written.
+
+        Args:
+            clock: for the epoch time.
+            begin_ns: monotonic time of the write's begin.
+            end_ns: of its end, just now.
+            position: of the block's first frame.
+            frames: the block.
+            length: of it.
+        """
+        if begin_ns >= self._quiet_ns or (
+            begin_ns >= self._due_ns and position >= self._due_position
+        ):
+            self._note(clock, begin_ns, end_ns, position, frames, length)
+        self._written_ns = end_ns
+        self._has_written = True
+
+    cdef void _note(
+        self,
+        Clock clock,
+        int64_t begin_ns,
+        int64_t end_ns,
+        int64_t position,
+        const uint8_t* frames,
+        int64_t length,
+    ) noexcept nogil:
+        cdef int64_t time_ns, before_ns, difference
+        cdef bint has_stepped
+        if self._time_offset == OF_CLOCK:
+            time_ns = clock.epoch_ns() - (end_ns - begin_ns)
+            difference = time_ns - begin_ns
+            has_stepped = not (
+                self._difference - STEP_NS <= difference <= self._difference + STEP_NS)
+        else:
+            time_ns = frame_time(frames, length, self._time_offset)
+            if time_ns <= 0:
+                return
+            difference = time_ns - begin_ns
+            has_stepped = time_ns < self._last_time
+        if self._has_noted and (has_stepped or begin_ns - self._written_ns >= QUIET_NS):
+            # Nothing was recorded in between: what is before the position ends here, by the clock
+            # as it was then.
+            before_ns = self._written_ns + self._difference
+            if before_ns > self._last_time and (has_stepped or before_ns < time_ns):
+                self._put(before_ns, position)
+        self._put(time_ns, position)
+        self._has_noted = True
+        self._difference = difference
+        self._last_time = time_ns
+        self._due_ns = begin_ns + NOTE_NS
+        self._due_position = position + NOTE_BYTES
+        self._quiet_ns = begin_ns + QUIET_NS
+
+    cdef void _put(self, int64_t time_ns, int64_t position) noexcept nogil:
+        cdef note_t* note
+        if self._tail - load_acquire_i64(&self._head_shared) >= NOTES_CAPACITY:
+            self.dropped += 1
+            return
+        note = &self._ring[self._tail & (NOTES_CAPACITY - 1)]
+        note.time_ns = time_ns
+        note.position = position
+        self._tail += 1
+        store_release_i64(&self._tail_shared, self._tail)
+
+    # -- the file ---------------------------------------------------------------------------------
+
+    cdef int32_t waiting(self) noexcept nogil:
+        """Notes in the ring."""
+        return <int32_t> (
+            load_acquire_i64(&self._tail_shared) - load_acquire_i64(&self._head_shared))
+
+    cdef bint is_closed(self) noexcept nogil:
+        return load_acquire_i32(&self._closed) != 0
+
+    cdef int32_t drain(self) noexcept nogil:
+        """Write what is in the ring, if nobody else is doing that; entries written or -1."""
+        cdef int32_t count = 0
+        if not cas_i32(&self._lock, 0, 1):
+            return 0
+        if not self.is_closed():
+            count = self._drain()
+        store_release_i32(&self._lock, 0)
+        return count
+
+    cdef int32_t _drain(self) noexcept nogil:
+        cdef int64_t head = load_acquire_i64(&self._head_shared)
+        cdef int64_t tail = load_acquire_i64(&self._tail_shared)
+        cdef note_t* note
+        cdef int32_t count = 0
+        if self.failed_errno != 0:
+            return -1
+        while head < tail:
+            note = &self._ring[head & (NOTES_CAPACITY - 1)]
+            self._is_dirty = True
+            if filling_add(&self._filling, note.time_ns, note.position):
+                if self._write_block() < 0:
+                    return -1
+                filling_next(&self._filling)
+            head += 1
+            count += 1
+        store_release_i64(&self._head_shared, head)
+        if self._is_dirty and self._write_block() < 0:
+            return -1
+        self.entries += count
+        return count
+
+    cdef int32_t _write_block(self) noexcept nogil:
+        """Write the block that is being filled, as far as it is."""
+        cdef int64_t written
+        filling_seal(&self._filling)
+        written = self._file.pwrite(
+            &self._filling.block, BLOCK_LENGTH, (self._filling.number + 1) * BLOCK_LENGTH)
+        if written != BLOCK_LENGTH:
+            self.failed_errno = <int32_t> -written if written < 0 else EIO
+            return -1
+        self._is_dirty = False
+        return 0
+
+    # -- for Python -------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed; nothing more is written then."""
+        return self.is_closed()
+
+    @property
+    def in_ring(self) -> int:
+        """Notes that are not in the file yet."""
+        return self.waiting()
+
+    def note(
+        self,
+        Clock clock not None,
+        int64_t begin_ns,
+        int64_t end_ns,
+        int64_t position,
+        const uint8_t[::1] frames=None,
+    ) -> None:
+        """Tell of a block, as the recorder does.
+
+        Args:
+            clock: for the epoch time.
+            begin_ns: monotonic time at which writing it began.
+            end_ns: and ended.
+            position: of its first frame.
+            frames: the block, for times in messages.
+        """
+        if frames is None:
+            self.written(clock, begin_ns, end_ns, position, NULL, 0)
+        else:
+            self.written(clock, begin_ns, end_ns, position, &frames[0], frames.shape[0])
+
+    def write_out(self) -> int:
+        """Write what is in the ring to the file; entries written, -1 when that cannot be."""
+        return self.drain()
+
+    def finish(self, int64_t position) -> None:
+        """Note where the recording ends, write everything, close the file."""
+        cdef int64_t before_ns = self._written_ns + self._difference
+        if self.is_closed():
+            return
+        with nogil:
+            while not cas_i32(&self._lock, 0, 1):
+                sched_yield()
+            if self._has_noted and self._has_written:
+                if self.waiting() == NOTES_CAPACITY:
+                    self._drain()
+                self._put(max(before_ns, self._last_time), position)
+            self._drain()
+            store_release_i32(&self._closed, 1)
+            store_release_i32(&self._lock, 0)
+        self._file.close()
+
+    def give_up(self) -> None:
+        """Close the file with what is in it."""
+        with nogil:
+            while not cas_i32(&self._lock, 0, 1):
+                sched_yield()
+            store_release_i32(&self._closed, 1)
+            store_release_i32(&self._lock, 0)
+        self._file.close()
+
+
+cdef int64_t frame_time(const uint8_t* frame, int64_t length, int32_t offset) noexcept nogil:
+    """The time that a channel or publisher put into a message's first frame, 0 for none."""
+    cdef int32_t frame_length
+    if length < FRAME_HEADER_LENGTH:
+        return 0
+    frame_length = get_i32(frame)
+    if frame_length > length or get_u16(frame + TYPE_AT) != FRAME_TYPE_DATA:
+        return 0
+    if not frame[FLAGS_AT] & FLAG_BEGIN:
+        return 0
+    if offset == OF_RESERVED:
+        return get_i64(frame + RESERVED_AT)
+    if offset < 0 or <int64_t> offset + 8 > frame_length - FRAME_HEADER_LENGTH:
+        return 0
+    return get_i64(frame + FRAME_HEADER_LENGTH + offset)
+
+
+def time_in_frame(const uint8_t[::1] frame not None, int32_t offset) -> int:
+    """The time in a message's first frame; 0 without one.
+
+    Args:
+        frame: with its header.
+        offset: in the payload, or TIME_OF_RESERVED.
+    """
+    return frame_time(&frame[0], frame.shape[0], offset) if frame.shape[0] else 0
+
+
+def let_go_of_blocks(DataFile file not None, int64_t first, int64_t limit) -> None:
+    """Give back the place on disk of blocks, as far as the file system does such a thing."""
+    if type(file) is DataFile and 0 <= first < limit:
+        aerolog_release_range(
+            file._fd, (first + 1) * BLOCK_LENGTH, (limit - first) * BLOCK_LENGTH)

@@ -1,0 +1,7 @@
+"""Health of recordings: what verification knows of each closed segment, and what it finds."""
+
+from aerolog.archive.verification.findings import Finding, Kind
+from aerolog.archive.verification.health import Health, SegmentHealth
+from aerolog.archive.verification.recording_verification import verify_recording
+
+__all__ = ["Finding", "Health", "Kind", "SegmentHealth", "verify_recording"]

@@ -1,0 +1,61 @@
+"""Which bytes of which segments of a recording are closed: nothing is written to them any more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerolog.archive.format.segment import segment_file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The recorded bytes of one closed segment.
+
+    Attributes:
+        recording_id: whose it is.
+        base: position at which the file begins.
+        start: offset of the first frame, 0 but in a recording's first segment.
+        length: offset behind the last frame.
+        is_last: the recording has stopped here.
+    """
+
+    recording_id: int
+    base: int
+    start: int
+    length: int
+    is_last: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return segment_file_name(self.recording_id, self.base)
+
+    @property
+    def end(self) -> int:
+        """Position behind the last frame."""
+        return self.base + self.length
+
+
+def closed_spans(descriptor: RecordingDescriptor, end_position: int) -> Iterator[Span]:
+    """Closed segments of a recording, in position order.
+
+    A segment is closed when the recording has gone on behind it, or has stopped.
+
+    Args:
+        descriptor: of the recording, checked.
+        end_position: its stop position, or up to where it is recorded.
+    """
+    length = descriptor.segment_file_length
+    start = descriptor.start_position
+    first = descriptor.segment_base(start)
+    for base in range(first, end_position, length):
+        covered = min(end_position - base, length)
+        is_last = not descriptor.is_active and base + covered == end_position
+        if covered == length or is_last:
+            yield Span(descriptor.recording_id, base, max(start - base, 0), covered, is_last)

@@ -1,0 +1,113 @@
+"""``Health``: what verification knows of a recording, for who looks at it."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.fingerprint import fingerprint_text
+from aerolog.archive.verification.health_file import read_health
+from aerolog.archive.verification.layout import SegmentRecord, SegmentState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aerolog.archive.verification.closed_spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentHealth:
+    """What is known of one closed segment.
+
+    Attributes:
+        base: position at which it begins.
+        length: recorded bytes of it.
+        state: ``sound``, ``unchecked``, ``changed``, ``missing`` or ``damaged``.
+        xxh3: its fingerprint, 16 hexadecimal digits, None without.
+        verified_ms: when it was verified last, epoch milliseconds, None when never.
+        kind: what is wrong with it, None when nothing is known to be.
+        position: of the damage, -1 without.
+    """
+
+    base: int
+    length: int
+    state: str
+    xxh3: str | None = None
+    verified_ms: int | None = None
+    kind: str | None = None
+    position: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Health of one recording, as it was noted; no segment is read.
+
+    Attributes:
+        recording_id: of the recording.
+        state: the worst of its closed segments', ``sound`` for a recording without a byte.
+        segments: the closed ones, in position order.
+        problems: what is wrong with the health file itself, in lines.
+    """
+
+    recording_id: int
+    state: str
+    segments: list[SegmentHealth] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, folder: ArchiveFolder | str | Path, recording_id: int) -> Self:
+        """What is known of a recording.
+
+        A health file that is missing, damaged or of another recording is no error: its segments
+        are ``unchecked``, and ``problems`` tells.
+
+        Args:
+            folder: of an archive, running or not; an open one stays open.
+            recording_id: a VALID recording.
+
+        Raises:
+            ArchiveError: UNKNOWN_RECORDING.
+            FileFormatError: the catalog is damaged.
+        """
+        is_open = isinstance(folder, ArchiveFolder)
+        opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
+        with opened as archive:
+            assert isinstance(archive, ArchiveFolder)
+            recording = archive.recording(recording_id)
+            found = read_health(archive.files, archive.path, recording.descriptor)
+            spans = closed_spans(recording.descriptor, recording.end_position)
+            segments = [_health_of(span, found.by_base.get(span.base)) for span in spans]
+            has_bytes = recording.end_position > recording.start_position
+        states = [SegmentState[segment.state.upper()] for segment in segments]
+        nothing = SegmentState.UNCHECKED if has_bytes else SegmentState.SOUND
+        state = max(states, default=nothing).name.lower()
+        return cls(recording_id, state, segments, found.problems)
+
+    @property
+    def verified_ms(self) -> int | None:
+        """When the segment was verified whose verification is longest ago; None when one never."""
+        times = [segment.verified_ms for segment in self.segments]
+        known = [time for time in times if time is not None]
+        return min(known) if known and len(known) == len(times) else None
+
+    @property
+    def bad_segments(self) -> list[SegmentHealth]:
+        """Those that are damaged, changed or missing."""
+        return [one for one in self.segments if one.state not in {"sound", "unchecked"}]
+
+
+def _health_of(span: Span, record: SegmentRecord | None) -> SegmentHealth:
+    if record is None or record.length != span.length:
+        return SegmentHealth(span.base, span.length, "unchecked")
+    return SegmentHealth(
+        base=span.base,
+        length=span.length,
+        state=record.state.name.lower(),
+        xxh3=None if record.fingerprint is None else fingerprint_text(record.fingerprint),
+        verified_ms=record.verified_ms,
+        kind=None if record.kind is None else str(record.kind),
+        position=record.position,
+    )

@@ -1,0 +1,160 @@
+"""Reading and writing of health files.
+
+Each verification of a segment appends a record. The file is written anew, beside itself and then in
+its place, when most of its records are superseded or some are damaged. Nothing is synced but then:
+what a loss of power takes is verified again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.verification.layout import (
+    HEADER_LENGTH,
+    HEALTH_FOLDER,
+    RECORD_LENGTH,
+    SegmentRecord,
+    header_of,
+    header_problem,
+    health_path,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.transport.memory.filesystem import FileSystem
+
+_SUPERSEDED_MIN: Final = 256
+_TEMPORARY: Final = ".new"
+
+
+@dataclass(slots=True)
+class HealthRecords:
+    """What a health file holds.
+
+    Attributes:
+        by_base: the last record of each segment.
+        problems: what is wrong with the file; what is damaged is left out.
+        count: records in the file, superseded ones included.
+    """
+
+    by_base: dict[int, SegmentRecord] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    count: int = 0
+
+
+def read_health(files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> HealthRecords:
+    """What is kept of a recording; nothing is raised for a file that is damaged or missing."""
+    path = health_path(folder, descriptor.recording_id)
+    found = HealthRecords()
+    try:
+        data = files.read_bytes(path)
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        found.problems.append(f"health file cannot be read: {path}: {error.strerror}")
+        return found
+    problem = header_problem(data[:HEADER_LENGTH], descriptor)
+    if problem is not None:
+        found.problems.append(f"health file is left aside, {problem}: {path}")
+        return found
+    damaged = 0
+    for at in range(HEADER_LENGTH, len(data), RECORD_LENGTH):
+        piece = data[at : at + RECORD_LENGTH]
+        record = SegmentRecord.decode(piece) if len(piece) == RECORD_LENGTH else None
+        if record is None:
+            damaged += 1
+        else:
+            found.by_base[record.base] = record
+            found.count += 1
+    if damaged:
+        found.problems.append(
+            f"health file has {damaged} damaged record(s), whose segments count as not verified:"
+            f" {path}"
+        )
+    return found
+
+
+class HealthWriter:
+    """Keeps the health file of one recording.
+
+    Args:
+        files: the file system door.
+        folder: of the archive.
+        descriptor: of the recording.
+
+    Attributes:
+        records: what is known, to be read by everybody and changed by ``note`` and ``keep``.
+    """
+
+    def __init__(self, files: FileSystem, folder: str, descriptor: RecordingDescriptor) -> None:
+        self._files = files
+        self._folder = folder
+        self._path = health_path(folder, descriptor.recording_id)
+        self._header = header_of(descriptor)
+        self.records = read_health(files, folder, descriptor)
+        self._is_sound = not self.records.problems and files.exists(self._path)
+
+    def note(self, record: SegmentRecord) -> None:
+        """Keep what was found of a segment.
+
+        Raises:
+            OSError: it cannot be written; it is known here nevertheless.
+        """
+        records = self.records
+        records.by_base[record.base] = record
+        records.count += 1
+        if not self._is_sound or records.count > 2 * len(records.by_base) + _SUPERSEDED_MIN:
+            self._write_anew()
+            return
+        if not self._append(record):
+            self._write_anew()
+
+    def _append(self, record: SegmentRecord) -> bool:
+        """False when the file is not what it was: cut off, or gone."""
+        try:
+            with self._files.open_data_file(self._path, writable=True) as file:
+                end = file.file_size()
+                if end < HEADER_LENGTH or (end - HEADER_LENGTH) % RECORD_LENGTH:
+                    return False
+                file.write_at(record.encode(), end)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def keep(self, bases: Iterable[int]) -> None:
+        """Forget all segments but these.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        wanted = set(bases)
+        gone = [base for base in self.records.by_base if base not in wanted]
+        for base in gone:
+            del self.records.by_base[base]
+        if gone:
+            self._write_anew()
+
+    def _write_anew(self) -> None:
+        self._is_sound = False
+        self._files.make_dirs(f"{self._folder}/{HEALTH_FOLDER}")
+        temporary = self._path + _TEMPORARY
+        records = self.records.by_base.values()
+        data = self._header + b"".join(record.encode() for record in records)
+        self._files.write_bytes(temporary, data)
+        with self._files.open_data_file(temporary, writable=True) as file:
+            file.flush()
+        self._files.rename(temporary, self._path)
+        self.records.count = len(self.records.by_base)
+        self.records.problems.clear()
+        self._is_sound = True
+
+
+def remove_health(files: FileSystem, folder: str, recording_id: int) -> None:
+    """Forget a recording that is gone; nothing happens when nothing is kept of it."""
+    try:
+        files.remove(health_path(folder, recording_id))
+    except FileNotFoundError:
+        return

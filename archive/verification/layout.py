@@ -1,0 +1,186 @@
+"""The health file: a header, then a record for each verification of a segment, the last one counts.
+
+Little-endian. A record that was written in part does not match its checksum and is passed over.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.format.layout import SIDE_FOLDER
+from aerolog.archive.verification.findings import Kind
+from aerolog.transport.protocol.fixed_layout import Field, offsets, packer
+
+if TYPE_CHECKING:
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+
+HEALTH_FOLDER: Final = f"{SIDE_FOLDER}/health"
+HEALTH_SUFFIX: Final = ".health"
+MAGIC: Final = int.from_bytes(b"aerohlth", "little")
+VERSION: Final = 1
+HEADER_LENGTH: Final = 64
+RECORD_LENGTH: Final = 80
+HEADER: Final = (
+    Field("magic", 0, "Q"),
+    Field("version", 8, "i"),
+    Field("record_length", 12, "i"),
+    Field("recording_id", 16, "q"),
+    Field("start_timestamp", 24, "q"),
+    Field("initial_term_id", 32, "i"),
+    Field("stream_id", 36, "i"),
+    Field("term_length", 40, "i"),
+    Field("segment_length", 44, "i"),
+    Field("checksum", 60, "I"),
+)
+RECORD: Final = (
+    Field("base", 0, "q"),
+    Field("length", 8, "q"),
+    Field("size", 16, "q"),
+    Field("mtime_ns", 24, "q"),
+    Field("inode", 32, "Q"),
+    Field("fingerprint", 40, "Q"),
+    Field("verified_ms", 48, "q"),
+    Field("position", 56, "q"),
+    Field("run", 64, "I"),
+    Field("state", 68, "B"),
+    Field("kind", 69, "B"),
+    Field("has_fingerprint", 70, "B"),
+    Field("checksum", 76, "I"),
+)
+_HEADER: Final = packer(HEADER, HEADER_LENGTH)
+_RECORD: Final = packer(RECORD, RECORD_LENGTH)
+_CHECKSUM_AT: Final = offsets(RECORD)["checksum"]
+_HEADER_CHECKSUM_AT: Final = offsets(HEADER)["checksum"]
+_CHECKSUM: Final = struct.Struct("<I")
+_RUN: Final = struct.Struct("<qqi")
+_KINDS: Final = (None, *Kind)
+_INODE_MASK: Final = (1 << 64) - 1
+
+
+class SegmentState(IntEnum):
+    """What verification knows of a segment. The order is that of how bad it is."""
+
+    SOUND = 0
+    UNCHECKED = 1
+    CHANGED = 2
+    MISSING = 3
+    DAMAGED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRecord:
+    """What was found when a segment was verified.
+
+    Attributes:
+        base: position at which it begins.
+        length: recorded bytes of it, from its first byte on.
+        size: of the file then.
+        mtime_ns: of the file then.
+        inode: of the file then.
+        fingerprint: when it was found sound first, None when it never was, or has none.
+        verified_ms: when that was, epoch milliseconds.
+        position: of the damage, -1 without.
+        run: which run of the recording was the last one then, see ``run_of``.
+        state: what was found.
+        kind: of the damage, None without.
+    """
+
+    base: int
+    length: int
+    size: int
+    mtime_ns: int
+    inode: int
+    fingerprint: int | None
+    verified_ms: int
+    position: int
+    run: int
+    state: SegmentState
+    kind: Kind | None
+
+    def encode(self) -> bytes:
+        """The record's bytes."""
+        data = _RECORD.pack(
+            self.base,
+            self.length,
+            self.size,
+            self.mtime_ns,
+            self.inode & _INODE_MASK,
+            self.fingerprint or 0,
+            self.verified_ms,
+            self.position,
+            self.run,
+            self.state,
+            _KINDS.index(self.kind),
+            self.fingerprint is not None,
+            0,
+        )
+        return data[:_CHECKSUM_AT] + _CHECKSUM.pack(zlib.crc32(data[:_CHECKSUM_AT]))
+
+    @classmethod
+    def decode(cls, data: bytes) -> SegmentRecord | None:
+        """A record of its bytes, None when they are none."""
+        values = _RECORD.unpack(data)
+        if values[-1] != zlib.crc32(data[:_CHECKSUM_AT]):
+            return None
+        state, kind, _has_fingerprint = values[9:12]
+        if state not in list(SegmentState) or kind >= len(_KINDS):
+            return None
+        names = [field.name for field in RECORD]
+        found = dict(zip(names, values, strict=True))
+        del found["checksum"]
+        if not found.pop("has_fingerprint"):
+            found["fingerprint"] = None
+        return cls(**{**found, "state": SegmentState(state), "kind": _KINDS[kind]})
+
+
+def run_of(descriptor: RecordingDescriptor) -> int:
+    """A number that changes when a recording is extended.
+
+    What lies behind a position may be written anew then, and only then.
+    """
+    return zlib.crc32(
+        _RUN.pack(descriptor.control_session_id, descriptor.correlation_id, descriptor.session_id)
+    )
+
+
+def header_of(descriptor: RecordingDescriptor) -> bytes:
+    """The header of a recording's health file; what stays the same as long as the recording."""
+    data = _HEADER.pack(
+        MAGIC,
+        VERSION,
+        RECORD_LENGTH,
+        descriptor.recording_id,
+        descriptor.start_timestamp,
+        descriptor.initial_term_id,
+        descriptor.stream_id,
+        descriptor.term_buffer_length,
+        descriptor.segment_file_length,
+        0,
+    )
+    body = data[:_HEADER_CHECKSUM_AT]
+    return body + _CHECKSUM.pack(zlib.crc32(body))
+
+
+def header_problem(data: bytes, descriptor: RecordingDescriptor) -> str | None:
+    """What is wrong with a header, None when it is that of the recording."""
+    if len(data) < HEADER_LENGTH:
+        return f"it is cut off after {len(data)} bytes"
+    found = dict(zip((field.name for field in HEADER), _HEADER.unpack(data), strict=True))
+    if found["magic"] != MAGIC:
+        return "it is no health file"
+    if found["checksum"] != zlib.crc32(data[:_HEADER_CHECKSUM_AT]):
+        return "its header is damaged"
+    if found["version"] != VERSION or found["record_length"] != RECORD_LENGTH:
+        return f"it is of version {found['version']}, this is version {VERSION}"
+    if data != header_of(descriptor):
+        return f"it is that of another recording, {found['recording_id']}"
+    return None
+
+
+def health_path(folder: str, recording_id: int) -> str:
+    """Path of a recording's health file."""
+    return f"{folder}/{HEALTH_FOLDER}/{recording_id}{HEALTH_SUFFIX}"

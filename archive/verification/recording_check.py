@@ -1,0 +1,229 @@
+"""Verification of one segment after the other: frames, checksums, and what was known before."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.verification.findings import Finding, Kind, finding_of, finding_of_check
+from aerolog.archive.verification.fingerprint import fingerprint_text, new_hash
+from aerolog.archive.verification.layout import SegmentRecord, SegmentState, run_of
+from aerolog.archive.verification.segment_check import (
+    CHECK_END,
+    CHECK_GOES_ON,
+    PIECE_LENGTH,
+    SegmentCheck,
+)
+from aerolog.transport.errors import ArchiveError, FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.verification.closed_spans import Span
+    from aerolog.archive.verification.fingerprint import Hash
+    from aerolog.transport.memory.data_file import DataFile
+    from aerolog.transport.memory.filesystem import FileStamp, FileSystem
+
+_NO_FILE: Final = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanResult:
+    """What a verification of a segment has come to.
+
+    Attributes:
+        record: to be kept.
+        finding: None when the segment is sound.
+        is_explained: the archive has purged, truncated or extended meanwhile: neither of the two
+            says anything.
+    """
+
+    record: SegmentRecord
+    finding: Finding | None
+    is_explained: bool = False
+
+
+class RecordingChecker:
+    """Verifies segments of one recording.
+
+    Args:
+        files: the file system door.
+        folder: of the archive.
+        descriptor: of the recording, checked.
+        checksum: that all frames have; None finds out.
+        fingerprints: compute them.
+        piece_length: bytes that are read at a time.
+    """
+
+    def __init__(
+        self,
+        files: FileSystem,
+        folder: str,
+        descriptor: RecordingDescriptor,
+        *,
+        checksum: Checksum | None = None,
+        fingerprints: bool = True,
+        piece_length: int = PIECE_LENGTH,
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self.descriptor = descriptor
+        self._fingerprints = fingerprints
+        self._piece_length = piece_length
+        self._check = SegmentCheck(
+            term_length=descriptor.term_buffer_length,
+            initial_term_id=descriptor.initial_term_id,
+            stream_id=descriptor.stream_id,
+            session_id=descriptor.session_id,
+            mtu_length=descriptor.mtu_length,
+            checksum=checksum,
+            piece_length=piece_length,
+        )
+
+    def path_of(self, span: Span) -> str:
+        """Path of a segment."""
+        return f"{self._folder}/{span.name}"
+
+    def verify(
+        self, span: Span, before: SegmentRecord | None, now_ms: int
+    ) -> Generator[int, None, SpanResult]:
+        """Verify a segment; yields the bytes of each piece that was read, returns the result.
+
+        Args:
+            span: the segment.
+            before: what was known of it.
+            now_ms: the time, epoch milliseconds.
+
+        Raises:
+            MissingExtraError: xxhash is not installed, and there are fingerprints to compute.
+        """
+        stamp: FileStamp | tuple[int, int, int] = _NO_FILE
+        hashed = new_hash() if self._fingerprints else None
+        finding: Finding | None
+        try:
+            stamp = self._files.stamp(self.path_of(span))
+            finding = self._odd_file(span)
+            if finding is None:
+                with self._files.open_data_file(self.path_of(span)) as file:
+                    yield from self._prefix(file, span, hashed)
+                    finding = yield from self._frames(file, span, hashed)
+        except FileNotFoundError:
+            finding = finding_of(span, Kind.MISSING, "the segment file is not there")
+        except OSError as error:
+            text = f"the segment cannot be read: {error.strerror or error}"
+            finding = finding_of(span, Kind.UNREADABLE, text)
+        value = None if hashed is None or finding is not None else hashed.intdigest()
+        return self._result(span, before, now_ms, stamp, finding, value)
+
+    def _odd_file(self, span: Span) -> Finding | None:
+        """A segment is a file of the folder, and nothing else."""
+        if self._files.is_regular(self.path_of(span)):
+            return None
+        return finding_of(span, Kind.UNREADABLE, "what is there is a link or a folder")
+
+    def _prefix(self, file: DataFile, span: Span, hashed: Hash | None) -> Iterator[int]:
+        """What stands before the first frame counts for the fingerprint only."""
+        at = 0
+        while hashed is not None and at < span.start:
+            block = file.read_at(min(self._piece_length, span.start - at), at)
+            if not block:
+                return  # the frames are missing as well
+            hashed.update(block)
+            at += len(block)
+            yield len(block)
+
+    def _frames(
+        self, file: DataFile, span: Span, hashed: Hash | None
+    ) -> Generator[int, None, Finding | None]:
+        check = self._check
+        check.begin(file, span.base, span.start, span.length, is_last=span.is_last)
+        status = check.status
+        while status == CHECK_GOES_ON:
+            status = check.step()
+            with closing_view(check.passed()) as passed:
+                if hashed is not None:
+                    hashed.update(passed)
+                length = len(passed)
+            yield length
+        return None if status == CHECK_END else finding_of_check(span, check)
+
+    def _result(
+        self,
+        span: Span,
+        before: SegmentRecord | None,
+        now_ms: int,
+        stamp: FileStamp | tuple[int, int, int],
+        finding: Finding | None,
+        fingerprint: int | None,
+    ) -> SpanResult:
+        run = run_of(self.descriptor)
+        same = before if before is not None and before.length == span.length else None
+        known = None if same is None else same.fingerprint
+        record = SegmentRecord(
+            base=span.base,
+            length=span.length,
+            size=stamp[0],
+            mtime_ns=stamp[1],
+            inode=stamp[2],
+            fingerprint=fingerprint if known is None else known,
+            verified_ms=now_ms,
+            position=-1 if finding is None else finding.position,
+            run=run,
+            state=SegmentState.SOUND,
+            kind=None if finding is None else finding.kind,
+        )
+        if finding is None and None not in {known, fingerprint} and known != fingerprint:
+            assert same is not None
+            assert known is not None
+            assert fingerprint is not None
+            was_written = same.run != run and (same.mtime_ns, same.inode) != stamp[1:]
+            if was_written:
+                # Truncated and extended since: this is what was recorded in its place.
+                return SpanResult(replace(record, fingerprint=fingerprint), None)
+            finding = finding_of(
+                span,
+                Kind.CHANGED,
+                f"the segment is not what it was: fingerprint {fingerprint_text(fingerprint)},"
+                f" {fingerprint_text(known)} before",
+            )
+            record = replace(
+                record, state=SegmentState.CHANGED, kind=finding.kind, position=finding.position
+            )
+        elif finding is not None:
+            is_missing = finding.kind == Kind.MISSING
+            state = SegmentState.MISSING if is_missing else SegmentState.DAMAGED
+            record = replace(record, state=state)
+        explained = finding is not None and self._is_explained(span)
+        return SpanResult(record, finding, explained)
+
+    def _is_explained(self, span: Span) -> bool:
+        """Whether the archive itself has changed the recording since it was looked at."""
+        try:
+            with closing(CatalogReader.open(self._folder, self._files)) as catalog:
+                now = catalog.checked_entry(span.recording_id).descriptor
+        except (ArchiveError, FileNotFoundError):
+            return True  # purged or invalidated, or gone with its archive
+        except FileFormatError:
+            return False  # nothing can be told from a damaged catalog
+        if now.start_position > span.base + span.start:
+            return True
+        if not now.is_active and now.stop_position < span.end:
+            return True
+        return run_of(now) != run_of(self.descriptor)
+
+
+class closing_view:  # noqa: N801 - a context manager
+    """Lets go of a view of memory that is used again."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+
+    def __enter__(self) -> memoryview:
+        return self._view
+
+    def __exit__(self, *_: object) -> None:
+        self._view.release()

@@ -1,0 +1,180 @@
+"""Verification of whole recordings, for commands and for who wants to know at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final, Self
+
+from aerolog.archive.format.archive_folder import ArchiveFolder
+from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.findings import Finding, Kind, remedy_of
+from aerolog.archive.verification.fingerprint import new_hash
+from aerolog.archive.verification.health_file import HealthWriter, read_health
+from aerolog.archive.verification.recording_check import RecordingChecker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+    from pathlib import Path
+    from types import TracebackType
+
+    from aerolog.archive.format.archive_folder import Recording
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.verification.closed_spans import Span
+    from aerolog.archive.verification.layout import SegmentRecord
+    from aerolog.archive.verification.recording_check import SpanResult
+
+_THREADS_MAX: Final = 4
+_AHEAD: Final = 2  # segments that wait, a thread
+
+
+def verify_recording(
+    folder: ArchiveFolder | str | Path,
+    recording_id: int,
+    *,
+    checksum: Checksum | None = None,
+    note: bool = False,
+    fingerprints: bool | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Finding]:
+    """Read all closed segments of a recording and say what is wrong with them.
+
+    Args:
+        folder: of an archive, running or not; an open one stays open.
+        recording_id: a VALID recording.
+        checksum: that all frames have; None finds out whether they have one.
+        note: keep what is found, fingerprints included, in the recording's health file. Not beside
+            an archive that verifies: it keeps them itself.
+        fingerprints: compute them; by default where some are known, or ``note``.
+        threads: that read, a segment each; as many as there are processors, 4 at most, by default.
+        progress: told behind each segment how many bytes have been read so far.
+
+    Returns:
+        The findings by position, those about the health file first; empty when all is sound.
+
+    Raises:
+        ArchiveError: UNKNOWN_RECORDING.
+        FileFormatError: the catalog is damaged.
+        MissingExtraError: fingerprints are wanted, and xxhash is not installed.
+    """
+    is_open = isinstance(folder, ArchiveFolder)
+    opened = nullcontext(folder) if is_open else ArchiveFolder(folder)  # type: ignore[arg-type]
+    with opened as archive:
+        assert isinstance(archive, ArchiveFolder)
+        return verify_opened(
+            archive.recording(recording_id),
+            checksum=checksum,
+            note=note,
+            fingerprints=fingerprints,
+            threads=threads,
+            progress=progress,
+        )
+
+
+def verify_opened(
+    recording: Recording,
+    *,
+    checksum: Checksum | None = None,
+    note: bool = False,
+    fingerprints: bool | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[Finding]:
+    """As ``verify_recording``, of a recording that was opened already, salvaged or not.
+
+    Raises:
+        MissingExtraError: fingerprints are wanted, and xxhash is not installed.
+    """
+    files, folder, descriptor = recording.files, recording.folder.path, recording.descriptor
+    records = read_health(files, folder, descriptor)
+    findings = [health_finding(recording.recording_id, text) for text in records.problems]
+    if fingerprints is None:
+        known = records.by_base.values()
+        fingerprints = note or any(record.fingerprint is not None for record in known)
+    if fingerprints:
+        new_hash("the verification of segments that have fingerprints")
+    writer = HealthWriter(files, folder, descriptor) if note else None
+    spans = list(closed_spans(descriptor, recording.end_position))
+    if writer is not None:
+        writer.keep(span.base for span in spans)
+
+    def checker() -> RecordingChecker:
+        return RecordingChecker(
+            files, folder, descriptor, checksum=checksum, fingerprints=fingerprints
+        )
+
+    done = 0
+    with _Readers(checker, threads or min(os.cpu_count() or 1, _THREADS_MAX)) as readers:
+        for span, result in readers.results(spans, records.by_base):
+            done += span.length
+            if progress is not None:
+                progress(done)
+            if result.is_explained:
+                continue
+            if writer is not None:
+                writer.note(result.record)
+            if result.finding is not None:
+                findings.append(result.finding)
+    return findings
+
+
+def health_finding(recording_id: int, problem: str) -> Finding:
+    """A finding about a health file."""
+    text = f"recording {recording_id}: {problem}"
+    return Finding(recording_id, -1, Kind.HEALTH, text, remedy_of(Kind.HEALTH, recording_id))
+
+
+class _Readers:
+    """Threads that verify a segment each; they end with the block, wherever they are."""
+
+    def __init__(self, checker: Callable[[], RecordingChecker], count: int) -> None:
+        self._checker = checker
+        self._count = count
+        self._local = threading.local()
+        self._ended = False
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="aerolog-verify")
+
+    def results(
+        self, spans: list[Span], known: dict[int, SegmentRecord]
+    ) -> Iterator[tuple[Span, SpanResult]]:
+        """Results in the order of the segments."""
+        waiting: deque[tuple[Span, Future[SpanResult]]] = deque()
+        for span in spans:
+            task = self._pool.submit(self._verify, span, known.get(span.base))
+            waiting.append((span, task))
+            if len(waiting) > _AHEAD * self._count:
+                first, done = waiting.popleft()
+                yield first, done.result()
+        for span, done in waiting:
+            yield span, done.result()
+
+    def _verify(self, span: Span, before: SegmentRecord | None) -> SpanResult:
+        checker: RecordingChecker | None = getattr(self._local, "checker", None)
+        if checker is None:
+            checker = self._local.checker = self._checker()
+        pieces = checker.verify(span, before, time.time_ns() // 1_000_000)
+        while not self._ended:
+            try:
+                next(pieces)
+            except StopIteration as done:
+                result: SpanResult = done.value
+                return result
+        raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended = True
+        self._pool.shutdown(cancel_futures=True)

@@ -1,0 +1,224 @@
+"""Doing what a repair plan says: in the files of an archive that is down, or by its requests.
+
+As an archive does it, the catalog is changed first and files after it. What can be kept is kept:
+segments of a damaged beginning stay in the folder, an INVALID recording keeps all its files.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Protocol
+
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_map import CatalogReader
+from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.mark_claim import borrowed_folder
+from aerolog.archive.format.segment import parse_segment_name, recording_id_of, segment_file_name
+from aerolog.archive.verification.closed_spans import closed_spans
+from aerolog.archive.verification.health_file import HealthWriter
+from aerolog.archive.verification.recording_check import RecordingChecker
+from aerolog.archive.verification.repair_plan import BY_REQUEST, DELETED_SUFFIX, StepKind
+from aerolog.transport.errors import AerologError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.format.catalog_map import CatalogMap
+    from aerolog.archive.format.checksum import Checksum
+    from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
+    from aerolog.archive.verification.repair_plan import RepairStep
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.memory.filesystem import FileSystem
+
+#: Behind the name of a segment that a recording does not begin with any more: nobody's file.
+DAMAGED_SUFFIX: Final = ".damaged"
+_SYNC_ALL: Final = 2
+_CHECKSUMS: Final = ("CRC-32C", "CRC-32")
+
+
+class RepairRefusedError(AerologError):
+    """A step is not done: what it would change is not what it was, or an archive runs."""
+
+
+class Repairs(Protocol):
+    """Where the steps of a repair are done."""
+
+    def apply(self, step: RepairStep) -> None:
+        """Do a step.
+
+        Raises:
+            RepairRefusedError: it cannot be done; nothing has changed.
+            ArchiveError: the archive refuses it; nothing has changed.
+        """
+
+
+class RequestedRepairs:
+    """Repairs of an archive that runs, by its own requests.
+
+    Args:
+        client: a session with it.
+    """
+
+    def __init__(self, client: AeronArchive) -> None:
+        self._client = client
+
+    def apply(self, step: RepairStep) -> None:
+        """By a request; see ``Repairs``."""
+        if step.kind not in BY_REQUEST:
+            raise RepairRefusedError(
+                f"an archive that runs cannot do this, stop it first: {step.text}"
+            )
+        if step.kind == StepKind.TRUNCATE:
+            self._client.truncate_recording(step.recording_id, step.position)
+        else:
+            self._client.detach_segments(step.recording_id, step.position)
+
+
+class FolderRepairs:
+    """Repairs of an archive that does not run; made by ``borrow``.
+
+    Args:
+        folder: the archive's.
+        files: the file system door.
+        beat: keeps archives out a while longer.
+    """
+
+    def __init__(self, folder: str, files: FileSystem, beat: Callable[[], None]) -> None:
+        self._folder = folder
+        self._files = files
+        self._beat = beat
+
+    @classmethod
+    @contextmanager
+    def borrow(
+        cls, folder: str | Path, files: FileSystem, clock: Clock | None = None
+    ) -> Iterator[FolderRepairs]:
+        """The folder, with archives kept out of it meanwhile.
+
+        Raises:
+            ActiveArchiveError: an archive runs there.
+        """
+        with borrowed_folder(folder, files, clock) as beat:
+            yield cls(str(folder), files, beat)
+
+    def apply(self, step: RepairStep) -> None:
+        """In the files; see ``Repairs``."""
+        self._beat()
+        {
+            StepKind.RESTORE: self._restore,
+            StepKind.ACCEPT: self._accept,
+            StepKind.TRUNCATE: self._truncate,
+            StepKind.CUT_HEAD: self._cut_head,
+            StepKind.INVALIDATE: self._invalidate,
+        }[step.kind](step)
+        self._files.sync_dir(self._folder)
+
+    def _path(self, recording_id: int, base: int) -> str:
+        return f"{self._folder}/{segment_file_name(recording_id, base)}"
+
+    def _restore(self, step: RepairStep) -> None:
+        path = self._path(step.recording_id, step.position)
+        if self._files.exists(path) or not self._files.exists(path + DELETED_SUFFIX):
+            raise RepairRefusedError(f"{path} is not what it was: verify again")
+        self._files.rename(path + DELETED_SUFFIX, path)
+
+    def _accept(self, step: RepairStep) -> None:
+        with CatalogReader.open(self._folder, self._files) as catalog:
+            descriptor = catalog.checked_entry(step.recording_id).descriptor
+        end = step.position + descriptor.segment_file_length
+        if not descriptor.is_active:
+            end = descriptor.stop_position
+        spans = {span.base: span for span in closed_spans(descriptor, end)}
+        if step.position not in spans:
+            raise RepairRefusedError(
+                f"recording {step.recording_id} has no closed segment at {step.position} any more"
+            )
+        checker = RecordingChecker(self._files, self._folder, descriptor)
+        pieces = checker.verify(spans[step.position], None, time.time_ns() // 1_000_000)
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as done:
+                result = done.value
+                break
+        if result.finding is not None:
+            raise RepairRefusedError(f"not taken as it is: {result.finding.text}")
+        HealthWriter(self._files, self._folder, descriptor).note(result.record)
+
+    def _truncate(self, step: RepairStep) -> None:
+        recording_id, position = step.recording_id, step.position
+        with self._changing(recording_id) as (catalog, before):
+            if not before.start_position <= position or position % 32:
+                raise RepairRefusedError(
+                    f"recording {recording_id} cannot end at {position}: it begins at"
+                    f" {before.start_position}"
+                )
+            if before.is_active:
+                catalog.recording_stopped(recording_id, position, time.time_ns() // 1_000_000)
+            else:
+                catalog.update_stop_position(recording_id, position)
+        base = before.segment_base(position)
+        for name in list(self._files.list_dir(self._folder)):
+            if recording_id_of(name) != recording_id:
+                continue
+            at = parse_segment_name(name).base_position
+            if at > base or (at == base == position):
+                self._beat()
+                self._files.remove(f"{self._folder}/{name}")
+        path = self._path(recording_id, base)
+        if position > base and self._files.exists(path):
+            with self._files.open_data_file(path, writable=True) as file:
+                file.clear_behind(position - base)
+                file.set_length(before.segment_file_length)
+                file.flush(_SYNC_ALL)
+
+    def _cut_head(self, step: RepairStep) -> None:
+        with self._changing(step.recording_id) as (catalog, before):
+            lowest = before.segment_base(before.start_position)
+            is_base = (step.position - lowest) % before.segment_file_length == 0
+            if step.position <= before.start_position or not is_base:
+                raise RepairRefusedError(
+                    f"recording {step.recording_id} cannot begin at {step.position}: it begins at"
+                    f" {before.start_position}"
+                )
+            catalog.update_start_position(step.recording_id, step.position)
+        # Under their own names the reference's tool would go on to find them damaged.
+        for base in range(lowest, step.position, before.segment_file_length):
+            path = self._path(step.recording_id, base)
+            if self._files.exists(path):
+                self._files.rename(path, path + DAMAGED_SUFFIX)
+
+    def _invalidate(self, step: RepairStep) -> None:
+        with self._changing(step.recording_id) as (catalog, _):
+            catalog.change_state(step.recording_id, RecordingState.INVALID)
+
+    @contextmanager
+    def _changing(self, recording_id: int) -> Iterator[tuple[CatalogFile, RecordingDescriptor]]:
+        """The catalog, open for a change of a recording; durable afterwards."""
+        size = self._files.size(f"{self._folder}/{CATALOG_NAME}")
+        with CatalogReader.open(self._folder, self._files) as seen:
+            entry = seen.checked_entry(recording_id)
+            checksum = _checksum_of(seen, entry)
+        with CatalogFile.open(
+            self._folder,
+            files=self._files,
+            capacity=size,
+            sync_level=_SYNC_ALL,
+            checksum=checksum,
+        ) as catalog:
+            yield catalog, entry.descriptor
+
+
+def _checksum_of(catalog: CatalogMap, entry: CatalogEntry) -> Checksum | None:
+    """What an entry's checksum is of, None when there is none, or one of another kind."""
+    found = (checksum_for(name) for name in _CHECKSUMS)
+    recording_id = entry.descriptor.recording_id
+    for checksum in found if entry.checksum else ():
+        if checksum is not None and catalog.checksum_of(recording_id, checksum) == entry.checksum:
+            return checksum
+    return None
