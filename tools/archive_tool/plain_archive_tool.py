@@ -6,14 +6,12 @@ Only where ``--classic`` comes first, as scripts write it; whatever else is give
 
 from __future__ import annotations
 
-import io
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _FIRST: Final = ["archive-tool", "--classic"]
 _OURS: Final = frozenset({"--help", "--debug", "--json", "--dry-run", "--yes", "--classic", "--"})
@@ -27,23 +25,14 @@ def classic_arguments(arguments: Sequence[str]) -> list[str] | None:
     return None if _OURS.intersection(given) else given
 
 
-def run(arguments: list[str]) -> int:
-    """Runs it; returns the exit code."""
+def direct_form(arguments: Sequence[str]) -> Callable[[], int] | None:
+    """What runs the tool in its classic form, None when more than that is asked for."""
+    given = classic_arguments(arguments)
+    return None if given is None else partial(_run, given)
+
+
+def _run(arguments: list[str]) -> int:
     from aerolog.tools.archive_tool.classic_tool import run_classic
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A channel that the terminal's encoding lacks is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        return run_classic(arguments, Terminal())
-    except BrokenPipeError:
-        raise
-    except Exception as error:  # noqa: BLE001 - told by the machinery, as for all commands
-        from aerolog.tools.command_line.invocation import ending
-
-        return ending(partial(_raise, error))
-
-
-def _raise(error: Exception) -> int:
-    raise error
+    return run_classic(arguments, Terminal())

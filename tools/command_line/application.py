@@ -12,14 +12,15 @@ from aerolog.tools.command_line.help import HouseGroup
 
 _PACKAGE = "aerolog.tools."
 
-#: Name -> the module that declares it, and the line in the overview.
+#: Name -> the module that declares it (its ``app``, or what is named behind a colon), and the line
+#: in the overview.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "driver": ("services.driver_command", "Run a media driver in the foreground."),
+    "driver": ("services.service_commands:driver_app", "Run a media driver in the foreground."),
     "archiving-driver": (
-        "services.archiving_driver_command",
+        "services.service_commands:archiving_driver_app",
         "Run a media driver with an archive.",
     ),
-    "archive": ("services.archive_command", "Run an archive beside a running driver."),
+    "archive": ("services.service_commands:archive_app", "Run an archive beside a running driver."),
     "publish": ("messages.publish_command", "Publish lines, records or generated messages."),
     "subscribe": ("messages.subscribe_command", "Print the messages of a stream."),
     "tail": ("replay.tail_command", "Print a recording, then its live stream."),
@@ -132,10 +133,12 @@ class LazyGroup(HouseGroup):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module, line = COMMANDS[cmd_name]
+        where, line = COMMANDS[cmd_name]
         if self._overview:
             return TyperCommand(cmd_name, help=line)
-        command: Any = typer.main.get_command(importlib.import_module(_PACKAGE + module).app)
+        module, _, app = where.partition(":")
+        declared = getattr(importlib.import_module(_PACKAGE + module), app or "app")
+        command: Any = typer.main.get_command(declared)
         command.name = cmd_name
         return command
 

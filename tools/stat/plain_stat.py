@@ -6,16 +6,14 @@ left to it: help, watching, usage errors, ``--debug``.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _FORMS: Final = frozenset({"--json", "--classic"})
 _FILTERS: Final = ("type=", "identity=", "session=", "stream=", "channel=")
@@ -64,18 +62,10 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def run(look: Look) -> int:
-    """Prints it; returns the exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path or channel that the terminal's encoding lacks is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        _show(look)
-    except Exception as error:  # noqa: BLE001 - told by the machinery, as for all commands
-        from aerolog.tools.command_line.invocation import ending
-
-        return ending(partial(_raise, error))
-    return 0
+def direct_form(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """What prints the look that is asked for, None when it is not one plain look."""
+    look = plain_look(arguments)
+    return None if look is None else partial(_show, look)
 
 
 def _show(look: Look) -> None:
@@ -86,7 +76,3 @@ def _show(look: Look) -> None:
         return
     filters = counter_forms.filters_of(look.arguments, {})
     counter_forms.show_once(look.aeron_dir, filters, as_json=look.form == "--json")
-
-
-def _raise(error: Exception) -> None:
-    raise error

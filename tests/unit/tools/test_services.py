@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from aerolog.tools import main as entry
-from aerolog.tools.services.service_options import run_service, service_arguments
+from aerolog.tools.services.service_commands import run_service, service_arguments
 
 
 def test_properties_and_files_keep_their_order_and_options_come_last() -> None:

@@ -1,0 +1,53 @@
+"""Command lines that start without Typer: loading it takes longer than what they ask for.
+
+A command that has such forms names a module here. The module's ``direct_form`` says what a command
+line asks for, or gives None to leave it to Typer: help, wrong usage, ``--debug`` and all else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_PACKAGE: Final = "aerolog.tools."
+_MODULES: Final = {
+    "driver": "services.direct_service",
+    "archiving-driver": "services.direct_service",
+    "archive": "services.direct_service",
+    "stat": "stat.plain_stat",
+    "archive-tool": "archive_tool.plain_archive_tool",
+}
+
+
+def direct_form(arguments: Sequence[str]) -> Callable[[], int | None] | None:
+    """What a command line asks for, None where Typer is to read it."""
+    module = _MODULES.get(arguments[0]) if arguments else None
+    if module is None:
+        return None
+    found: Any = importlib.import_module(_PACKAGE + module)
+    form: Callable[[], int | None] | None = found.direct_form(arguments)
+    return form
+
+
+def run(form: Callable[[], int | None]) -> int:
+    """Does it; returns the exit code, and tells of errors as all commands do."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path or channel that the terminal's encoding lacks is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        return form() or 0
+    except Exception as error:  # noqa: BLE001 - told below, by what Typer's commands use
+        from aerolog.tools.command_line.invocation import ending
+
+        return ending(partial(_raise, error), debug=bool(os.environ.get("AEROLOG_TRACEBACK")))
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
