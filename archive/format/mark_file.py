@@ -378,3 +378,14 @@ assert {field.name for field in fields(MarkFileHeader)} == {
     *(field.name for field in MARK_BLOCK),
     *MARK_STRINGS,
 }
+
+
+def running_archive(
+    archive_dir: str | Path, files: FileSystem | None = None, clock: Clock | None = None
+) -> MarkFile | None:
+    """The mark file of the archive that runs in a folder, None when none does."""
+    try:
+        mark = MarkFile.open(archive_dir, files=files, clock=clock)
+    except (FileNotFoundError, FileFormatError):
+        return None
+    return mark if mark.is_active() else None

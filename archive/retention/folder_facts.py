@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.live_position import live_positions
-from aerolog.archive.format.mark_file import MarkFile
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.retention.clock import (
     TOLERANCE_MS,
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
+    from aerolog.archive.format.mark_file import MarkFile
     from aerolog.archive.retention.facts import Need
-    from aerolog.transport.concurrent.clock import Clock
 
 _OPEN_MAX: Final = 64
 _PROBLEMS_MAX: Final = 20
@@ -101,17 +100,6 @@ def newest_ms(facts: Facts) -> int | None:
     """The latest time that the recordings know of, None without any."""
     times = [max(one.start_ms, one.stop_ms or 0) for one in facts.recordings]
     return max(times, default=None)
-
-
-def running_archive(
-    archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
-) -> MarkFile | None:
-    """The mark file of the archive that runs in a folder, None when none does."""
-    try:
-        mark = MarkFile.open(archive_dir, files=files, clock=clock)
-    except (FileNotFoundError, FileFormatError):
-        return None
-    return mark if mark.is_active() else None
 
 
 def archive_age(mark: MarkFile | None) -> ArchiveAge | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.clock import clock_problem
-from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms, running_archive
+from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms
 from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.lock import run_lock
 from aerolog.archive.retention.planner import plan

@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.format.mark_file import running_archive
 from aerolog.tools.archive_tool.checked_files import open_catalog
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
-from aerolog.tools.command_line.exit_codes import EXIT_FAILED
+from aerolog.tools.terminal import confirmation
+from aerolog.tools.terminal.confirmation import Plan
 from aerolog.tools.terminal.console import print_json, print_table
-from aerolog.transport.errors import AerologError, FileFormatError
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
-_YES: Final = {"y", "yes"}
-
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a command would do.
+class TablePlan(Plan):
+    """What a command would do, with a table of what is concerned.
 
     Attributes:
-        what: in a sentence.
-        columns: of the table of what is concerned.
-        rows: of that table.
-        row: the plan as JSON.
+        columns: of the table.
+        rows: of the table.
         right: columns of numbers.
         caution: what else to know before it is done.
     """
 
-    what: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    row: dict[str, Any]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
     right: Sequence[str] = ()
     caution: str | None = None
-    shown_max: int = field(default=1000)
+    shown_max: int = 1000
 
     def show(self, terminal: Terminal) -> None:
         """Print it for people, as results are printed."""
@@ -60,14 +55,10 @@ def check_can_ask(terminal: Terminal) -> None:
     Raises:
         typer.BadParameter: there is none, and neither ``--yes`` nor ``--dry-run``.
     """
-    if not (terminal.yes or terminal.dry_run or terminal.source.isatty()):
-        raise typer.BadParameter(
-            "this asks before it changes anything, and standard input is no terminal: "
-            "pass --yes to go on without being asked, --dry-run to see what would change"
-        )
+    confirmation.check_can_ask(yes=terminal.yes, dry_run=terminal.dry_run, source=terminal.source)
 
 
-def is_agreed(plan: Plan, terminal: Terminal) -> bool:
+def is_agreed(plan: TablePlan, terminal: Terminal) -> bool:
     """Show a plan and ask; False where it was only to be shown.
 
     Raises:
@@ -75,7 +66,7 @@ def is_agreed(plan: Plan, terminal: Terminal) -> bool:
     """
     if terminal.dry_run:
         if terminal.as_json:
-            print_json({"dry_run": True, **plan.row})
+            print_json(plan.row())
         else:
             plan.show(terminal)
             if plan.caution is not None:
@@ -83,24 +74,16 @@ def is_agreed(plan: Plan, terminal: Terminal) -> bool:
         return False
     if terminal.yes:
         return True
+    shown = [plan.what] if terminal.as_json else []
     if not terminal.as_json:
         plan.show(terminal)
-    else:
-        terminal.err.write(plan.what + "\n")
     if plan.caution is not None:
-        terminal.err.write(plan.caution + "\n")
-    if ask(terminal, "Go on?"):
-        return True
-    terminal.err.write("nothing is changed\n")
-    raise typer.Exit(EXIT_FAILED)
-
-
-def ask(terminal: Terminal, question: str) -> bool:
-    """Ask on standard error, where no JSON is expected; nothing is no."""
+        shown.append(plan.caution)
     terminal.out.flush()
-    terminal.err.write(f"{question} [y/N]: ")
-    terminal.err.flush()
-    return terminal.source.readline().strip().lower() in _YES
+    confirmation.confirm(
+        "".join(f"{line}\n" for line in shown), source=terminal.source, err=terminal.err
+    )
+    return True
 
 
 def parse_recording_id(text: str) -> int:
@@ -114,13 +97,13 @@ def parse_recording_id(text: str) -> int:
     raise typer.BadParameter(f"a recording's id is a number, not {text!r}")
 
 
-def running_archive(folder: str) -> int | None:
+def running_pid(folder: str) -> int | None:
     """Process id of the archive that runs in a folder, None when none is known to."""
     try:
-        mark = MarkFile.open(folder)
-    except (FileNotFoundError, FileFormatError, OSError):
+        mark = running_archive(folder)
+    except OSError:
         return None
-    return mark.header.pid if mark.is_active() else None
+    return None if mark is None else mark.header.pid
 
 
 def refuse_running(folder: str, why: str) -> None:
@@ -129,7 +112,7 @@ def refuse_running(folder: str, why: str) -> None:
     Raises:
         AerologError: one does.
     """
-    pid = running_archive(folder)
+    pid = running_pid(folder)
     if pid is not None:
         raise AerologError(
             f"{folder}: an archive runs there, process {pid}: {why}: stop it first, then do this"

@@ -16,7 +16,7 @@ from aerolog.archive.format import segment_walk
 from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
 from aerolog.tools.archive_tool.change_plan import (
-    Plan,
+    TablePlan,
     check_can_ask,
     in_words,
     is_agreed,
@@ -109,7 +109,7 @@ def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         problems = _stamp_all(folder, catalog, entries, chosen, choice)
         catalog.sync()
     if terminal.as_json:
-        print_json({"dry_run": False, **plan.row, "problems": problems})
+        print_json({"dry_run": False, **plan.details, "problems": problems})
         return EXIT_FAILED if problems else 0
     for problem in problems:
         terminal.err.write(problem + "\n")
@@ -139,7 +139,7 @@ def _chosen(entry: Entry, names: dict[int, list[str]], choice: Choice) -> list[s
 
 def _plan(
     folder: str, entries: Sequence[Entry], chosen: dict[int, list[str]], choice: Choice
-) -> Plan:
+) -> TablePlan:
     rows = [
         {
             "recording_id": entry.recording_id,
@@ -148,12 +148,12 @@ def _plan(
         }
         for entry in entries
     ]
-    return Plan(
+    return TablePlan(
         f"store {choice.checksum} checksums of {len(rows)} recordings in the catalog and in"
         f" {sum(map(len, chosen.values()))} segment files",
         ("recording", "files", "bytes"),
         [list(row.values()) for row in rows],
-        {"checksum": choice.checksum, "recordings": rows},
+        details={"checksum": choice.checksum, "recordings": rows},
         right=("recording", "files", "bytes"),
         caution="A frame's checksum takes the place of its session id, which is lost.",
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.change_plan import (
-    Plan,
+    TablePlan,
     check_can_ask,
     in_words,
     is_agreed,
@@ -95,7 +95,7 @@ def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         Path(file_in(folder, COMPACT_NAME)).unlink(missing_ok=True)  # of a run that was cut short
         done = compact_catalog(folder, catalog)
     if terminal.as_json:
-        print_json({"dry_run": False, **plan.row})
+        print_json({"dry_run": False, **plan.details})
     else:
         terminal.line(
             f"removed {len(done.removed)} recordings and {len(done.names)} segment files;"
@@ -104,7 +104,7 @@ def compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     return 0
 
 
-def _plan(planned: Compaction, folder: str) -> Plan:
+def _plan(planned: Compaction, folder: str) -> TablePlan:
     names = segments_by_id(folder)
     rows = [
         {
@@ -117,12 +117,12 @@ def _plan(planned: Compaction, folder: str) -> Plan:
         }
         for entry in planned.removed
     ]
-    return Plan(
+    return TablePlan(
         f"remove {len(rows)} recordings that are not valid, with {len(planned.names)} segment"
         " files, for good",
         ("recording", "state", "files", "bytes"),
         [list(row.values()) for row in rows],
-        {
+        details={
             "removed": rows,
             "reclaimed_catalog_bytes": planned.reclaimed,
             "catalog_bytes": len(planned.content),

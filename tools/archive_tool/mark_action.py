@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from aerolog.archive.format.descriptor import RecordingState
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.change_plan import (
-    Plan,
+    TablePlan,
     check_can_ask,
     in_words,
     is_agreed,
     parse_recording_id,
-    running_archive,
+    running_pid,
 )
 from aerolog.tools.archive_tool.uncaught_error import (
     AERON_ERROR,
@@ -77,13 +77,11 @@ def _mark(folder: str, arguments: Sequence[str], terminal: Terminal, state: Reco
                 terminal.line(f"recording {recording_id} is {state.name} already")
             return 0
         caution = None
-        if running_archive(folder) is not None:
+        if running_pid(folder) is not None:
             caution = "An archive runs in this folder: it sees the change when it starts again."
-        plan = Plan(
+        plan = TablePlan(
             f"recording {recording_id}: {entry.state_name} -> {state.name}",
-            (),
-            (),
-            row,
+            details=row,
             caution=caution,
         )
         if not is_agreed(plan, terminal):

@@ -9,7 +9,7 @@ from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION, version_text
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 from aerolog.tools.archive_tool.change_plan import (
-    Plan,
+    TablePlan,
     check_can_ask,
     in_words,
     is_agreed,
@@ -112,7 +112,7 @@ def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         plan = _plan(folder, mark.version, steps)
         if not steps:
             if terminal.as_json:
-                print_json({"dry_run": terminal.dry_run, **plan.row})
+                print_json({"dry_run": terminal.dry_run, **plan.details})
             else:
                 plan.show(terminal)
             return 0
@@ -121,13 +121,13 @@ def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         for step in steps:
             _do(folder, mark, step)
     if terminal.as_json:
-        print_json({"dry_run": False, **plan.row})
+        print_json({"dry_run": False, **plan.details})
     else:
         terminal.line(f"{folder} is of version {version_text(mark.version)} now")
     return 0
 
 
-def _plan(folder: str, version: int, steps: Sequence[Step]) -> Plan:
+def _plan(folder: str, version: int, steps: Sequence[Step]) -> TablePlan:
     with EditableCatalog.view(folder, check_version=False) as catalog:
         row = {
             "mark_file_version": version_text(version),
@@ -142,11 +142,11 @@ def _plan(folder: str, version: int, steps: Sequence[Step]) -> Plan:
         what = f"{folder} is of version {row['mark_file_version']}: there is nothing to migrate"
     else:
         what = f"migrate {folder} from version {row['mark_file_version']}"
-    return Plan(
+    return TablePlan(
         what,
         ("to version", "what"),
         [(version_text(one.version), one.what) for one in steps],
-        row,
+        details=row,
         caution="Make sure that there is a copy of the folder: older archives cannot read it then."
         if steps
         else None,

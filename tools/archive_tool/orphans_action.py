@@ -9,7 +9,7 @@ import typer
 
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
 from aerolog.tools.archive_tool.change_plan import (
-    Plan,
+    TablePlan,
     check_can_ask,
     in_words,
     is_agreed,
@@ -67,13 +67,13 @@ def delete_orphaned_segments(folder: str, arguments: Sequence[str], terminal: Te
             remove_segment(file_in(folder, name))
         RealFileSystem().sync_dir(folder)
     if terminal.as_json:
-        print_json({"dry_run": False, **plan.row})
+        print_json({"dry_run": False, **plan.details})
     else:
         terminal.line(f"deleted {len(found)} segment files")
     return 0
 
 
-def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> Plan:
+def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> TablePlan:
     rows = [
         {
             "recording_id": entry.recording_id,
@@ -85,11 +85,11 @@ def _plan(folder: str, found: Sequence[tuple[Entry, str]]) -> Plan:
         for entry, name in found
     ]
     total = sum(Path(folder, name).stat().st_size for _, name in found)
-    return Plan(
+    return TablePlan(
         f"delete {len(rows)} segment files outside of their recordings, {total} bytes",
         ("recording", "file", "bytes", "start", "stop"),
         [list(row.values()) for row in rows],
-        {"files": rows, "bytes": total},
+        details={"files": rows, "bytes": total},
         right=("recording", "bytes", "start", "stop"),
     )
 

@@ -17,7 +17,7 @@ from aerolog.tools.archive_tool.change_plan import (
     in_words,
     is_agreed,
     parse_recording_id,
-    running_archive,
+    running_pid,
 )
 from aerolog.tools.archive_tool.checksum_names import check_class_name, checksum_of_class
 from aerolog.tools.archive_tool.segment_names import segments_by_id
@@ -162,7 +162,7 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     """
     choice = choice_of(arguments)
     check_can_ask(terminal)
-    running = running_archive(folder)
+    running = running_pid(folder)
     only_shown = terminal.dry_run or running is not None
     opened = EditableCatalog.view if only_shown else EditableCatalog.open
     with in_words(folder), opened(folder) as catalog:
@@ -182,7 +182,7 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
                 apply(catalog, verdict, time.time_ns() // 1_000_000)
             catalog.sync()
     if terminal.as_json:
-        print_json({"dry_run": only_shown, **plan.row})
+        print_json({"dry_run": only_shown, **plan.details})
     elif terminal.yes or not asks:
         plan.show(terminal)
     return EXIT_FAILED if faulty else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.descriptor import RecordingState
-from aerolog.tools.archive_tool.change_plan import Plan
+from aerolog.tools.archive_tool.change_plan import TablePlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,16 +57,16 @@ def changes(verdict: Verdict) -> list[tuple[str, Any, Any]]:
     return found
 
 
-def plan(verdicts: Sequence[Verdict], *, cut: bool) -> Plan:
+def plan(verdicts: Sequence[Verdict], *, cut: bool) -> TablePlan:
     """All of it; people are shown what is not simply in order."""
     shown = [v for v in verdicts if v.problem is not None or v.changes or v.unverified]
     counts = {name: sum(word(v) == name for v in verdicts) for name in ("ok", "faulty", "skipped")}
-    return Plan(
+    return TablePlan(
         f"{len(verdicts)} recordings: {counts['ok']} in order, {counts['faulty']} faulty,"
         f" {counts['skipped']} skipped, {sum(v.changes for v in verdicts)} to be changed",
         _COLUMNS,
         [_table_row(verdict, cut=cut) for verdict in shown],
-        {**counts, "recordings": [row(verdict, cut=cut) for verdict in verdicts]},
+        details={**counts, "recordings": [row(verdict, cut=cut) for verdict in verdicts]},
         right=("recording",),
     )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.tools.terminal.confirmation import Plan
+
 if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
@@ -33,24 +35,20 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What would be done.
+class RecordingPlan(Plan):
+    """What would be done to recordings.
 
     Attributes:
-        what: in words, for a person who is asked.
         changes: of fields in the catalog.
         files: segment files concerned, at most: some may be missing.
         file_bytes: their length together, at most.
         fate: what becomes of the files: "deleted", "moved", ...
-        refusal: why the archive would refuse, None when nothing speaks against it.
     """
 
-    what: str
     changes: tuple[Change, ...] = field(default=())
     files: int = 0
     file_bytes: int = 0
     fate: str = "deleted"
-    refusal: str | None = None
 
     def lines(self) -> list[str]:
         """The plan as people read it."""
@@ -86,7 +84,7 @@ class Plan:
         }
 
 
-def truncation(recording: RecordingDescriptor, position: int) -> Plan:
+def truncation(recording: RecordingDescriptor, position: int) -> RecordingPlan:
     """Cutting a recording off at a position."""
     stop = recording.stop_position
     files = 0
@@ -94,7 +92,7 @@ def truncation(recording: RecordingDescriptor, position: int) -> Plan:
         base = recording.segment_base(position)
         files = (recording.segment_base(stop) - base) // recording.segment_file_length
         files += position in {base, recording.start_position}
-    return Plan(
+    return RecordingPlan(
         f"truncate {_name(recording)} to position {position}",
         (Change(recording.recording_id, "stop_position", _stop(recording), position),),
         files,
@@ -114,14 +112,14 @@ def _truncation_refusal(recording: RecordingDescriptor, position: int) -> str | 
     return None
 
 
-def purge(recording: RecordingDescriptor) -> Plan:
+def purge(recording: RecordingDescriptor) -> RecordingPlan:
     """Removing a recording."""
     files = 0
     if not recording.is_active:
         first = recording.segment_base(recording.start_position)
         last = recording.segment_base(recording.stop_position)
         files = (last - first) // recording.segment_file_length + 1
-    return Plan(
+    return RecordingPlan(
         f"remove {_name(recording)}, {recording.start_position} to {_text(_stop(recording))}",
         (Change(recording.recording_id, "state", "VALID", "DELETED"),),
         files,
@@ -130,7 +128,9 @@ def purge(recording: RecordingDescriptor) -> Plan:
     )
 
 
-def detachment(recording: RecordingDescriptor, end: int, position: int, *, delete: bool) -> Plan:
+def detachment(
+    recording: RecordingDescriptor, end: int, position: int, *, delete: bool
+) -> RecordingPlan:
     """Moving the start of a recording forward.
 
     Args:
@@ -142,13 +142,13 @@ def detachment(recording: RecordingDescriptor, end: int, position: int, *, delet
     first = recording.segment_base(recording.start_position)
     files = max(0, position - first) // recording.segment_file_length
     what = "delete the segments of" if delete else "detach the segments of"
-    return Plan(
+    return RecordingPlan(
         f"{what} {_name(recording)} before position {position}",
         (Change(recording.recording_id, "start_position", recording.start_position, position),),
         files,
         files * recording.segment_file_length,
         "deleted" if delete else "left in the archive's folder, outside the recording",
-        _detachment_refusal(recording, end, position),
+        refusal=_detachment_refusal(recording, end, position),
     )
 
 
@@ -168,10 +168,10 @@ def _detachment_refusal(recording: RecordingDescriptor, end: int, position: int)
     )
 
 
-def deletion_of_detached(recording: RecordingDescriptor) -> Plan:
+def deletion_of_detached(recording: RecordingDescriptor) -> RecordingPlan:
     """Deleting what lies before the start of a recording."""
     files = _files_before(recording)
-    return Plan(
+    return RecordingPlan(
         f"delete the files of {_name(recording)} before its start {recording.start_position}",
         (),
         files,
@@ -179,7 +179,7 @@ def deletion_of_detached(recording: RecordingDescriptor) -> Plan:
     )
 
 
-def attachment(recording: RecordingDescriptor) -> Plan:
+def attachment(recording: RecordingDescriptor) -> RecordingPlan:
     """Moving the start of a recording back over detached files."""
     files = _files_before(recording)
     lowest = (
@@ -188,7 +188,7 @@ def attachment(recording: RecordingDescriptor) -> Plan:
     change = Change(
         recording.recording_id, "start_position", recording.start_position, max(0, lowest)
     )
-    return Plan(
+    return RecordingPlan(
         f"attach the files of {_name(recording)} that lie before its start, as far as they go",
         (change,) if files else (),
         files,
@@ -197,7 +197,7 @@ def attachment(recording: RecordingDescriptor) -> Plan:
     )
 
 
-def migration(source: RecordingDescriptor, destination: RecordingDescriptor) -> Plan:
+def migration(source: RecordingDescriptor, destination: RecordingDescriptor) -> RecordingPlan:
     """Moving the segments of a recording to the beginning or end of another."""
     start, stop = source.start_position, source.stop_position
     refusal = _migration_refusal(source, destination)
@@ -213,14 +213,14 @@ def migration(source: RecordingDescriptor, destination: RecordingDescriptor) -> 
         changes = (Change(source.recording_id, "stop_position", stop, start), moved)
         length = source.segment_file_length
         files = (stop - source.segment_base(start) + length - 1) // length
-    return Plan(
+    return RecordingPlan(
         f"move the segments of {_name(source)} to recording {destination.recording_id}; "
         f"recording {source.recording_id} is left empty",
         changes,
         files,
         files * source.segment_file_length,
         "moved",
-        refusal,
+        refusal=refusal,
     )
 
 

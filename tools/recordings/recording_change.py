@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.client import AeronArchive, RecordingDescriptor
     from aerolog.tools.command_line.options import ArchiveOptions, ChangeOptions
-    from aerolog.tools.recordings.change_plans import Plan
+    from aerolog.tools.recordings.change_plans import RecordingPlan
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def change(
     options: ArchiveOptions,
     how: ChangeOptions,
     *,
-    plan: Callable[[AeronArchive], Plan],
+    plan: Callable[[AeronArchive], RecordingPlan],
     request: Callable[[AeronArchive], int],
     result: Callable[[int], tuple[dict[str, Any], str]],
     goes_on: str = "the archive deletes them now",
@@ -71,7 +71,9 @@ def change(
         say(f"{text} ({goes_on})" if pending else text)
 
 
-def with_frame_checked(archive: AeronArchive, recording: RecordingDescriptor, plan: Plan) -> Plan:
+def with_frame_checked(
+    archive: AeronArchive, recording: RecordingDescriptor, plan: RecordingPlan
+) -> RecordingPlan:
     """The plan of a truncation, refused when no frame begins at its position.
 
     An archive notices that too late: it has already moved the stop position by then, and the

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
+from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,28 +88,13 @@ def rows_of_folder(archive_dir: str, from_id: int, damages: list[str]) -> Iterat
         FileNotFoundError: there is no catalog.
         FileFormatError: its header is damaged, or of another version.
     """
-    from aerolog.archive.format.archive_folder import ArchiveFolder
-    from aerolog.archive.format.salvage import salvage
+    from aerolog.tools.connection.archive_folder import readable_recordings
 
-    folder = None
-    with suppress(FileFormatError):
-        folder = ArchiveFolder(archive_dir)
-    # An entry without a length looks like the end: ids beyond it tell that it may be none.
-    if folder is None or folder.catalog.last_recording_id < folder.catalog.next_recording_id - 1:
-        found = salvage(archive_dir)
-        damages += [f"the catalog is damaged: {error}" for error in found.damages]
-        yield from (row_of_folder(r) for r in found.recordings if r.recording_id >= from_id)
-        return
-    with folder:
-        for recording_id in folder.catalog.ids():
-            if recording_id < from_id:
-                continue
-            try:
-                recording = folder.recording(recording_id)
-            except (FileFormatError, OSError) as error:
-                damages.append(f"recording {recording_id} is damaged: {error}")
-            else:
-                yield row_of_folder(recording)
+    def note(recording_id: int, error: Exception) -> None:
+        what = "the catalog" if recording_id < 0 else f"recording {recording_id}"
+        damages.append(f"{what} is damaged: {error}")
+
+    yield from map(row_of_folder, readable_recordings(archive_dir, note, from_id=from_id))
 
 
 def known_recording(archive: AeronArchive, recording_id: int) -> RecordingDescriptor:

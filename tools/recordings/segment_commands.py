@@ -17,7 +17,7 @@ from aerolog.tools.recordings.recordings_group import app
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
-    from aerolog.tools.recordings.change_plans import Plan
+    from aerolog.tools.recordings.change_plans import RecordingPlan
 
 StartArgument = Annotated[
     int,
@@ -27,7 +27,9 @@ StartArgument = Annotated[
 ]
 
 
-def _detachment(client: "AeronArchive", recording_id: int, position: int, delete: bool) -> "Plan":
+def _detachment(
+    client: "AeronArchive", recording_id: int, position: int, delete: bool
+) -> "RecordingPlan":
     from aerolog.tools.recordings.change_plans import detachment
     from aerolog.tools.recordings.recording_rows import known_recording
 

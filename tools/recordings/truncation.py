@@ -15,7 +15,7 @@ from aerolog.tools.recordings.recordings_group import app
 
 if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
-    from aerolog.tools.recordings.change_plans import Plan
+    from aerolog.tools.recordings.change_plans import RecordingPlan
 
 PositionArgument = Annotated[
     int,
@@ -48,7 +48,7 @@ def truncate(
     from aerolog.tools.recordings.recording_change import after_replays, change, with_frame_checked
     from aerolog.tools.recordings.recording_rows import known_recording
 
-    def plan(client: "AeronArchive") -> "Plan":
+    def plan(client: "AeronArchive") -> "RecordingPlan":
         recording = known_recording(client, recording_id)
         return with_frame_checked(client, recording, truncation(recording, position))
 

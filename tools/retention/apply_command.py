@@ -119,15 +119,14 @@ class _Once:
             AerologError: it fails, or nothing may go.
             typer.Exit: with 1, the answer was no.
         """
-        from aerolog.tools.command_line.exit_codes import EXIT_FAILED
         from aerolog.tools.retention import retention_run as shared
         from aerolog.tools.terminal import console
+        from aerolog.tools.terminal.confirmation import decline
 
         with shared.archive_door(self._archive_dir, self._archive) as door:
             planned, applied = self._retention.run(door, self._agree)
         if applied is None:
-            console.remark("nothing is changed")
-            raise typer.Exit(EXIT_FAILED)
+            decline()
         if self._as_json:
             row = _row(planned, applied)
             (console.print_json_line if in_lines else console.print_json)(row)

@@ -40,7 +40,7 @@ def hold(
     It holds when the command has ended; a run that is under way heeds it from its next request on.
     """
     from aerolog.archive.retention.holds import Holds
-    from aerolog.tools.retention.retention_run import check_folder, check_recordings
+    from aerolog.tools.connection.archive_folder import check_folder, check_recordings
     from aerolog.tools.terminal import console
     from aerolog.transport.config.times import parse_time_ns
 
@@ -70,7 +70,7 @@ def release(
 ) -> None:
     """End the holds of recordings. Fails when one is not held."""
     from aerolog.archive.retention.holds import Holds
-    from aerolog.tools.retention.retention_run import check_folder
+    from aerolog.tools.connection.archive_folder import check_folder
     from aerolog.tools.terminal import console
     from aerolog.transport.errors import AerologError
 

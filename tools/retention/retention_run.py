@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.archive_access import RunningArchive, StoppedArchive
 from aerolog.archive.retention.clock import read_clock
-from aerolog.archive.retention.folder_facts import running_archive
 from aerolog.archive.retention.plan import RECORDING
 from aerolog.archive.retention.run import Known, Retention
+from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
+from aerolog.tools.connection.clients import open_archive
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-    from aerolog.archive.format.mark_file import MarkFile
     from aerolog.archive.retention.archive_access import ArchiveDoor
     from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
@@ -32,27 +30,11 @@ if TYPE_CHECKING:
 
 #: The SQL catalog is asked again after so long: not before each of a thousand requests.
 _KNOWN_S: Final = 5.0
-_DEFAULT_STREAM: Final = 10
-_DEFAULT_CHANNEL: Final = "aeron:ipc"
 _DATABASE_NAME: Final = "aerolog-catalog.db"
 STEP_COLUMNS: Final = ("recording", "what", "files", "bytes", "new_start", "policy", "reason")
 STEP_RIGHT: Final = ("recording", "files", "bytes", "new_start")
 KEPT_COLUMNS: Final = ("recording", "kept_from", "why", "reason")
 KEPT_RIGHT: Final = ("recording", "kept_from")
-
-
-def check_folder(archive_dir: str) -> None:
-    """Whether there is an archive's folder.
-
-    Raises:
-        AerologError: there is none; says what to do.
-    """
-    if not Path(archive_dir).is_dir():
-        raise AerologError(f"{archive_dir}: there is no such folder: pass --archive-dir DIR")
-    if not (Path(archive_dir) / CATALOG_NAME).exists():
-        raise AerologError(
-            f"{archive_dir} has no {CATALOG_NAME}: pass the folder of an archive (--archive-dir)"
-        )
 
 
 def retention_of(archive_dir: str, policies: Policies, options: NeedOptions) -> Retention:
@@ -118,23 +100,9 @@ class _Asking:
         return (Path(self._archive_dir) / _DATABASE_NAME).exists()
 
 
-@contextmanager
-def archive_door(archive_dir: str, options: ArchiveOptions) -> Iterator[ArchiveDoor]:
-    """Where steps are done: the archive that runs in a folder, or the folder itself.
-
-    Raises:
-        AerologError: the archive does not answer, or starts just now.
-    """
-    files = RealFileSystem()
-    mark = running_archive(archive_dir, files)
-    if mark is None:
-        with StoppedArchive.borrow(archive_dir, files) as stopped:
-            yield stopped
-        return
-    from aerolog.tools.connection.clients import open_archive
-
-    with open_archive(reaching(mark, options)) as client:
-        yield RunningArchive(client)
+def archive_door(archive_dir: str, options: ArchiveOptions) -> AbstractContextManager[ArchiveDoor]:
+    """Where steps are done: the archive that runs in a folder, or the folder itself."""
+    return archive_or_folder(archive_dir, options, RunningArchive, StoppedArchive.borrow)
 
 
 def archive_needs(archive_dir: str, options: ArchiveOptions) -> list[Need]:
@@ -143,24 +111,11 @@ def archive_needs(archive_dir: str, options: ArchiveOptions) -> list[Need]:
     Raises:
         AerologError: the archive does not answer.
     """
-    mark = running_archive(archive_dir, RealFileSystem())
+    mark = running_archive(archive_dir)
     if mark is None:
         return []
-    from aerolog.tools.connection.clients import open_archive
-
-    with open_archive(reaching(mark, options)) as client:
+    with open_archive(reached_by(mark, options)) as client:
         return RunningArchive(client).needs()
-
-
-def reaching(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
-    """How to reach the archive of a mark file, where the command line does not say."""
-    header = mark.header
-    stream = options.control_stream
-    if options.control_channel == _DEFAULT_CHANNEL and stream == _DEFAULT_STREAM:
-        stream = header.local_control_stream_id
-    return replace(
-        options, aeron_dir=options.aeron_dir or header.aeron_directory, control_stream=stream
-    )
 
 
 # -- how plans look -------------------------------------------------------------------------------
@@ -238,15 +193,3 @@ def show_plan(plan: Plan) -> None:
         print_table(KEPT_COLUMNS, kept_rows(plan), right=KEPT_RIGHT)
     if plan.takes_everything:
         remark("warning: this lets go of every recording of the archive")
-
-
-def check_recordings(archive_dir: str, recording_ids: Sequence[int]) -> None:
-    """Whether a folder has recordings.
-
-    Raises:
-        AerologError: it has not.
-    """
-    with CatalogReader.open(archive_dir) as catalog:
-        for recording_id in recording_ids:
-            if recording_id not in catalog:
-                raise AerologError(f"{archive_dir} has no recording {recording_id}")

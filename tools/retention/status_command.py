@@ -25,7 +25,7 @@ def status(*, archive_dir: FolderOption = DEFAULT_FOLDER, as_json: JsonOption = 
     """
     from aerolog.archive.retention.status import retention_status
     from aerolog.tools.command_line.exit_codes import EXIT_FAILED
-    from aerolog.tools.retention.retention_run import check_folder
+    from aerolog.tools.connection.archive_folder import check_folder
     from aerolog.tools.terminal import console
 
     check_folder(archive_dir)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
-from aerolog.tools.terminal.confirmation import ask, check_can_ask
+from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_fields, print_json, remark, say
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
@@ -94,8 +94,6 @@ def ask_and_terminate(
     Raises:
         AerologError: the driver is not alive, or does not stop.
     """
-    from aerolog.tools.recordings.change_plans import Plan
-
     check_can_ask(yes=yes, dry_run=dry_run)
     with DriverView.open(aeron_dir) as view:
         if not view.is_alive():
@@ -110,13 +108,11 @@ def ask_and_terminate(
             f"stop the driver of pid {view.pid} in {view.aeron_dir}: {concerned['clients']} clients"
             f" lose it, with {concerned['publications']} publications"
         )
-        if dry_run and as_json:
-            print_json({"dry_run": True, **concerned})
-        elif dry_run:
-            say(told)
+        plan = Plan(told, details=concerned)
         if dry_run:
+            show_dry_run(plan, as_json=as_json)
             return
-        ask(Plan(told), yes=yes)
+        ask(plan, yes=yes)
         _terminate(view, token, wait_s)
         if as_json:
             print_json({"pid": view.pid, "stopped": True})

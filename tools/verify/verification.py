@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.salvage import salvage
-from aerolog.archive.retention.folder_facts import running_archive
+from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.verification.closed_spans import closed_spans
 from aerolog.archive.verification.findings import Finding, Kind, remedy_of
 from aerolog.archive.verification.recording_verification import verify_opened
 from aerolog.archive.verification.repair_plan import BY_REQUEST, RepairPlan, StepKind, plan_repair
 from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError, RequestedRepairs
-from aerolog.tools.retention.retention_run import check_folder, reaching
+from aerolog.tools.connection.archive_folder import (
+    archive_or_folder,
+    check_folder,
+    readable_recordings,
+)
 from aerolog.tools.terminal.console import progress
-from aerolog.transport.errors import ArchiveError, FileFormatError
+from aerolog.transport.errors import ArchiveError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.verification.repair_plan import RepairStep
@@ -121,21 +123,11 @@ def _recordings(choice: VerifyChoice) -> tuple[list[Recording], list[Finding]]:
 
 
 def _all_recordings(archive_dir: str) -> tuple[list[Recording], list[Finding]]:
-    folder = None
-    with suppress(FileFormatError):
-        folder = ArchiveFolder(archive_dir)
-    # An entry without a length looks like the end: ids beyond it tell that it may be none.
-    if folder is None or folder.catalog.last_recording_id < folder.catalog.next_recording_id - 1:
-        salvaged = salvage(archive_dir)
-        return salvaged.recordings, [_of_catalog(-1, error) for error in salvaged.damages]
-    recordings, damages = [], []
-    with folder:
-        for recording_id in folder.catalog.ids():
-            try:
-                recordings.append(folder.recording(recording_id))
-            except (FileFormatError, OSError) as error:
-                damages.append(_of_catalog(recording_id, error))
-    return recordings, damages
+    damages: list[Finding] = []
+    recordings = readable_recordings(
+        archive_dir, lambda recording_id, error: damages.append(_of_catalog(recording_id, error))
+    )
+    return list(recordings), damages
 
 
 def _of_catalog(recording_id: int, error: Exception) -> Finding:
@@ -168,28 +160,9 @@ def steps_of(found: Sequence[Verified]) -> list[RepairStep]:
     return [step for one in found if one.plan is not None for step in one.plan.steps]
 
 
-@contextmanager
-def repairs_of(archive_dir: str, options: ArchiveOptions) -> Iterator[Repairs]:
-    """Where steps are done: the archive that runs in a folder, or the folder itself.
-
-    Raises:
-        AerologError: the archive does not answer, or starts just now.
-    """
-    files = RealFileSystem()
-    mark = running_archive(archive_dir, files)
-    if mark is None:
-        with FolderRepairs.borrow(archive_dir, files) as repairs:
-            yield repairs
-        return
-    from aerolog.tools.connection.clients import open_archive
-
-    with open_archive(reaching(mark, options)) as client:
-        yield RequestedRepairs(client)
-
-
-def is_running(archive_dir: str) -> bool:
-    """Whether an archive runs in a folder."""
-    return running_archive(archive_dir, RealFileSystem()) is not None
+def repairs_of(archive_dir: str, options: ArchiveOptions) -> AbstractContextManager[Repairs]:
+    """Where steps are done: the archive that runs in a folder, or the folder itself."""
+    return archive_or_folder(archive_dir, options, RequestedRepairs, FolderRepairs.borrow)
 
 
 def check_possible(archive_dir: str, steps: Sequence[RepairStep]) -> None:
@@ -198,7 +171,9 @@ def check_possible(archive_dir: str, steps: Sequence[RepairStep]) -> None:
     Raises:
         RepairRefusedError: it can do none.
     """
-    if steps and is_running(archive_dir) and not any(step.kind in BY_REQUEST for step in steps):
+    if not steps or any(step.kind in BY_REQUEST for step in steps):
+        return
+    if running_archive(archive_dir) is not None:
         raise RepairRefusedError(
             f"{archive_dir}: an archive runs there, and has no request for any of this: stop it"
             " first, then repair"

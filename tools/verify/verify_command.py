@@ -1,6 +1,5 @@
 """``aerolog verify``: whether what is recorded is sound, and what can be saved where it is not."""
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,19 +72,17 @@ def verify(
     Frames, checksums and, where there are fingerprints, every byte are checked. Nothing is changed
     but by --note and --repair. An archive that runs does a repair by its own requests.
     """
+    from aerolog.archive.format.mark_file import running_archive
+    from aerolog.tools.terminal.confirmation import check_can_ask
     from aerolog.tools.verify import verification
 
     if repair and (repair_plan or note):
         raise typer.BadParameter("--repair goes with neither --repair-plan nor --note")
-    if repair and not yes and not sys.stdin.isatty():
-        raise typer.BadParameter(
-            "--repair asks before it changes anything, and standard input is no terminal: pass"
-            " --yes to go on without being asked, or --repair-plan to see what would change"
-        )
+    check_can_ask(yes=yes, dry_run=not repair, what="--repair", preview="or --repair-plan")
     choice = verification.VerifyChoice(
         archive_dir, tuple(recording_ids or ()), checksum, note=note, quiet=as_json
     )
-    if note and verification.is_running(archive_dir):
+    if note and running_archive(archive_dir) is not None:
         raise AerologError(
             f"{archive_dir}: an archive runs there, and keeps such notes itself"
             " (aerolog.archive.verify.rate): leave --note away, or stop it first"
@@ -117,7 +114,7 @@ def _repaired(
 ) -> "list[RepairStep]":
     """Do the steps that are agreed to; those that were done."""
     from aerolog.archive.verification.repairs import RepairRefusedError
-    from aerolog.tools.terminal.confirmation import is_confirmed
+    from aerolog.tools.terminal.confirmation import confirm
     from aerolog.tools.terminal.console import remark
     from aerolog.tools.verify import verification
     from aerolog.transport.errors import ArchiveError
@@ -128,9 +125,8 @@ def _repaired(
     if not steps:
         remark("there is nothing to repair" if all(f.is_sound for f in found) else "nothing helps")
         return []
-    if not yes and not is_confirmed():
-        remark("nothing is changed")
-        raise typer.Exit(EXIT_FAILED)
+    if not yes:
+        confirm()
     done = []
     with verification.repairs_of(archive_dir, archive) as repairs:
         for step in steps:

@@ -109,7 +109,9 @@ class Change:
         monkeypatch.setattr(recording_change, "open_archive", open_archive)
         self.asked_for: list[str] = []
 
-    def __call__(self, how: ChangeOptions, plan: change_plans.Plan = PLAN, **more: Any) -> None:
+    def __call__(
+        self, how: ChangeOptions, plan: change_plans.RecordingPlan = PLAN, **more: Any
+    ) -> None:
         def request(_: Any) -> int:
             self.asked_for.append("request")
             return 2
