@@ -21,7 +21,7 @@ from aerolog.transport.concurrent.clock cimport SystemClock
 from aerolog.transport.concurrent.idle cimport IdleStrategy
 from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, Appender
 from aerolog.transport.logbuffer.fragment cimport fragment_t
-from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
 cdef enum:

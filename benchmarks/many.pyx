@@ -20,7 +20,7 @@ from aerolog.transport.concurrent.atomic cimport (
 from aerolog.transport.concurrent.idle cimport IdleStrategy
 from aerolog.transport.logbuffer.appender cimport Appender
 from aerolog.transport.logbuffer.fragment cimport fragment_t
-from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
 include "expectation.pxi"

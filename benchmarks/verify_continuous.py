@@ -26,7 +26,7 @@ from benchmarks.scan import make_recording
 from benchmarks.verify_folder import read_files, run_here
 
 if TYPE_CHECKING:
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.error_log import DistinctErrorLog
 
 DATA_BYTES = int(os.environ.get("AEROLOG_BENCH_VERIFY_BYTES") or 2 * 1024**3)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.service.archive import Archive
 from aerolog.transport.config.sources import Properties
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.media_driver import MediaDriver
 from aerolog.transport.driver.properties import THREADING_MODE
-from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:

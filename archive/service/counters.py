@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.service.properties import ArchiveConfig
     from aerolog.transport.client.aeron import Aeron
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.memory.counters import CountersReader
 
 RECORDING_POSITION: Final = 100

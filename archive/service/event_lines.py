@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.transport.errors import MessageFormatError
-from aerolog.transport.events.fields import Fields, name_and_text
+from aerolog.transport.events.event_fields import Fields, name_and_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

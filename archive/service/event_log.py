@@ -10,9 +10,9 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.service.event_lines import MESSAGE_EVENTS, ArchiveEvent, dissect
-from aerolog.transport.events.codes import ARCHIVE
-from aerolog.transport.events.component import Component, ComponentEvents
-from aerolog.transport.events.fields import text_field
+from aerolog.transport.events.component_events import Component, ComponentEvents
+from aerolog.transport.events.event_codes import ARCHIVE
+from aerolog.transport.events.event_fields import text_field
 from aerolog.transport.events.properties import EVENT_ARCHIVE_LOG, EVENT_ARCHIVE_LOG_DISABLE
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from golden_data import channel_uris
 
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.channel_params import PublicationLookups
-from aerolog.transport.driver.command_error import answer_to
-from aerolog.transport.driver.network.flow_control_params import flow_control_params
-from aerolog.transport.driver.network.params import (
+from aerolog.transport.driver.channels.channel_params import PublicationLookups
+from aerolog.transport.driver.channels.endpoint_match import check_is_original
+from aerolog.transport.driver.channels.network_params import (
     check_mtu_fits,
     check_response_publication,
     check_window_fits,
@@ -22,12 +21,13 @@ from aerolog.transport.driver.network.params import (
     rcvbuf_length,
     sndbuf_length,
 )
-from aerolog.transport.driver.network.sharing import check_is_original
+from aerolog.transport.driver.conductor.command_error import answer_to
+from aerolog.transport.driver.flow_control.flow_control_supplier import flow_control_params
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ChannelUriError, ConfigurationError, ControlProtocolError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
-from aerolog.transport.network.names import platform_address
+from aerolog.transport.network.host_names import platform_address
 from aerolog.transport.network.resolvers import DefaultNameResolver, TimedNameResolver
 from aerolog.transport.network.system_interfaces import system_interfaces
 from aerolog.transport.network.udp_channel import ChannelResolver
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aerolog.transport.config.settings import Settings
-    from aerolog.transport.driver.channel_params import PublicationParams
-    from aerolog.transport.driver.network.params import NetworkSubscriptionParams
+    from aerolog.transport.driver.channels.channel_params import PublicationParams
+    from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
     from aerolog.transport.network.addresses import SocketAddress
-    from aerolog.transport.network.names import IpAddress
+    from aerolog.transport.network.host_names import IpAddress
     from aerolog.transport.network.udp_channel import UdpChannel
 
 #: The corpus keeps this much of an error text.

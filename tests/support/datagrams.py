@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from aerolog.tools.wireshark.dissector_tables import dissector
-from aerolog.transport.driver.network.logged_port import LoggedPort
-from aerolog.transport.events.log import EventLog
-from aerolog.transport.network.opening import SYSTEM_NETWORK, WrappedNetwork
+from aerolog.transport.driver.events.logged_port import LoggedPort
+from aerolog.transport.events.event_log import EventLog
+from aerolog.transport.network.networks import SYSTEM_NETWORK, WrappedNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

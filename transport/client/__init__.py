@@ -14,23 +14,14 @@ from aerolog.transport.client.aio import (
 )
 from aerolog.transport.client.arrow import ArrowBatch
 from aerolog.transport.client.claim import BufferClaim
-from aerolog.transport.client.counters import (
+from aerolog.transport.client.client_counters import (
     Counter,
     CounterInfo,
     Counters,
     CountersReader,
     CounterView,
 )
-from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.diagnostics import (
-    ErrorLog,
-    ErrorObservation,
-    LossEntry,
-    LossReport,
-    driver_is_active,
-    request_termination,
-)
-from aerolog.transport.client.events import (
+from aerolog.transport.client.client_events import (
     ClientClosed,
     CounterAvailable,
     CounterUnavailable,
@@ -41,12 +32,21 @@ from aerolog.transport.client.events import (
     ImageUnavailable,
     PublicationErrorFrame,
 )
+from aerolog.transport.client.destination import Destination
+from aerolog.transport.client.diagnostics import (
+    ErrorLog,
+    ErrorObservation,
+    LossEntry,
+    LossReport,
+    driver_is_active,
+    request_termination,
+)
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
 from aerolog.transport.client.options import ClientOptions, default_aeron_dir
 from aerolog.transport.client.poller import Poller
 from aerolog.transport.client.publication import ExclusivePublication, Publication
-from aerolog.transport.client.reconnecting import Declared, ReconnectingAeron
+from aerolog.transport.client.reconnection import Declared, ReconnectingAeron
 from aerolog.transport.client.registration import RegistrationFuture
 from aerolog.transport.client.response import ResponseClient, ResponseServer, ResponseSession
 from aerolog.transport.client.status import ChannelStatus, OfferStatus

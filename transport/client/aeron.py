@@ -11,8 +11,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client import connection
-from aerolog.transport.client.conductor import ClientConductor
-from aerolog.transport.client.counters import Counter, Counters
+from aerolog.transport.client.client_conductor import ClientConductor
+from aerolog.transport.client.client_counters import Counter, Counters
 from aerolog.transport.client.options import ClientOptions
 from aerolog.transport.client.publication import ExclusivePublication, Publication
 from aerolog.transport.client.registration import Kind, RegistrationFuture
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
-    from aerolog.transport.client.events import EventStream
+    from aerolog.transport.client.client_events import EventStream
     from aerolog.transport.client.options import CounterHandler, ImageHandler
     from aerolog.transport.uri import ChannelUri
 

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.sending import NotConnected, is_worth_waiting, raise_timeout
+from aerolog.transport.client.send_retry import NotConnected, is_worth_waiting, raise_timeout
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
     AeronTimeoutError,
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Callable
 
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
+    from aerolog.transport.client.client_events import Event
     from aerolog.transport.client.destination import Destination
-    from aerolog.transport.client.events import Event
     from aerolog.transport.client.message import Message
     from aerolog.transport.client.publication import ExclusivePublication, Publication
     from aerolog.transport.client.registration import RegistrationFuture

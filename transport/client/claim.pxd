@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from aerolog.transport.client.views cimport MessageView
+from aerolog.transport.client.message_view cimport MessageView
 from aerolog.transport.logbuffer.appender cimport Appender, claim_t
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from aerolog.transport.client.conductor import ClientConductor
+    from aerolog.transport.client.client_conductor import ClientConductor
     from aerolog.transport.client.publication import BasePublication
     from aerolog.transport.client.subscription import Subscription
 

@@ -3,7 +3,7 @@
 ``reader`` reads the log from the image's position on and needs no GIL: hold a reference to the
 image (a borrowed pointer kept alive by a Python list is enough) and call ``image.reader.block``,
 then ``image.reader.advance``; or ``.poll``, ``.read_records``, ``.read_values``, ``.position()``,
-``.is_closed()``; see ``transport/logbuffer/reader.pxd``. One thread at a time. A closed image
+``.is_closed()``; see ``transport/logbuffer/log_reader.pxd``. One thread at a time. A closed image
 answers 0 and stores nothing; its log stays mapped as long as the image object lives, so closing
 from another thread is safe at any time.
 """
@@ -12,10 +12,10 @@ from another thread is safe at any time.
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.client.message cimport Header
-from aerolog.transport.client.polling cimport BatchSource
-from aerolog.transport.client.views cimport MessageView
+from aerolog.transport.client.batch_source cimport BatchSource
+from aerolog.transport.client.message_view cimport MessageView
 from aerolog.transport.logbuffer.fragment cimport fragment_t
-from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.logbuffer.log_reader cimport LogReader
 
 
 cdef class Image(BatchSource):

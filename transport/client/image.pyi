@@ -1,8 +1,8 @@
 from collections.abc import Callable
 
-from aerolog.transport.client.conductor import ClientConductor
+from aerolog.transport.client.batch_source import BatchSource
+from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.message import Action, Header, Message
-from aerolog.transport.client.polling import BatchSource
 from aerolog.transport.client.subscription import Subscription
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader

@@ -16,8 +16,8 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.liveness cimport fork_generation
 from aerolog.transport.client.message cimport Header, copy_message
-from aerolog.transport.client.polling cimport BatchSource
-from aerolog.transport.client.views cimport MessageView, detach_from, view_of
+from aerolog.transport.client.batch_source cimport BatchSource
+from aerolog.transport.client.message_view cimport MessageView, detach_from, view_of
 from aerolog.transport.logbuffer.assembler cimport ASSEMBLE_NO_MEMORY, ASSEMBLE_NOTHING
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
@@ -26,7 +26,7 @@ from aerolog.transport.logbuffer.descriptor cimport (
     publication_is_revoked,
 )
 from aerolog.transport.logbuffer.fragment cimport fragment_t
-from aerolog.transport.logbuffer.reader cimport (
+from aerolog.transport.logbuffer.log_reader cimport (
     ACTION_ABORT,
     ACTION_BREAK,
     ACTION_COMMIT,

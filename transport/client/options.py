@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
-    from aerolog.transport.client.events import PublicationErrorFrame
+    from aerolog.transport.client.client_events import PublicationErrorFrame
     from aerolog.transport.client.image import Image
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.counters import CountersReader

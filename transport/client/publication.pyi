@@ -3,7 +3,7 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
 from aerolog.transport.client.claim import BufferClaim
-from aerolog.transport.client.conductor import ClientConductor
+from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.status import ChannelStatus, OfferStatus
 from aerolog.transport.logbuffer.descriptor import LogBuffers

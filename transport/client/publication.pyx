@@ -14,10 +14,14 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SI
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.client.arrow cimport append_arrow
-from aerolog.transport.client.batches cimport append_parts, append_rows, append_sequence
+from aerolog.transport.client.batch_offers cimport append_parts, append_rows, append_sequence
 from aerolog.transport.client.claim cimport new_claim
 from aerolog.transport.client.liveness cimport fork_generation
-from aerolog.transport.client.reserved cimport reserved_call_t, prepare_reserved, raise_reserved
+from aerolog.transport.client.reserved_value cimport (
+    prepare_reserved,
+    raise_reserved,
+    reserved_call_t,
+)
 from aerolog.transport.logbuffer.appender cimport (
     ADMIN_ACTION,
     BACK_PRESSURED,
@@ -32,9 +36,9 @@ from aerolog.transport.logbuffer.appender cimport (
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_is_connected
 from aerolog.transport.memory.counters cimport CountersReader
 
-from aerolog.transport.client.channels import channel_status, local_addresses
+from aerolog.transport.client.channel_counters import channel_status, local_addresses
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.sending import raise_closed, send_waiting
+from aerolog.transport.client.send_retry import raise_closed, send_waiting
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import (
     AeronTimeoutError,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.client.conductor import ClientConductor
+    from aerolog.transport.client.client_conductor import ClientConductor
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aerolog.transport.client.waiting import Backoff, waiter
+from aerolog.transport.client.backoff import Backoff, waiter
 from aerolog.transport.errors import (
     AeronTimeoutError,
     BackPressuredError,

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 
-from aerolog.transport.client.polling cimport BatchSource
+from aerolog.transport.client.batch_source cimport BatchSource
 
 
 cdef class Subscription(BatchSource):

@@ -2,11 +2,11 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
 
-from aerolog.transport.client.conductor import ClientConductor
+from aerolog.transport.client.batch_source import BatchSource
+from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
-from aerolog.transport.client.polling import BatchSource
 from aerolog.transport.client.status import ChannelStatus
 
 class Subscription(BatchSource):

@@ -6,11 +6,11 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.liveness cimport fork_generation
-from aerolog.transport.client.polling cimport BatchSource
+from aerolog.transport.client.batch_source cimport BatchSource
 
-from aerolog.transport.client.channels import channel_status, local_addresses, resolve_port
+from aerolog.transport.client.channel_counters import channel_status, local_addresses, resolve_port
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.waiting import waiter
+from aerolog.transport.client.backoff import waiter
 from aerolog.transport.errors import AeronTimeoutError, ConcurrentUseError, ResourceClosedError
 
 

@@ -2,6 +2,6 @@
 
 from aerolog.transport.driver.main import main
 from aerolog.transport.driver.media_driver import MediaDriver
-from aerolog.transport.driver.runners import ThreadingMode
+from aerolog.transport.driver.threading_mode import ThreadingMode
 
 __all__ = ["MediaDriver", "ThreadingMode", "main"]

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.error_recorder import ErrorRecorder
-    from aerolog.transport.driver.event_log import NoDriverEvents
-    from aerolog.transport.driver.log_store import LogStore
-    from aerolog.transport.driver.network.naming import DriverNames
+    from aerolog.transport.driver.events.driver_events import NoDriverEvents
+    from aerolog.transport.driver.logs.log_store import LogStore
+    from aerolog.transport.driver.names.driver_names import DriverNames
     from aerolog.transport.memory.broadcast import BroadcastTransmitter
     from aerolog.transport.memory.cnc import CncFile
     from aerolog.transport.memory.counters import CountersManager
     from aerolog.transport.memory.cycle_histograms import CycleHistograms
     from aerolog.transport.memory.loss_report import LossReport
-    from aerolog.transport.network.opening import Network
+    from aerolog.transport.network.networks import Network
     from aerolog.transport.network.socket_limits import SocketLimits
     from aerolog.transport.protocol.responses import Response
 

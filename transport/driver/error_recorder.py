@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.memory.error_text import format_exception
 
 if TYPE_CHECKING:

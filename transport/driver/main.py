@@ -11,7 +11,7 @@ from aerolog.transport.concurrent.stop_signal import StopSignal
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.media_driver import MediaDriver
-from aerolog.transport.driver.runners import ThreadingMode
+from aerolog.transport.driver.threading_mode import ThreadingMode
 from aerolog.transport.errors import AerologError, ConfigurationError
 
 if TYPE_CHECKING:

@@ -14,23 +14,26 @@ from aerolog._version import __version__
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.driver import properties as p
-from aerolog.transport.driver.conductor import Conductor
+from aerolog.transport.driver.conductor.driver_conductor import Conductor
 from aerolog.transport.driver.context import DriverContext
+from aerolog.transport.driver.counters.system_counters import (
+    SystemCounter,
+    allocate_system_counters,
+)
 from aerolog.transport.driver.error_recorder import ErrorRecorder
-from aerolog.transport.driver.event_log import driver_events
-from aerolog.transport.driver.log_store import IMAGES, PUBLICATIONS, LogStore
-from aerolog.transport.driver.network.logging_ports import logged
-from aerolog.transport.driver.network.naming import DriverNames
-from aerolog.transport.driver.network.rehearsing import rehearsed
+from aerolog.transport.driver.events.driver_events import driver_events
+from aerolog.transport.driver.events.logged_network import logged
+from aerolog.transport.driver.logs.log_store import IMAGES, PUBLICATIONS, LogStore
+from aerolog.transport.driver.names.driver_names import DriverNames
+from aerolog.transport.driver.network_supplier import rehearsed
 from aerolog.transport.driver.printout import format_configuration
-from aerolog.transport.driver.runners import (
+from aerolog.transport.driver.threading_mode import (
     CONDUCTOR,
     RECEIVER,
     SENDER,
     ThreadingMode,
     make_runners,
 )
-from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.driver.validation import cnc_lengths, loss_report_length, validate
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError, StorageSpaceError
 from aerolog.transport.memory.aeron_directory import AeronDirectory, unconfigured_aeron_dir
@@ -40,7 +43,7 @@ from aerolog.transport.memory.cycle_histograms import CycleHistograms
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.loss_report import FILE_NAME as LOSS_REPORT_FILE
 from aerolog.transport.memory.loss_report import LossReport
-from aerolog.transport.network.opening import SYSTEM_NETWORK, Network
+from aerolog.transport.network.networks import SYSTEM_NETWORK, Network
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:

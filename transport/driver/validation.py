@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.driver import network_properties
 from aerolog.transport.driver import properties as p
-from aerolog.transport.driver.channel_params import check_mtu_length, check_term_length
-from aerolog.transport.driver.command_error import CONFIGURATION_EXCEPTION, CommandError
-from aerolog.transport.driver.network.gossiping import gossip_options
-from aerolog.transport.driver.network.rehearsing import rehearsed
+from aerolog.transport.driver.channels.channel_params import check_mtu_length, check_term_length
+from aerolog.transport.driver.conductor.command_error import CONFIGURATION_EXCEPTION, CommandError
+from aerolog.transport.driver.names.gossip_agent import gossip_options
+from aerolog.transport.driver.network_supplier import rehearsed
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.cnc import CncLengths
-from aerolog.transport.network.opening import SYSTEM_NETWORK, Network
+from aerolog.transport.network.networks import SYSTEM_NETWORK, Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -32,7 +32,7 @@ from aerolog.transport.logbuffer.appender cimport (
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.logbuffer.frame_writer cimport reserved_t
-from aerolog.transport.logbuffer.reader cimport (
+from aerolog.transport.logbuffer.log_reader cimport (
     ACTION_ABORT,
     LogReader,
     block_t,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.addresses import MAX_PORT, WILDCARD_IPV4, SocketAddress
-from aerolog.transport.network.names import UNKNOWN_HOST, IpAddress, platform_address
+from aerolog.transport.network.host_names import UNKNOWN_HOST, IpAddress, platform_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

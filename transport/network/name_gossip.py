@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from aerolog.transport.config.values import INT32_MAX
 from aerolog.transport.errors import ChannelUriError, ConfigurationError, MessageFormatError
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.names import IpAddress, parse_host_port
+from aerolog.transport.network.host_names import IpAddress, parse_host_port
 from aerolog.transport.protocol import frames
 from aerolog.transport.protocol.frame_codec import (
     ResolutionEntry,

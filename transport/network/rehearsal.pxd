@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.network.loss cimport DropRule
+from aerolog.transport.network.drop_rules cimport DropRule
 from aerolog.transport.network.port cimport address_t, incoming_t, outgoing_t
 from aerolog.transport.network.wrapped_port cimport WrappedPort
 

@@ -1,5 +1,5 @@
 from aerolog.transport.concurrent.clock import Clock
-from aerolog.transport.network.loss import DropRule
+from aerolog.transport.network.drop_rules import DropRule
 from aerolog.transport.network.port import DatagramPort
 from aerolog.transport.network.wrapped_port import WrappedPort
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.transport.config.values import parse_duration_ns
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.loss import DropRule, FixedLoss, MultiGapLoss, RandomLoss
+from aerolog.transport.network.drop_rules import DropRule, FixedLoss, MultiGapLoss, RandomLoss
 from aerolog.transport.network.rehearsal import Disturbance
 
 if TYPE_CHECKING:

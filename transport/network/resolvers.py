@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.names import IpAddress, NameResolver, platform_address
+from aerolog.transport.network.host_names import IpAddress, NameResolver, platform_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

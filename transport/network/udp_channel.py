@@ -21,6 +21,7 @@ from aerolog.transport.network.addresses import (
     SocketAddress,
     multicast_control,
 )
+from aerolog.transport.network.host_names import IpAddress, platform_address, resolve_endpoint
 from aerolog.transport.network.interfaces import (
     ANY_INTERFACE,
     LocalAddress,
@@ -28,7 +29,6 @@ from aerolog.transport.network.interfaces import (
     find_local_address,
     parse_interface,
 )
-from aerolog.transport.network.names import IpAddress, platform_address, resolve_endpoint
 from aerolog.transport.network.system_interfaces import system_interfaces
 from aerolog.transport.uri import ChannelUri, keys
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator, Sequence
 
-    from aerolog.transport.network.names import NameResolver
+    from aerolog.transport.network.host_names import NameResolver
 
 #: Value of a timestamp offset that a channel does not name.
 NO_OFFSET: Final = -1

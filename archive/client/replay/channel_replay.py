@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.aeron_archive import AeronArchive
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.time_index import TimeIndex
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
 
     Instant = int | datetime
 

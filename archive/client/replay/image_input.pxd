@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from aerolog.archive.client.replay.merge cimport MergeSource
 from aerolog.transport.client.image cimport Image
-from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.logbuffer.log_reader cimport LogReader
 
 
 cdef class ReplaySource(MergeSource):

@@ -19,7 +19,7 @@ from aerolog.archive.client.replay.merged_batch import MergedBatch
 from aerolog.archive.client.replay.recording_list import Places, Wanted, open_shares
 from aerolog.archive.client.replay.replay_source import together
 from aerolog.archive.client.replay.time_range import instant_ns
-from aerolog.transport.client.sending import is_worth_waiting, raise_timeout
+from aerolog.transport.client.send_retry import is_worth_waiting, raise_timeout
 from aerolog.transport.errors import (
     AerologError,
     NotConnectedError,

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from aerolog.transport.client.waiting import waiter
+from aerolog.transport.client.backoff import waiter
 from aerolog.transport.resource import AsyncResource
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from aerolog.transport.client.liveness cimport LIVENESS_QUIET, Liveness
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport store_release_i64
-from aerolog.transport.logbuffer.reader cimport LogReader, block_t
+from aerolog.transport.logbuffer.log_reader cimport LogReader, block_t
 from aerolog.transport.memory.counters cimport CountersReader
 
 cdef extern from "sched.h" nogil:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.security.authentication import Authenticator
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
 
 SWEEP_INTERVAL_NS: Final = 10_000_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.recorder.recording_writer import RecordingWriter
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.image import Image
     from aerolog.transport.client.subscription import Subscription
 

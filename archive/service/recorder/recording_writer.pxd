@@ -10,7 +10,7 @@ from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
 from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
-from aerolog.transport.logbuffer.reader cimport LogReader
+from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 

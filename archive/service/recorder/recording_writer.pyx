@@ -32,7 +32,7 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.descriptor cimport end_of_stream_position
-from aerolog.transport.logbuffer.reader cimport block_t
+from aerolog.transport.logbuffer.log_reader cimport block_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 

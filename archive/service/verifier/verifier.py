@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aerolog.archive.verification.findings import Finding
     from aerolog.archive.verification.layout import SegmentRecord
     from aerolog.archive.verification.recording_check import SpanResult
-    from aerolog.transport.client.counters import Counter
+    from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.session_ids import SessionIds
+from aerolog.transport.driver.conductor.session_ids import SessionIds
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 

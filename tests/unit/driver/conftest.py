@@ -10,7 +10,7 @@ import pytest
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.stream_counters import CounterType
+from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.protocol import commands as c

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.stream_counters import CounterType
+from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.memory.broadcast import BroadcastReceiver
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.protocol import commands as c

@@ -1,6 +1,6 @@
 """Clients come, stay alive, time out and close."""
 
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol import commands as c

@@ -9,7 +9,7 @@ import pytest
 
 from aerolog.testing import FakeFileSystem, ManualClock
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import ActiveDriverError, ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.protocol import commands as c

@@ -3,8 +3,8 @@
 import pytest
 
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.driver.system_counters import SystemCounter
-from aerolog.transport.driver.term_room import TermRoom
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.logs.term_allocation import TermRoom
 from aerolog.transport.errors import ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands as c
 

@@ -7,7 +7,7 @@ from peer.streams import free_port
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.stream_counters import CounterType
+from aerolog.transport.driver.counters.stream_counters import CounterType
 
 STREAM = 7
 DEADLINE_S = 60

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.network.resolvers import (
     FAIL_RESOLUTION,
     NAME_ENTRY_COUNTER_TYPE_ID,

@@ -5,10 +5,10 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from aerolog.transport.driver.network import flow_control_params
-from aerolog.transport.driver.network.flow_control import PythonFlowControl
-from aerolog.transport.driver.stream_counters import CounterType as T
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.stream_counters import CounterType as T
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.flow_control import flow_control_supplier
+from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 
 MS = 1_000_000
 HERE = "aerolog_test_flow_control"
@@ -30,14 +30,14 @@ class Broken(PythonFlowControl):
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch):
     entries = EntryPoints(
-        EntryPoint(name, f"{HERE}:{name}", flow_control_params.ENTRY_POINT_GROUP)
+        EntryPoint(name, f"{HERE}:{name}", flow_control_supplier.ENTRY_POINT_GROUP)
         for name in ("careful", "broken")
     )
     monkeypatch.setitem(sys.modules, HERE, sys.modules[__name__])
-    monkeypatch.setattr(flow_control_params, "entry_points", lambda *, group: entries)
-    flow_control_params._plug_ins.cache_clear()
+    monkeypatch.setattr(flow_control_supplier, "entry_points", lambda *, group: entries)
+    flow_control_supplier._plug_ins.cache_clear()
     yield
-    flow_control_params._plug_ins.cache_clear()
+    flow_control_supplier._plug_ins.cache_clear()
 
 
 def careful(_, term_length):

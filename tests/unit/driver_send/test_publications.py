@@ -8,8 +8,8 @@ import pytest
 from aerolog.testing import FakeFileSystem, FakeNetwork, ManualClock
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver, media_driver
-from aerolog.transport.driver.stream_counters import CounterType as T
-from aerolog.transport.network.opening import SYSTEM_NETWORK, WrappedNetwork
+from aerolog.transport.driver.counters.stream_counters import CounterType as T
+from aerolog.transport.network.networks import SYSTEM_NETWORK, WrappedNetwork
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as f
 from aerolog.transport.protocol import responses as r

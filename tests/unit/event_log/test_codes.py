@@ -3,7 +3,7 @@
 import pytest
 
 from aerolog.archive.service.event_lines import ArchiveEvent
-from aerolog.transport.events.codes import (
+from aerolog.transport.events.event_codes import (
     DRIVER_GROUPS,
     DriverEvent,
     chosen_events,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
-from aerolog.transport.events.codes import DriverEvent
+from aerolog.transport.driver.events.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
+from aerolog.transport.events.event_codes import DriverEvent
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import frame_codec as frames
 from aerolog.transport.protocol import responses as r

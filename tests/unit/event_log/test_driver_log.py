@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from aerolog.transport.driver.event_log import NO_EVENTS
-from aerolog.transport.driver.network.logged_port import LoggedPort
+from aerolog.transport.driver.events.driver_events import NO_EVENTS
+from aerolog.transport.driver.events.logged_port import LoggedPort
 from aerolog.transport.errors import ConfigurationError, RegistrationError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.events.log import EventLog, StreamEvents
+from aerolog.transport.events.event_log import EventLog, StreamEvents
 
 KEPT = 4079
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from aerolog.archive.service.event_lines import ArchiveEvent
-from aerolog.transport.events.codes import DriverEvent
+from aerolog.transport.events.event_codes import DriverEvent
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES, DRIVER_EVENT_PROPERTIES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "tools" / "event-log.md"

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from aerolog.transport.concurrent.clock import ManualClock, SystemClock
-from aerolog.transport.events.codes import full_code
-from aerolog.transport.events.reader import HeldLog, LineWriter, time_text
+from aerolog.transport.events.event_codes import full_code
+from aerolog.transport.events.event_reader import HeldLog, LineWriter, time_text
 
 LENGTH = 64 * 1024
 STARTED = re.compile(r"\[\d+\.\d{9}\] log started \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d{4}\n")

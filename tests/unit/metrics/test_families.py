@@ -11,7 +11,7 @@ from aerolog.tools.metrics import system_metrics
 from aerolog.tools.metrics.dashboard_panels import ROWS
 from aerolog.tools.metrics.families import FAMILIES, SECTIONS, Family, Kind
 from aerolog.tools.metrics.grafana_dashboard import VARIABLES, dashboard
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 QUERIES = [query for row in ROWS.values() for panel in row for query, _ in panel.queries]

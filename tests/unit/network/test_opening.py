@@ -3,7 +3,7 @@
 import pytest
 
 from aerolog.testing import FakeNetwork, ManualClock
-from aerolog.transport.network.opening import SYSTEM_NETWORK, RehearsedNetwork
+from aerolog.transport.network.networks import SYSTEM_NETWORK, RehearsedNetwork
 from aerolog.transport.network.rehearsal import RehearsedPort
 from aerolog.transport.network.rehearsal_options import parse_rehearsal
 

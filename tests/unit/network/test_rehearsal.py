@@ -4,7 +4,7 @@ import pytest
 
 from aerolog.testing import FakeNetwork, ManualClock
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.loss import FixedLoss, MultiGapLoss, RandomLoss
+from aerolog.transport.network.drop_rules import FixedLoss, MultiGapLoss, RandomLoss
 from aerolog.transport.network.rehearsal import Disturbance, RehearsedPort
 from aerolog.transport.network.rehearsal_options import interceptor_rule, parse_rehearsal
 from aerolog.transport.network.sockets import open_receive_port, open_send_port

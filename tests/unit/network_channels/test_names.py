@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from aerolog.transport.errors import ChannelUriError
-from aerolog.transport.network.names import (
+from aerolog.transport.network.host_names import (
     HostPort,
     is_multicast_text,
     parse_host_port,

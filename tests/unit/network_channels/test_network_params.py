@@ -4,9 +4,8 @@ import pytest
 
 from aerolog.transport.config.definition import Infer
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.channel_params import PublicationLookups, TaggedSession
-from aerolog.transport.driver.command_error import answer_to
-from aerolog.transport.driver.network.params import (
+from aerolog.transport.driver.channels.channel_params import PublicationLookups, TaggedSession
+from aerolog.transport.driver.channels.network_params import (
     check_mtu_fits,
     check_response_publication,
     check_window_fits,
@@ -19,6 +18,7 @@ from aerolog.transport.driver.network.params import (
     sndbuf_length,
     unicast_nak_delay_ns,
 )
+from aerolog.transport.driver.conductor.command_error import answer_to
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ConfigurationError, ControlProtocolError
 

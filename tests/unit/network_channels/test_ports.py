@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.ports import WildcardPorts
+from aerolog.transport.network.wildcard_ports import WildcardPorts
 
 ANY = SocketAddress(ip_address("127.0.0.1"), 0)
 

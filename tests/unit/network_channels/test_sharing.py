@@ -3,13 +3,11 @@
 import pytest
 
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.command_error import answer_to
-from aerolog.transport.driver.network.destinations import (
+from aerolog.transport.driver.channels.destination_params import (
     check_receive_destination,
     check_send_destination,
 )
-from aerolog.transport.driver.network.params import network_subscription_params
-from aerolog.transport.driver.network.sharing import (
+from aerolog.transport.driver.channels.endpoint_match import (
     ExistingEndpoint,
     check_is_original,
     check_receive_endpoint,
@@ -18,6 +16,8 @@ from aerolog.transport.driver.network.sharing import (
     is_canonical_match,
     is_tagged_match,
 )
+from aerolog.transport.driver.channels.network_params import network_subscription_params
+from aerolog.transport.driver.conductor.command_error import answer_to
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ChannelUriError, ControlProtocolError
 from aerolog.transport.uri import ChannelUri

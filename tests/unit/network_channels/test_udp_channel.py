@@ -4,7 +4,7 @@ import pytest
 
 from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.addresses import SocketAddress, multicast_control
-from aerolog.transport.network.names import platform_address
+from aerolog.transport.network.host_names import platform_address
 from aerolog.transport.network.udp_channel import ControlMode
 from aerolog.transport.uri import ChannelUri
 

@@ -7,9 +7,12 @@ import pytest
 
 from aerolog.testing import FakeNetwork, ManualClock
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.network.naming import DriverNames
+from aerolog.transport.driver.counters.system_counters import (
+    SystemCounter,
+    allocate_system_counters,
+)
+from aerolog.transport.driver.names.driver_names import DriverNames
 from aerolog.transport.driver.properties import driver_settings
-from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
 from aerolog.transport.memory.counters import CountersManager
 from aerolog.transport.memory.mapped_file import MappedFile
 

@@ -8,18 +8,21 @@ import pytest
 
 from aerolog.transport.config import settings as settings_module
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.network import congestion_choice, flow_control_params
-from aerolog.transport.driver.network.congestion import (
+from aerolog.transport.driver.congestion_control import congestion_control_supplier
+from aerolog.transport.driver.congestion_control.congestion_control import (
     Cubic,
     PythonCongestionControl,
     StaticWindow,
 )
-from aerolog.transport.driver.network.congestion_choice import image_congestion_control
-from aerolog.transport.driver.network.flow_control import (
+from aerolog.transport.driver.congestion_control.congestion_control_supplier import (
+    image_congestion_control,
+)
+from aerolog.transport.driver.flow_control import flow_control_supplier
+from aerolog.transport.driver.flow_control.flow_control import (
     MinFlowControl,
     PythonFlowControl,
 )
-from aerolog.transport.driver.network.flow_control_params import create_flow_control
+from aerolog.transport.driver.flow_control.flow_control_supplier import create_flow_control
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 
@@ -44,11 +47,11 @@ def installed(monkeypatch):
     declared = EntryPoints(
         EntryPoint(name, f"strategies_by_property:{name}", group) for group, name in NAMES.items()
     )
-    for module in (settings_module, congestion_choice, flow_control_params):
+    for module in (settings_module, congestion_control_supplier, flow_control_supplier):
         monkeypatch.setattr(module, "entry_points", declared.select)
-    flow_control_params._plug_ins.cache_clear()
+    flow_control_supplier._plug_ins.cache_clear()
     yield
-    flow_control_params._plug_ins.cache_clear()
+    flow_control_supplier._plug_ins.cache_clear()
 
 
 def given(**options):
@@ -56,7 +59,7 @@ def given(**options):
 
 
 def flow_control(settings, *, is_group, fc=None):
-    params = flow_control_params.flow_control_params(fc, settings, is_group=is_group)
+    params = flow_control_supplier.flow_control_params(fc, settings, is_group=is_group)
     return create_flow_control(params, TERM_LENGTH)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.network.congestion_choice import ImageConditions
-from aerolog.transport.driver.network.flow_control import FlowControl
-from aerolog.transport.driver.network.flow_control_params import flow_control_params
+from aerolog.transport.driver.congestion_control.congestion_control_supplier import ImageConditions
+from aerolog.transport.driver.flow_control.flow_control import FlowControl
+from aerolog.transport.driver.flow_control.flow_control_supplier import flow_control_params
 from aerolog.transport.driver.properties import driver_settings
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "transport" / "own-strategies.md"

@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from aerolog.transport.driver.network.naming import names_hosts
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.names.driver_names import names_hosts
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
 from aerolog.transport.network.addresses import SocketAddress
 

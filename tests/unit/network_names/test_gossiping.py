@@ -2,10 +2,10 @@
 
 import pytest
 
-from aerolog.transport.driver.network.gossiping import WORK_INTERVAL_NS
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.names.gossip_agent import WORK_INTERVAL_NS
 from aerolog.transport.errors import ConfigurationError
-from aerolog.transport.network.opening import SYSTEM_NETWORK
+from aerolog.transport.network.networks import SYSTEM_NETWORK
 
 S = 1_000_000_000
 NEIGHBORS, CACHE, BOOTSTRAP = 15, 16, 21

@@ -9,10 +9,11 @@ import pytest
 from aerolog.transport.client import Aeron
 from aerolog.transport.config import settings as settings_module
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.network import congestion_choice, flow_control_params
-from aerolog.transport.driver.network.congestion import PythonCongestionControl
-from aerolog.transport.driver.network.flow_control import PythonFlowControl
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.congestion_control import congestion_control_supplier
+from aerolog.transport.driver.congestion_control.congestion_control import PythonCongestionControl
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.flow_control import flow_control_supplier
+from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 from aerolog.transport.errors import RegistrationError
 
 DEADLINE_S = 60
@@ -156,12 +157,12 @@ def installed(monkeypatch):
             ),
         ]
     )
-    for module in (settings_module, congestion_choice, flow_control_params):
+    for module in (settings_module, congestion_control_supplier, flow_control_supplier):
         monkeypatch.setattr(module, "entry_points", declared.select)
-    flow_control_params._plug_ins.cache_clear()
+    flow_control_supplier._plug_ins.cache_clear()
     MADE.clear()
     yield MADE
-    flow_control_params._plug_ins.cache_clear()
+    flow_control_supplier._plug_ins.cache_clear()
 
 
 def test_installed_strategies_are_chosen_by_channel(driver_with, port, installed):

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from aerolog.transport.driver.network import lookups as module
-from aerolog.transport.driver.network.lookups import InlineLookups, ThreadLookups
+from aerolog.transport.driver.names import lookups as module
+from aerolog.transport.driver.names.lookups import InlineLookups, ThreadLookups
 
 DEADLINE_S = 60
 

@@ -7,7 +7,7 @@ import pytest
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.errors import RegistrationError
 
 DEADLINE_S = 60

@@ -3,9 +3,9 @@
 import pytest
 
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.network.params import network_subscription_params
-from aerolog.transport.driver.network.sharing import check_receive_timestamps
-from aerolog.transport.driver.network.timestamps import media_receive_timestamp_offset
+from aerolog.transport.driver.channels.endpoint_match import check_receive_timestamps
+from aerolog.transport.driver.channels.media_timestamps import media_receive_timestamp_offset
+from aerolog.transport.driver.channels.network_params import network_subscription_params
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.errors import ChannelUriError, ControlProtocolError
 from aerolog.transport.network.resolvers import DefaultNameResolver

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.network.congestion import (
+from aerolog.transport.driver.congestion_control.congestion_control import (
     RTT_MAX_NS,
     Cubic,
     PythonCongestionControl,

@@ -7,13 +7,13 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from aerolog.transport.driver.network import congestion_choice
-from aerolog.transport.driver.network.congestion import (
+from aerolog.transport.driver.congestion_control import congestion_control_supplier
+from aerolog.transport.driver.congestion_control.congestion_control import (
     Cubic,
     PythonCongestionControl,
     StaticWindow,
 )
-from aerolog.transport.driver.network.congestion_choice import (
+from aerolog.transport.driver.congestion_control.congestion_control_supplier import (
     ENTRY_POINT_GROUP,
     ImageConditions,
     congestion_control,
@@ -47,7 +47,7 @@ def installed(monkeypatch):
             for each, target in names.items()
         ).select(group=group, name=name)
 
-    monkeypatch.setattr(congestion_choice, "entry_points", found)
+    monkeypatch.setattr(congestion_control_supplier, "entry_points", found)
 
 
 def test_static_is_the_default():

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.network.feedback_delay import StaticDelay
-from aerolog.transport.driver.network.loss_detection import Gap, LossDetector, LossRanges, fill
+from aerolog.transport.driver.receive.feedback_delay import StaticDelay
+from aerolog.transport.driver.receive.loss_detector import Gap, LossDetector, LossRanges, fill
 
 TERM = 65536
 FIRST = 801263729

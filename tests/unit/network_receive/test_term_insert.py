@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.network.term_insert import (
+from aerolog.transport.driver.receive.term_insert import (
     INSERT_DONE,
     INSERT_PRESENT,
     INSERT_REFUSED,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.transport.driver.network import image as states
-from aerolog.transport.driver.network.congestion import StaticWindow
-from aerolog.transport.driver.network.feedback_delay import StaticDelay
-from aerolog.transport.driver.network.image import NetworkImage
-from aerolog.transport.driver.network.receive_endpoint import ReceiveEndpoint
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
-from aerolog.transport.driver.network.receiver import Receiver
-from aerolog.transport.driver.network.receiver_events import CreateImage, ImageReleased
-from aerolog.transport.driver.subscriber_positions import SubscriberPositions
-from aerolog.transport.driver.system_counters import SystemCounter, allocate_system_counters
+from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
+from aerolog.transport.driver.congestion_control.congestion_control import StaticWindow
+from aerolog.transport.driver.counters.system_counters import (
+    SystemCounter,
+    allocate_system_counters,
+)
+from aerolog.transport.driver.receive import receive_stream as states
+from aerolog.transport.driver.receive.feedback_delay import StaticDelay
+from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
+from aerolog.transport.driver.receive.receive_stream import NetworkImage
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
+from aerolog.transport.driver.receive.receiver import Receiver
+from aerolog.transport.driver.receive.receiver_events import CreateImage, ImageReleased
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.counters import CountersManager

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aerolog.transport.driver.network import image as states
-from aerolog.transport.driver.network.receive_transport import MAX_TRANSPORTS, ReceiveTransport
-from aerolog.transport.driver.network.receiver_events import TransportReleased
+from aerolog.transport.driver.receive import receive_stream as states
+from aerolog.transport.driver.receive.receive_transport import MAX_TRANSPORTS, ReceiveTransport
+from aerolog.transport.driver.receive.receiver_events import TransportReleased
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.frame_codec import Nak, StatusMessage
 

@@ -9,11 +9,11 @@ import pytest
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.concurrent.idle import YieldingIdleStrategy
-from aerolog.transport.driver.network.dispatcher import SESSION_REFUSED, SESSION_UNKNOWN
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
-from aerolog.transport.driver.network.receiver import Receiver
-from aerolog.transport.driver.network.receiver_events import EndpointReleased, TransportReleased
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.receive.data_packet_dispatcher import SESSION_REFUSED, SESSION_UNKNOWN
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
+from aerolog.transport.driver.receive.receiver import Receiver
+from aerolog.transport.driver.receive.receiver_events import EndpointReleased, TransportReleased
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network import sockets
 

@@ -1,9 +1,9 @@
 """What an image does with datagrams, and what its sender hears (spec wire-protocol 9, 18.2)."""
 
-from aerolog.transport.driver.network.congestion import Cubic, StaticWindow
-from aerolog.transport.driver.network.feedback_delay import StaticDelay
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.congestion_control.congestion_control import Cubic, StaticWindow
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.receive.feedback_delay import StaticDelay
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.protocol.frame_codec import (
     Nak,
     RttMeasurement,

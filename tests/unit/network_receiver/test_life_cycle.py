@@ -2,9 +2,9 @@
 
 import pytest
 
-from aerolog.transport.driver.network import image as states
-from aerolog.transport.driver.network.receiver_events import EndpointReleased
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.receive import receive_stream as states
+from aerolog.transport.driver.receive.receiver_events import EndpointReleased
 from aerolog.transport.protocol.frame_codec import ErrorFrame, ResponseSetup, StatusMessage
 
 MS = 1_000_000

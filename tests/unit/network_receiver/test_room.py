@@ -5,8 +5,8 @@ import errno
 import pytest
 
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.driver.network.image_room import PIECE_LENGTH, ImageRoom
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.logs.image_allocation import PIECE_LENGTH, ImageRoom
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
-from aerolog.transport.driver.network.receiver_events import (
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
+from aerolog.transport.driver.receive.receiver_events import (
     CreateImage,
     SessionLimitExceeded,
 )
-from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.protocol.frame_codec import StatusMessage
 
 MS = 1_000_000

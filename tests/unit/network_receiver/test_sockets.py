@@ -9,9 +9,9 @@ import time
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
-from aerolog.transport.driver.network.receiver_events import AnswerFailed, ReceiveFailed
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
+from aerolog.transport.driver.receive.receiver_events import AnswerFailed, ReceiveFailed
 from aerolog.transport.network import sockets
 from aerolog.transport.network.rehearsal import Disturbance, RehearsedPort
 

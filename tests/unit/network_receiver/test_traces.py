@@ -8,9 +8,9 @@ import time
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
-from aerolog.transport.driver.network.congestion import StaticWindow
-from aerolog.transport.driver.network.receive_endpoint import ReceiveEndpoint
-from aerolog.transport.driver.network.receive_transport import ReceiveTransport
+from aerolog.transport.driver.congestion_control.congestion_control import StaticWindow
+from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
+from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.network import sockets
 
 LOOPBACK = ("127.0.0.1", 0)

@@ -4,7 +4,7 @@ import pytest
 
 from aerolog.testing import FakeNetwork, ManualClock
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver.network.rehearsing import rehearsed
+from aerolog.transport.driver.network_supplier import rehearsed
 from aerolog.transport.driver.properties import driver_settings
 from aerolog.transport.protocol.frame_codec import DataFrame, encode_frame
 

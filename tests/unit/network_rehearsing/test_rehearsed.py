@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.network.rehearsing import PlainNetwork
+from aerolog.transport.driver.network_supplier import PlainNetwork
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.rehearsal import RehearsedPort
 from aerolog.transport.protocol.frame_codec import Nak, encode_frame

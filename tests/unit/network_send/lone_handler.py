@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aerolog.transport.driver.network.retransmit import RetransmitHandler
-from aerolog.transport.driver.network.shared_window import SharedWindow
+from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
+from aerolog.transport.driver.send.shared_window import SharedWindow
 
 if TYPE_CHECKING:
-    from aerolog.transport.driver.network.flow_control import FlowControl
+    from aerolog.transport.driver.flow_control.flow_control import FlowControl
 
 Answer = tuple[int, tuple[int, int, int] | None]
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
-from aerolog.transport.driver.network.flow_control import FlowControl, MaxFlowControl
-from aerolog.transport.driver.network.publication import NetworkPublication
-from aerolog.transport.driver.network.retransmit import RetransmitHandler
-from aerolog.transport.driver.network.send_destinations import SendDestinations
-from aerolog.transport.driver.network.send_endpoint import SendEndpoint
-from aerolog.transport.driver.network.sender import Sender
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.flow_control.flow_control import FlowControl, MaxFlowControl
+from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
+from aerolog.transport.driver.send.send_destinations import SendDestinations
+from aerolog.transport.driver.send.send_endpoint import SendEndpoint
+from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.direct import DirectPublication
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
@@ -21,7 +21,7 @@ from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.frame_codec import StatusMessage, encode_frame
 
 if TYPE_CHECKING:
-    from aerolog.transport.driver.network.sender_events import SenderEvent
+    from aerolog.transport.driver.send.sender_events import SenderEvent
 
 MS = 1_000_000
 TERM = 65536

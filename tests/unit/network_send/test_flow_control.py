@@ -6,7 +6,7 @@ Spec wire-protocol 6, 18.7.
 import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
-from aerolog.transport.driver.network.flow_control import (
+from aerolog.transport.driver.flow_control.flow_control import (
     MAX_RECEIVERS,
     FlowControl,
     MaxFlowControl,

@@ -6,16 +6,16 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 from golden_data import channel_uris
 
-from aerolog.transport.driver.command_error import answer_to
-from aerolog.transport.driver.network import flow_control_params as module
-from aerolog.transport.driver.network.flow_control import (
+from aerolog.transport.driver.conductor.command_error import answer_to
+from aerolog.transport.driver.flow_control import flow_control_supplier as module
+from aerolog.transport.driver.flow_control.flow_control import (
     FlowControl,
     MaxFlowControl,
     MinFlowControl,
     PythonFlowControl,
     TaggedFlowControl,
 )
-from aerolog.transport.driver.network.flow_control_params import (
+from aerolog.transport.driver.flow_control.flow_control_supplier import (
     create_flow_control,
     flow_control_params,
 )

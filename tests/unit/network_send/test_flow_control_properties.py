@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.network.flow_control import (
+from aerolog.transport.driver.flow_control.flow_control import (
     MaxFlowControl,
     MinFlowControl,
     TaggedFlowControl,

@@ -5,13 +5,13 @@ import errno
 import pytest
 
 from aerolog.testing import FakeFileSystem
-from aerolog.transport.driver.subscriber_positions import (
+from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
     SUBSCRIBER_LINGER,
     SUBSCRIBER_RESTING,
     SubscriberPositions,
 )
-from aerolog.transport.driver.term_room import TermRoom
+from aerolog.transport.driver.logs.term_allocation import TermRoom
 from aerolog.transport.logbuffer.descriptor import log_file_length
 
 MS = 1_000_000

@@ -1,6 +1,6 @@
 """A flow control strategy in Python, asked by the native sender."""
 
-from aerolog.transport.driver.network.flow_control import PythonFlowControl
+from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
 from aerolog.transport.protocol.frame_codec import ErrorFrame, encode_frame
 
 TERM = 65536

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aerolog.transport.driver.network.sender_events import ResponseConnected, ResponseSetup
+from aerolog.transport.driver.send.sender_events import ResponseConnected, ResponseSetup
 from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     SetupFrame,

@@ -3,8 +3,8 @@
 import pytest
 from lone_handler import LoneHandler
 
-from aerolog.transport.driver.network.flow_control import MaxFlowControl, PythonFlowControl
-from aerolog.transport.driver.network.retransmit import (
+from aerolog.transport.driver.flow_control.flow_control import MaxFlowControl, PythonFlowControl
+from aerolog.transport.driver.send.retransmit_handler import (
     MAX_RESEND_LIMIT,
     RETRANSMIT_INVALID,
     RETRANSMIT_LATER,
@@ -14,7 +14,7 @@ from aerolog.transport.driver.network.retransmit import (
     RETRANSMIT_OVER_BUDGET,
     is_resendable,
 )
-from aerolog.transport.driver.network.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
+from aerolog.transport.driver.send.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
 from aerolog.transport.errors import ConfigurationError
 
 TERM = 64 * 1024

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lone_handler import LoneHandler
 
-from aerolog.transport.driver.network.flow_control import MaxFlowControl
-from aerolog.transport.driver.network.retransmit import (
+from aerolog.transport.driver.flow_control.flow_control import MaxFlowControl
+from aerolog.transport.driver.send.retransmit_handler import (
     RETRANSMIT_INVALID,
     RETRANSMIT_LATER,
     RETRANSMIT_NO_SLOT,
@@ -15,7 +15,7 @@ from aerolog.transport.driver.network.retransmit import (
     RETRANSMIT_NOW,
     RETRANSMIT_OVER_BUDGET,
 )
-from aerolog.transport.driver.network.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
+from aerolog.transport.driver.send.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
 
 TERM = 64 * 1024
 INT32 = st.integers(-(2**31), 2**31 - 1)

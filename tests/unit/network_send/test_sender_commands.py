@@ -3,16 +3,16 @@
 import pytest
 
 from aerolog.testing.network import FakeNetwork
-from aerolog.transport.driver.network.live_receivers import LiveReceivers
-from aerolog.transport.driver.network.send_destinations import MANUAL, SendDestinations
-from aerolog.transport.driver.network.send_endpoint import SendEndpoint
-from aerolog.transport.driver.network.sender_events import (
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.send.live_receivers import LiveReceivers
+from aerolog.transport.driver.send.send_destinations import MANUAL, SendDestinations
+from aerolog.transport.driver.send.send_endpoint import SendEndpoint
+from aerolog.transport.driver.send.sender_events import (
     EndpointReleased,
     PublicationReleased,
     SendFailed,
     Unresolved,
 )
-from aerolog.transport.driver.system_counters import SystemCounter
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.protocol.frame_codec import Nak as NakFrame
 from aerolog.transport.protocol.frame_codec import decode_frame, encode_frame

@@ -5,7 +5,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.network.term_scan import cut
+from aerolog.transport.driver.send.term_scan import cut
 
 TERM = 65536
 MTU = 1408

@@ -2,8 +2,8 @@
 
 import pytest
 
-from aerolog.transport.driver.network.sender_events import PublicationError
-from aerolog.transport.driver.system_counters import SystemCounter
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.send.sender_events import PublicationError
 from aerolog.transport.protocol.frame_codec import (
     DataFrame,
     ErrorFrame,

@@ -1,0 +1,579 @@
+"""The client's conductor: sends commands, acts on the driver's messages, keeps the resources.
+
+Any thread may enter it, one at a time, under ``lock``: the client's own thread when a message has
+come, and callers of the API, who help themselves while they wait (spec client 4 to 7).
+Handlers run in here and so may not come back in.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from aerolog.transport.client import liveness
+from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
+from aerolog.transport.client.driver_listener import Inbox
+from aerolog.transport.client.log_table import LogTable
+from aerolog.transport.client.registration import Kind, Pending, RegistrationFuture
+from aerolog.transport.errors import (
+    AerologError,
+    BroadcastLappedError,
+    ClientTimeoutError,
+    ConductorServiceTimeoutError,
+    DriverTimeoutError,
+    ReentrantCallError,
+    ResourceClosedError,
+)
+from aerolog.transport.protocol import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.client.client_counters import Counter
+    from aerolog.transport.client.connection import DriverConnection
+    from aerolog.transport.client.options import ClientOptions
+    from aerolog.transport.client.publication import BasePublication
+    from aerolog.transport.client.subscription import Subscription
+
+_T = TypeVar("_T")
+_LOG = logging.getLogger("aerolog.client")
+_WAIT_SLICE_NS = 1_000_000
+
+
+class ClientConductor:
+    """State of one client. Its public methods take the lock themselves.
+
+    Attributes:
+        close_reason: what ended the client; None while it lives and after a plain close.
+    """
+
+    def __init__(self, options: ClientOptions, connection: DriverConnection) -> None:
+        self.options = options
+        self.connection = connection
+        self.client_id = connection.client_id
+        self.liveness = connection.liveness
+        self.counters = connection.counters
+        self.lock = threading.RLock()
+        self.logs = LogTable(options.file_system, pre_touch=options.pre_touch)
+        self.closed = False
+        self.close_reason: BaseException | None = None
+        self.publications: weakref.WeakValueDictionary[int, BasePublication]
+        self.publications = weakref.WeakValueDictionary()
+        self.subscriptions: weakref.WeakValueDictionary[int, Subscription]
+        self.subscriptions = weakref.WeakValueDictionary()
+        self.own_counters: weakref.WeakValueDictionary[int, Counter]
+        self.own_counters = weakref.WeakValueDictionary()
+        self.pending: dict[int, Pending] = {}
+        self.close_handlers: list[Callable[[], object]] = []
+        self.counter_handlers: list[Callable[..., object]] = []
+        self.counter_gone_handlers: list[Callable[..., object]] = []
+        self._inbox = Inbox(self)
+        self._event_streams: tuple[weakref.ref[EventStream], ...] = ()
+        self._dropped: deque[Callable[[], None]] = deque()
+        self._unsent: deque[commands.Command] = deque()
+        self._callback_thread = 0
+        self._serving_thread = 0
+        self._terminating = False
+        self._fork_generation = liveness.current_fork_generation()
+        self._client: weakref.ref[object] | None = None
+        if options.on_close is not None:
+            self.close_handlers.append(options.on_close)
+        if options.on_counter is not None:
+            self.counter_handlers.append(options.on_counter)
+        if options.on_counter_gone is not None:
+            self.counter_gone_handlers.append(options.on_counter_gone)
+
+    # -- what callers may do ---------------------------------------------------------------------
+
+    def attach(self, client: object) -> None:
+        """Tell which object stands for this client; resources keep it alive."""
+        self._client = weakref.ref(client)
+
+    def client(self) -> object | None:
+        """The object that stands for this client."""
+        return None if self._client is None else self._client()
+
+    def ensure_usable(self) -> None:
+        """Raise when the client is closed, forked, or called out of a handler of its own.
+
+        Raises:
+            ResourceClosedError: the program closed it, or the process was forked after it.
+            AeronTimeoutError: what the client died of, with the driver or this process too slow.
+            ReentrantCallError: a handler calls.
+        """
+        if self.forked:
+            raise ResourceClosedError(
+                "this client belongs to the parent process: connect a new one after a fork"
+            )
+        if self.closed or self._terminating:
+            self._raise_closed()
+        if self._callback_thread == threading.get_ident():
+            raise ReentrantCallError(
+                "a handler of the client may not call add, remove or close: note what to do and "
+                "do it after the handler, or read aeron.events()"
+            )
+
+    def _raise_closed(self) -> NoReturn:
+        if self.close_reason is None:
+            raise ResourceClosedError("the Aeron client is closed")
+        raise type(self.close_reason)(*self.close_reason.args) from self.close_reason
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the one that connected."""
+        return self._fork_generation != liveness.current_fork_generation()
+
+    def next_correlation_id(self) -> int:
+        """An id that nobody else in the reach of this driver has."""
+        if self.closed:
+            self._raise_closed()
+        return self.connection.ring.next_correlation_id()
+
+    def send(self, command: commands.Command) -> None:
+        """Give a command to the driver.
+
+        Raises:
+            AerologError: the command buffer is full; nothing was sent.
+        """
+        if not self.connection.ring.write(command.TYPE_ID, commands.encode_command(command)):
+            raise AerologError(
+                f"failed to write {type(command).__name__} command: the driver's command buffer "
+                f"has no room; is the driver running, and keeping up?"
+            )
+        if self.options.driver_bell is not None:
+            self.options.driver_bell()
+
+    def submit(
+        self,
+        kind: Kind,
+        command: Callable[[int], commands.Command],
+        complete: Callable[[Any], _T],
+    ) -> RegistrationFuture[_T]:
+        """Send a command without waiting for its answer.
+
+        Args:
+            kind: what it asks for.
+            command: makes the command out of its correlation id.
+            complete: makes the result out of the answer.
+        """
+        if self.forked:  # then whoever held the lock at the fork holds it in the child for ever
+            self.ensure_usable()
+        with self.lock:
+            self.ensure_usable()
+            future: RegistrationFuture[_T]
+            number = self.connection.ring.next_correlation_id()
+            future = RegistrationFuture(number, self, self.client())
+            pending = Pending(kind, future, complete)
+            self.pending[future.registration_id] = pending
+            try:
+                self.send(command(future.registration_id))
+            except BaseException:
+                del self.pending[future.registration_id]
+                raise
+            return future
+
+    def call(
+        self,
+        kind: Kind,
+        command: Callable[[int], commands.Command],
+        complete: Callable[[Any], _T],
+        timeout: float | None = None,
+    ) -> _T:
+        """Send a command and wait for what becomes of it.
+
+        Raises:
+            RegistrationError: the driver refused it.
+            DriverTimeoutError: no answer within ``timeout`` seconds (None: the driver timeout).
+        """
+        return self.await_answer(self.submit(kind, command, complete), timeout)
+
+    def await_answer(self, future: RegistrationFuture[_T], timeout: float | None = None) -> _T:
+        """Wait for the result of a command; whatever cuts the wait short takes the command back.
+
+        Raises:
+            RegistrationError: the driver refused it.
+            DriverTimeoutError: no answer within ``timeout`` seconds (None: the driver timeout).
+        """
+        limit = self.options.driver_timeout if timeout is None else timeout
+        try:
+            self.wait_for(future, limit)
+        except BaseException as error:
+            self.cancel(future)
+            if isinstance(error, TimeoutError) and not isinstance(error, AerologError):
+                raise DriverTimeoutError(
+                    f"no response from MediaDriver within {limit:g}s"
+                ) from None
+            raise
+        return future.result(0)
+
+    def wait_for(self, future: RegistrationFuture[Any], timeout: float | None) -> None:
+        """Turn the client until an answer is there.
+
+        Raises:
+            TimeoutError: it was not within ``timeout`` seconds.
+        """
+        if future.is_settled():
+            return
+        self.ensure_usable()
+        deadline = None if timeout is None else self.monotonic() + timeout
+        while not future.is_settled():
+            self.await_work(_WAIT_SLICE_NS)
+            if deadline is not None and self.monotonic() > deadline and not future.is_settled():
+                raise TimeoutError(f"no answer to command {future.registration_id} in {timeout} s")
+
+    def monotonic(self) -> float:
+        """Seconds of the client's clock, for deadlines."""
+        return self.options.clock.now_ns() / 1e9
+
+    def await_work(self, wait_ns: int) -> None:
+        """Wait a moment for a message and act on what has come; signals are seen between."""
+        if self.options.driver_invoker is not None:
+            self.options.driver_invoker()
+            wait_ns = 0
+        self.liveness.await_message(wait_ns)
+        if self.options.invoker:
+            self.do_work()
+        else:
+            with self.lock:
+                self.service()
+
+    def turn_without_thread(self) -> None:
+        """One turn of a client, and an embedded driver, that nobody else turns."""
+        if self.options.invoker and self._callback_thread != threading.get_ident():
+            if self.options.driver_invoker is not None:
+                self.options.driver_invoker()
+            self.do_work()
+
+    def cancel(self, future: RegistrationFuture[Any]) -> bool:
+        """Take a command back; what the driver makes of it nevertheless is removed again."""
+        if self.forked:
+            return False
+        with self.lock:
+            pending = self.pending.get(future.registration_id)
+            if pending is None:
+                return False
+            pending.abandoned = True
+            return future.cancel_now()
+
+    def is_command_active(self, correlation_id: int) -> bool:
+        """Whether a command still waits for its answer; False on a closed client."""
+        if self.closed or self.forked:
+            return False
+        with self.lock:
+            self.service()
+            return correlation_id in self.pending
+
+    def has_active_commands(self) -> bool:
+        """Whether any command still waits for its answer; False on a closed client."""
+        return not self.closed and bool(self.pending)
+
+    # -- the duty cycle --------------------------------------------------------------------------
+
+    def do_work(self) -> int:
+        """One turn of a client without a thread of its own."""
+        with self.lock:
+            if self.closed or self.forked:
+                return 0
+            code = self.liveness.service()
+            if code < 0:
+                self.end_for(code)
+                return 1
+            return self.service()
+
+    def run(self) -> None:
+        """Body of the client's thread: in native code until there is something to do."""
+        idle_ns = self.options.idle_sleep_ns
+        while True:
+            code = self.liveness.wait(idle_ns)
+            if code == liveness.STOPPED:
+                return
+            # Whoever holds the lock is working in here already; look again after a sleep.
+            if code == liveness.MESSAGE and not self.lock.acquire(blocking=False):
+                continue
+            if code < 0:
+                self.lock.acquire()
+            try:
+                if code < 0:
+                    self.end_for(code)
+                else:
+                    self.service()
+            except Exception as error:  # noqa: BLE001 - the thread must outlive a defect in here
+                self.report(error)
+            finally:
+                self.lock.release()
+
+    def service(self) -> int:
+        """Act on every message there is; call with the lock held."""
+        thread = threading.get_ident()
+        if self.closed or thread in {self._serving_thread, self._callback_thread}:
+            return 0
+        self._serving_thread = thread
+        receiver = self.connection.receiver
+        work = 0
+        try:
+            work += self._drain_dropped()
+            while (message := receiver.receive_next()) is not None:
+                work += 1
+                self._inbox.take(*message)
+                if self.closed:
+                    break
+        except BroadcastLappedError:
+            self.terminate(BroadcastLappedError("unable to keep up with broadcast"))
+        finally:
+            self._serving_thread = 0
+        return work
+
+    def _drain_dropped(self) -> int:
+        work = 0
+        while self._unsent:
+            try:
+                self.send(self._unsent[0])
+            except AerologError:
+                break
+            self._unsent.popleft()
+            work += 1
+        while self._dropped:
+            self._dropped.popleft()()
+            work += 1
+        return work
+
+    def end_for(self, code: int) -> None:
+        """End the client for a code of its clockwork; call with the lock held."""
+        watch, folder = self.liveness, self.options.aeron_dir
+        if code == liveness.SERVICE_INTERVAL_EXCEEDED:
+            reason: BaseException = ConductorServiceTimeoutError(
+                f"FATAL - service interval exceeded: "
+                f"timeout={watch.inter_service_timeout_ns}ns, interval={watch.service_gap_ns}ns"
+            )
+        elif code == liveness.DRIVER_SHUT_DOWN:
+            reason = DriverTimeoutError(f"FATAL - MediaDriver ({folder}) has been shutdown")
+        elif code == liveness.DRIVER_SILENT:
+            reason = DriverTimeoutError(
+                f"FATAL - MediaDriver ({folder}) keepalive: "
+                f"age={watch.driver_age_ms}ms > timeout={watch.driver_timeout_ms}ms"
+            )
+        else:
+            reason = ClientTimeoutError(
+                "FATAL - unexpected close of heartbeat timestamp counter: "
+                f"{watch.heartbeat_counter_id}"
+            )
+        self.terminate(reason)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def terminate(self, reason: BaseException) -> None:
+        """End the client because of an error; no command is sent. Call with the lock held."""
+        if self.closed or self._terminating:
+            return
+        self._terminating = True
+        self.close_reason = reason
+        self.report(reason)
+        self._shut()
+
+    def close(self) -> None:
+        """End the client because the program wants so."""
+        if self.forked:
+            self.closed = True
+            return
+        with self.lock:
+            # An error handler may close a client that is ending already.
+            if self.closed or self._terminating:
+                return
+            self.ensure_usable()
+            self._terminating = True
+            self._shut()
+            close = commands.ClientClose(self.client_id, self.connection.ring.next_correlation_id())
+            self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
+
+    def abandon(self) -> None:
+        """Leave everything as it is, as a process does that is killed; for simulations."""
+        self._fork_generation = -1
+        self.closed = True
+
+    def close_dropped(self, close: Callable[[], None]) -> None:
+        """Close a client that was garbage collected, maybe in here: then a moment later."""
+        if threading.get_ident() in {self._serving_thread, self._callback_thread}:
+            self._release_later(close)
+        else:
+            close()
+
+    def _shut(self) -> None:
+        """Close every resource here, then run the close handlers."""
+        for publication in list(self.publications.values()):
+            publication.force_close()
+        for subscription in list(self.subscriptions.values()):
+            self.drop_images(subscription)
+            subscription.force_close()
+        for counter in list(self.own_counters.values()):
+            counter.force_close()
+            self.counter_gone(counter.registration_id, counter.counter_id)
+        self.publications.clear()
+        self.subscriptions.clear()
+        self.own_counters.clear()
+        self.logs.clear()
+        waiting, self.pending = list(self.pending.values()), {}
+        reason = self.close_reason or ResourceClosedError("the Aeron client is closed")
+        for pending in waiting:
+            pending.fail(reason)
+        for handler in list(self.close_handlers):
+            self.run_handler(handler)
+        self.closed = True
+        self.liveness.stop()
+        self.publish(ClientClosed(self.close_reason))
+
+    # -- resources -------------------------------------------------------------------------------
+
+    def _release_later(self, release: Callable[[], None]) -> None:
+        """Remove a resource that was garbage collected, at a time when the lock can be taken."""
+        self._dropped.append(release)
+        self.liveness.request()
+
+    def remove(self, command: Callable[[int], commands.Command]) -> None:
+        """Send a remove command without waiting for its answer; call with the lock held."""
+        future: RegistrationFuture[None]
+        future = RegistrationFuture(self.connection.ring.next_correlation_id(), self)
+        self.pending[future.registration_id] = Pending(Kind.OPERATION, future, lambda _: None)
+        message = command(future.registration_id)
+        try:
+            self.send(message)
+        except AerologError:
+            self._unsent.append(message)
+            self.liveness.request()
+
+    def drop_images(self, subscription: Subscription) -> None:
+        """Close all images of a subscription and tell its handler."""
+        for image in subscription.take_images():
+            self.logs.release(image.correlation_id)
+            self._inbox.image_gone(subscription, image)
+
+    def counter_gone(self, registration_id: int, counter_id: int) -> None:
+        """Tell the handlers that a counter is gone."""
+        self._inbox.counter_gone(registration_id, counter_id)
+
+    def close_publication(self, publication: BasePublication, revoke: bool) -> None:
+        """Close one publication object; the driver counts the others."""
+        if self.forked:
+            publication.force_close()
+            return
+        with self.lock:
+            if publication.closed:
+                return
+            self.ensure_usable()
+            publication.force_close()
+            self.publications.pop(publication.registration_id, None)
+            self._remove_publication(
+                publication.registration_id, publication.original_registration_id, revoke
+            )
+
+    def publication_dropped(self, registration_id: int, original_registration_id: int) -> None:
+        """A publication was garbage collected, in whatever thread and place."""
+        if not self.forked:
+            self._release_later(
+                lambda: self._remove_publication(registration_id, original_registration_id, False)
+            )
+
+    def _remove_publication(self, registration_id: int, log_id: int, revoke: bool) -> None:
+        self.logs.release(log_id)
+        flags = commands.REVOKE_FLAG if revoke else 0
+        self.remove(lambda i: commands.RemovePublication(self.client_id, i, registration_id, flags))
+
+    def close_subscription(self, subscription: Subscription) -> None:
+        """Close a subscription and its images."""
+        if self.forked:
+            subscription.force_close()
+            return
+        with self.lock:
+            if subscription.closed:
+                return
+            self.ensure_usable()
+            registration_id = subscription.registration_id
+            self.subscriptions.pop(registration_id, None)
+            self.drop_images(subscription)
+            subscription.force_close()
+            self._remove_subscription(registration_id, ())
+
+    def subscription_dropped(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
+        """A subscription was garbage collected, in whatever thread and place."""
+        if not self.forked:
+            self._release_later(lambda: self._remove_subscription(registration_id, log_ids))
+
+    def _remove_subscription(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
+        for log_id in log_ids:
+            self.logs.release(log_id)
+        self.remove(lambda i: commands.RemoveSubscription(self.client_id, i, registration_id))
+
+    def close_counter(self, counter: Counter) -> None:
+        """Give a counter of this client back; a static one only becomes unusable here."""
+        if self.forked:
+            counter.force_close()
+            return
+        with self.lock:
+            if counter.closed:
+                return
+            self.ensure_usable()
+            counter.force_close()
+            if self.own_counters.pop(counter.registration_id, None) is not None:
+                self._remove_counter(counter.registration_id)
+
+    def counter_dropped(self, registration_id: int) -> None:
+        """A counter was garbage collected, in whatever thread and place."""
+        if not self.forked:
+            self._release_later(lambda: self._remove_counter(registration_id))
+
+    def _remove_counter(self, registration_id: int) -> None:
+        self.remove(lambda i: commands.RemoveCounter(self.client_id, i, registration_id))
+
+    # -- handlers and events ---------------------------------------------------------------------
+
+    def run_handler(self, handler: Callable[..., object], *arguments: object) -> None:
+        """Call a program's handler; what it raises goes to the error handler."""
+        previous, self._callback_thread = self._callback_thread, threading.get_ident()
+        try:
+            handler(*arguments)
+        except Exception as error:  # noqa: BLE001 - a handler's error must not end the client
+            self._callback_thread = previous
+            self.report(error)
+        finally:
+            self._callback_thread = previous
+
+    def report(self, error: BaseException) -> None:
+        """Hand on an error that belongs to no call: to ``on_error``, else to the log."""
+        self.publish(ErrorRaised(error))
+        if self.options.on_error is None:
+            _LOG.error("client %d: %s", self.client_id, error, exc_info=error)
+            return
+        previous, self._callback_thread = self._callback_thread, threading.get_ident()
+        try:
+            self.options.on_error(error)
+        except Exception:  # noqa: BLE001 - there is nobody left to tell
+            _LOG.exception("client %d: the error handler failed", self.client_id)
+        finally:
+            self._callback_thread = previous
+
+    def events(self, timeout: float | None) -> EventStream:
+        """A new stream of events from now on."""
+        if self.forked:
+            self.ensure_usable()
+        with self.lock:
+            stream = EventStream(timeout, self._forget_stream)
+            if self.closed:
+                stream.put(ClientClosed(self.close_reason))
+            held = [kept for kept in self._event_streams if kept() is not None]
+            self._event_streams = (*held, weakref.ref(stream))
+            return stream
+
+    def _forget_stream(self, stream: EventStream) -> None:
+        with self.lock:
+            self._event_streams = tuple(
+                kept for kept in self._event_streams if kept() not in {None, stream}
+            )
+
+    def publish(self, event: Event) -> None:
+        """Give an event to every stream that somebody still holds."""
+        for reference in self._event_streams:
+            stream = reference()
+            if stream is not None:
+                stream.put(event)

@@ -1,0 +1,253 @@
+"""Counters for a program: a live mapping of all of them, and own ones (spec client 15)."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from aerolog.transport.client.options import default_aeron_dir
+from aerolog.transport.errors import ResourceClosedError
+from aerolog.transport.memory.cnc import CncFile
+from aerolog.transport.memory.counters import CounterSnapshot
+from aerolog.transport.memory.counters import CountersReader as SharedCounters
+from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.resource import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aerolog.transport.client.client_conductor import ClientConductor
+
+CounterInfo = CounterSnapshot
+_ALLOCATED = 1
+
+
+class CounterView:
+    """One counter of whoever owns it, read anew at each access.
+
+    Its id may be reused a second after it was freed; ``is_active`` says whether it is still the
+    counter that was looked up, by its registration id.
+    """
+
+    __slots__ = ("_counters", "_registration_id", "counter_id")
+
+    def __init__(self, counters: SharedCounters, counter_id: int) -> None:
+        self._counters = counters
+        self.counter_id = counter_id
+        self._registration_id = counters.counter_registration_id(counter_id)
+
+    @property
+    def value(self) -> int:
+        """The value now."""
+        return self._counters.counter_value(self.counter_id)
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return self._counters.counter_label(self.counter_id)
+
+    @property
+    def type_id(self) -> int:
+        """What it is, for programs."""
+        return self._counters.counter_type_id(self.counter_id)
+
+    @property
+    def key(self) -> bytes:
+        """112 bytes, laid out as the type says."""
+        return self._counters.counter_key(self.counter_id)
+
+    @property
+    def registration_id(self) -> int:
+        """Of the resource it belongs to, when it was looked up."""
+        return self._registration_id
+
+    @property
+    def owner_id(self) -> int:
+        """Client id of the owner; -1 for the driver and static counters."""
+        return self._counters.counter_owner_id(self.counter_id)
+
+    @property
+    def reference_id(self) -> int:
+        """Of what it refers to, 0 for none."""
+        return self._counters.counter_reference_id(self.counter_id)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is allocated and the same as when it was looked up."""
+        return (
+            self._counters.counter_state(self.counter_id) == _ALLOCATED
+            and self._counters.counter_registration_id(self.counter_id) == self._registration_id
+        )
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"<CounterView {self.counter_id} {self.label!r} value={self.value}>"
+
+
+class Counters(Mapping[int, CounterView]):
+    """All allocated counters of a driver, by id; read-only."""
+
+    def __init__(self, shared: SharedCounters) -> None:
+        self._shared = shared
+
+    @property
+    def max_counter_id(self) -> int:
+        """The largest id that there is room for."""
+        return self._shared.max_counter_id
+
+    def __getitem__(self, counter_id: int) -> CounterView:
+        in_range = isinstance(counter_id, int) and 0 <= counter_id <= self.max_counter_id
+        if not in_range or self._shared.counter_state(counter_id) != _ALLOCATED:
+            raise KeyError(counter_id)
+        return CounterView(self._shared, counter_id)
+
+    def __iter__(self) -> Iterator[int]:
+        return (info.counter_id for info in self._shared)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._shared)
+
+    def infos(self) -> Iterator[CounterInfo]:
+        """A copy of every counter: id, type, label, value, key and the ids, checked for reuse."""
+        return iter(self._shared)
+
+    def find(
+        self,
+        *,
+        type_id: int | None = None,
+        registration_id: int | None = None,
+        label: str | None = None,
+    ) -> CounterView | None:
+        """The first counter that has all that is asked for; ``label`` is any part of it."""
+        for info in self._shared:
+            if type_id is not None and info.type_id != type_id:
+                continue
+            if registration_id is not None and info.registration_id != registration_id:
+                continue
+            if label is None or label in info.label:
+                return CounterView(self._shared, info.counter_id)
+        return None
+
+    def to_dict(self) -> dict[str, int]:
+        """Values by label; of counters with the same label the last one."""
+        return {info.label: info.value for info in self._shared}
+
+    def to_numpy(self) -> Any:
+        """Ids and values of all counters, as a structured NumPy array."""
+        numpy = importlib.import_module("numpy")
+        rows = [(info.counter_id, info.type_id, info.value) for info in self._shared]
+        return numpy.array(rows, [("id", "<i4"), ("type_id", "<i4"), ("value", "<i8")])
+
+
+class CountersReader(Counters):
+    """The counters of a driver, alive or not, without being its client.
+
+    Args:
+        dir: the driver's directory; the default one of this user when None.
+
+    Raises:
+        FileNotFoundError: there is no driver directory.
+        FileFormatError: its cnc.dat is damaged or of another version.
+    """
+
+    def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
+        folder = default_aeron_dir() if dir is None else os.fspath(dir)
+        self.cnc = CncFile.open(RealFileSystem(), folder)
+        super().__init__(self.cnc.counters)
+
+
+class Counter(Resource):
+    """A counter of this client, to be written; made by ``Aeron``. Any thread may use it.
+
+    Attributes:
+        counter_id: of the counter.
+        registration_id: of the command that added it; for a static counter the one that it was
+            added with.
+        is_static: it outlives the client, and other clients may share it.
+    """
+
+    def __init__(
+        self,
+        conductor: ClientConductor,
+        counter_id: int,
+        registration_id: int,
+        is_static: bool,
+    ) -> None:
+        self.counter_id = counter_id
+        self.registration_id = registration_id
+        self.is_static = is_static
+        self.closed = False
+        self._conductor = conductor
+        self._client = conductor.client()
+        self._shared = conductor.counters
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise ResourceClosedError(f"{self!r} is closed") from self._conductor.close_reason
+        if self._conductor.forked:
+            self._conductor.ensure_usable()
+
+    @property
+    def value(self) -> int:
+        """The value; store it to set it."""
+        return self._shared.counter_value(self.counter_id)
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self._require_open()
+        self._shared.set_value(self.counter_id, value)
+
+    def add(self, delta: int) -> int:
+        """Add at once for all threads and processes; returns the value before."""
+        self._require_open()
+        return self._shared.get_and_add(self.counter_id, delta)
+
+    def propose_max(self, value: int) -> bool:
+        """Raise to a value; False when it is as high already."""
+        self._require_open()
+        return self._shared.propose_max(self.counter_id, value)
+
+    def compare_and_set(self, expected: int, value: int) -> bool:
+        """Set when the value is as expected; whether it was."""
+        self._require_open()
+        return self._shared.compare_and_set(self.counter_id, expected, value)
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return self._shared.counter_label(self.counter_id)
+
+    @property
+    def type_id(self) -> int:
+        """What it is, for programs."""
+        return self._shared.counter_type_id(self.counter_id)
+
+    @property
+    def key(self) -> bytes:
+        """112 bytes, laid out as the type says."""
+        return self._shared.counter_key(self.counter_id)
+
+    def force_close(self) -> None:
+        """Close without telling the driver; called by the conductor."""
+        self.closed = True
+
+    def close(self) -> None:
+        """Give the counter back; a static one stays. Idempotent."""
+        self._conductor.close_counter(self)
+
+    def __del__(self) -> None:
+        if self.__dict__.get("closed", True):
+            return
+        self.closed = True
+        if not self.is_static:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, stacklevel=1, source=self)
+            self._conductor.counter_dropped(self.registration_id)
+
+    def __repr__(self) -> str:
+        state = " closed" if self.closed else ""
+        return f"<Counter {self.counter_id} registration_id={self.registration_id}{state}>"

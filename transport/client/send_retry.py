@@ -1,0 +1,98 @@
+"""Sending that waits: which refusals are worth another try, and what the others raise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from aerolog.transport.client.backoff import waiter
+from aerolog.transport.client.status import OfferStatus
+from aerolog.transport.errors import (
+    BackPressuredError,
+    MaxPositionExceededError,
+    NotConnectedError,
+    PublicationClosedError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.client.publication import BasePublication
+
+NotConnected = Literal["wait", "drop", "raise"]
+_POLICIES = ("wait", "drop", "raise")
+
+
+def is_worth_waiting(
+    publication: BasePublication, result: int | OfferStatus, on_not_connected: NotConnected
+) -> bool:
+    """Whether a refused offer should be tried again; False when the message is to be dropped.
+
+    Raises:
+        PublicationClosedError: closed, also by the end of the client, which is its cause.
+        MaxPositionExceededError: the stream is full.
+        NotConnectedError: no subscriber, and that shall be an error.
+        ValueError: an unknown policy.
+    """
+    if on_not_connected not in _POLICIES:
+        raise ValueError(f"on_not_connected is one of {_POLICIES}, not {on_not_connected!r}")
+    if result == OfferStatus.CLOSED:
+        raise_closed(publication)
+    if result == OfferStatus.MAX_POSITION_EXCEEDED:
+        raise MaxPositionExceededError(
+            f"{publication!r} has reached its last position: close it and add a new one, "
+            f"with a larger term-length"
+        )
+    if result != OfferStatus.NOT_CONNECTED or on_not_connected == "wait":
+        return True
+    if on_not_connected == "raise":
+        raise NotConnectedError(f"no subscriber of {publication!r}")
+    return False
+
+
+def raise_closed(publication: BasePublication) -> None:
+    """Raise PublicationClosedError, with what ended the client as its cause."""
+    raise PublicationClosedError(
+        f"{publication!r} is closed"
+    ) from publication.conductor.close_reason
+
+
+def raise_timeout(
+    publication: BasePublication, result: int | OfferStatus, timeout: float | None
+) -> None:
+    """Raise for a wait that was too long, by what it waited for.
+
+    Raises:
+        NotConnectedError: for a subscriber.
+        BackPressuredError: for subscribers to make room.
+    """
+    if result == OfferStatus.NOT_CONNECTED:
+        raise NotConnectedError(f"no subscriber of {publication!r} within {timeout} s")
+    raise BackPressuredError(
+        f"no room in {publication!r} within {timeout} s: position={publication.position}, "
+        f"limit={publication.position_limit}; a subscriber is slow or has stopped polling"
+    )
+
+
+def send_waiting(
+    publication: BasePublication,
+    data: Any,
+    result: int | OfferStatus,
+    *,
+    timeout: float | None,
+    on_not_connected: NotConnected,
+    idle: Callable[[int], object] | str | None,
+    reserved_value: Any,
+) -> int | OfferStatus:
+    """Go on with a message that was refused with ``result``; as ``BasePublication.send``."""
+    monotonic = publication.conductor.monotonic
+    deadline = None if timeout is None else monotonic() + timeout
+    wait = waiter(publication.conductor, idle)
+    while result <= 0:
+        if not is_worth_waiting(publication, result, on_not_connected):
+            return result
+        if result != OfferStatus.ADMIN_ACTION:
+            if deadline is not None and monotonic() >= deadline:
+                raise_timeout(publication, result, timeout)
+            wait(0)
+        result = publication.offer(data, reserved_value=reserved_value)
+    return result

@@ -1,0 +1,1 @@
+"""What the channels of publications, subscriptions and destinations may ask for."""

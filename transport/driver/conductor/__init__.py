@@ -1,0 +1,1 @@
+"""The conductor: commands of clients in, answers out, and what publications of all media share."""

@@ -1,0 +1,100 @@
+"""Clients of a driver and their liveness (spec cnc-and-commands 13). Conductor only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.counters.stream_counters import (
+    CounterType,
+    heartbeat_key,
+    heartbeat_label,
+)
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.protocol.responses import ClientTimeout, CounterReady, UnavailableCounter
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+    from aerolog.transport.driver.context import DriverContext
+
+
+@dataclass(slots=True, eq=False)
+class AeronClient:
+    """One client, from its first command that adds something.
+
+    Attributes:
+        client_id: as the client says.
+        heartbeat_counter_id: counter that the client writes the time to.
+        closed_by_command: it has said goodbye.
+        gone: it has said goodbye or timed out; what it owns dies in the same timer event.
+    """
+
+    client_id: int
+    heartbeat_counter_id: int
+    closed_by_command: bool = False
+    gone: bool = False
+
+
+class Clients:
+    """The clients that a driver knows."""
+
+    def __init__(self, context: DriverContext, clockwork: ConductorClockwork) -> None:
+        self._context = context
+        self._clockwork = clockwork
+        self._clients: list[AeronClient] = []
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def get_or_add(self, client_id: int) -> AeronClient:
+        """The client, made known to everybody when it is new."""
+        found = self._find(client_id)
+        if found is not None:
+            return found
+        counter_id = self._context.counters.allocate(
+            CounterType.CLIENT_HEARTBEAT,
+            heartbeat_label(client_id),
+            heartbeat_key(client_id),
+            registration_id=client_id,
+            owner_id=client_id,
+            value=self._clockwork.now_ms,
+        )
+        client = AeronClient(client_id, counter_id)
+        self._clients.append(client)
+        self._clockwork.watch_client(counter_id)
+        self._context.tell(CounterReady(client_id, counter_id))
+        return client
+
+    def keepalive(self, client_id: int) -> None:
+        """Take a sign of life that came as a command."""
+        client = self._find(client_id)
+        if client is not None:
+            self._context.counters.set_value(client.heartbeat_counter_id, self._clockwork.now_ms)
+
+    def close(self, client_id: int) -> None:
+        """Let a client go at the next timer event; an unknown one is no error."""
+        client = self._find(client_id)
+        if client is not None:
+            client.closed_by_command = True
+            self._context.counters.set_value(client.heartbeat_counter_id, 0)
+
+    def on_timer(self) -> None:
+        """Find the clients that are gone, tell everybody, and forget them."""
+        counters = self._context.counters
+        oldest_alive_ms = self._clockwork.now_ms - self._clockwork.client_liveness_ms
+        for index in range(len(self._clients) - 1, -1, -1):
+            client = self._clients[index]
+            if counters.counter_value(client.heartbeat_counter_id) >= oldest_alive_ms:
+                continue
+            client.gone = True
+            if not client.closed_by_command:
+                counters.get_and_add(SystemCounter.CLIENT_TIMEOUTS, 1)
+                self._context.tell(ClientTimeout(client.client_id))
+            self._context.tell(UnavailableCounter(client.client_id, client.heartbeat_counter_id))
+            self._clockwork.forget_client(client.heartbeat_counter_id)
+            self._context.free_counter(client.heartbeat_counter_id)
+            remove_at(self._clients, index)
+
+    def _find(self, client_id: int) -> AeronClient | None:
+        return next((c for c in self._clients if c.client_id == client_id), None)

@@ -1,0 +1,290 @@
+"""The conductor's duty cycle: timers, the test for commands, the work of every stream.
+
+Spec cnc-and-commands 12. Native code finds out whether Python is needed and does everything that
+clients are not told about; the control part (``Conductor.control``) runs on the same thread right
+after. An idle driver never asks for it.
+"""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, realloc
+
+from aerolog.transport.concurrent.agent cimport Agent
+from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
+from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i64
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
+from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.receive.receiver cimport Receiver
+from aerolog.transport.driver.send.sender cimport Sender
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
+
+from aerolog.transport.concurrent.histogram_tracker import HistogramTracker
+
+cdef int64_t _EPOCH_PERIOD_NS = 1_000_000
+# With more streams than MANY, one that has had nothing to do for QUIET_CYCLES is turned in every
+# sixteenth cycle only: its limit is a window ahead of whoever wakes it.
+cdef enum:
+    MANY = 64
+    QUIET_CYCLES = 256
+    QUIET_PERIOD = 16
+cdef int64_t _PARK = 4  # of the controllable idle strategy
+
+
+cdef class ConductorClockwork(Agent):
+    """Turns the conductor.
+
+    Args:
+        conductor: its ``control`` and ``on_close`` are called on the agent's thread.
+        clock: the driver's clock.
+        commands: the to-driver ring buffer.
+        counters: holds the counters.
+        unblocked_commands_id: system counter of unblocked commands.
+        timer_interval_ns: time between timer events.
+        client_liveness_timeout_ns: a client without keepalive for longer is dead; a command that
+            is not committed for longer is skipped.
+    """
+
+    def __init__(
+        self,
+        conductor,
+        Clock clock not None,
+        ManyToOneRingBuffer commands not None,
+        CountersReader counters not None,
+        *,
+        int unblocked_commands_id,
+        timer_interval_ns,
+        client_liveness_timeout_ns,
+    ):
+        super().__init__("driver-conductor")
+        self._conductor = conductor
+        self._clock = clock
+        self._commands = commands
+        self._counters = counters
+        self._streams = []
+        self._client_slots = {}
+        self._unblocked_commands = counters.value_address(unblocked_commands_id)
+        if self._unblocked_commands is NULL:
+            raise IndexError(f"no such counter: {unblocked_commands_id}")
+        self._timer_interval_ns = timer_interval_ns
+        self._client_liveness_ns = client_liveness_timeout_ns
+        self._client_liveness_ms = max(1, client_liveness_timeout_ns // 1_000_000)
+        self._now_ns = clock.nano_time()
+        self._epoch_read_ns = self._now_ns
+        self._now_ms = clock.epoch_ms()
+        self._timer_deadline_ns = self._now_ns + self._timer_interval_ns
+        self._head_since_ns = self._now_ns
+
+    def __dealloc__(self):
+        free(self._turns)
+        free(self._heartbeats)
+
+    # ---- the duty cycle -------------------------------------------------------------------
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count = 0
+        self._now_ns = now_ns
+        if now_ns - self._epoch_read_ns >= _EPOCH_PERIOD_NS:
+            self._epoch_read_ns = now_ns
+            self._now_ms = self._clock.epoch_ms()
+        if self._timer_deadline_ns - now_ns <= 0:
+            self._timer_deadline_ns = now_ns + self._timer_interval_ns
+            self._on_timer()
+            work_count += 1
+        work_count += self._turn_streams(now_ns)
+        self.control_due = (
+            self._timer_due
+            or self._room_refused
+            or self._more_to_free
+            or self._more_to_hand_over
+            or self._commands.has_message()
+            or (self._sender is not None and self._sender.has_events())
+            or (self._receiver is not None and self._receiver.has_events())
+        )
+        return work_count
+
+    cdef int _turn_streams(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count = 0
+        cdef int index, done
+        cdef turn_t* turn
+        cdef bint are_many = self._stream_count > MANY
+        self._cycle += 1
+        for index in range(self._stream_count):
+            turn = &self._turns[index]
+            if (
+                are_many
+                and turn.quiet_cycles >= QUIET_CYCLES
+                and (self._cycle + index) % QUIET_PERIOD != 0
+            ):
+                continue
+            done = (<ConductedStream> turn.stream).update(now_ns)
+            if (<ConductedStream> turn.stream).room_refused:
+                self._room_refused = True
+            if done > 0:
+                turn.quiet_cycles = 0
+                work_count += done
+            elif turn.quiet_cycles < QUIET_CYCLES:
+                turn.quiet_cycles += 1
+        return work_count
+
+    cdef void _on_timer(self) noexcept nogil:
+        """A timer event: all of it here, unless something has to be told to clients."""
+        cdef int index
+        self._commands.beat(self._now_ms)
+        self._check_blocked_commands()
+        if self._free_at_timer:
+            self._more_to_free = True
+        if self._asks_at_timers or self._a_client_is_due():
+            self._timer_due = True
+            return
+        for index in range(self._stream_count):
+            if (<ConductedStream> self._turns[index].stream).needs_control(self._now_ns):
+                self._timer_due = True
+                return
+        for index in range(self._stream_count - 1, -1, -1):
+            (<ConductedStream> self._turns[index].stream).tick(self._now_ns)
+
+    cdef bint _a_client_is_due(self) noexcept nogil:
+        cdef int64_t oldest_alive_ms = self._now_ms - self._client_liveness_ms
+        cdef int index
+        for index in range(self._client_count):
+            if load_acquire_i64(self._heartbeats[index]) < oldest_alive_ms:
+                return True
+        return False
+
+    cdef void _check_blocked_commands(self) noexcept nogil:
+        """Skip a command whose writer died, once nothing has moved for the liveness timeout."""
+        cdef int64_t head = self._commands.head_position()
+        if head == self._last_head and self._commands.tail_position() > head:
+            if self._now_ns - self._head_since_ns > self._client_liveness_ns:
+                if self._commands.try_unblock():
+                    get_and_add_i64(self._unblocked_commands, 1)
+        else:
+            self._last_head = head
+            self._head_since_ns = self._now_ns
+
+    # ---- control ------------------------------------------------------------------------------
+
+    def control(self) -> int:
+        """Let the conductor do what needs Python; returns a work count."""
+        timer_due = self._timer_due
+        room_refused = self._room_refused
+        self._timer_due = self._room_refused = False
+        work_count = self._conductor.control(timer_due, room_refused)
+        if self._sender is not None:
+            self._more_to_hand_over = (
+                len(self._sender._waiting) > 0 or len(self._receiver._backlog) > 0
+            )
+        return work_count
+
+    def on_close(self) -> None:
+        """Called on the agent's thread after its last cycle."""
+        self._conductor.on_close()
+
+    @property
+    def now_ns(self) -> int:
+        """Monotonic time of the current cycle."""
+        return self._now_ns
+
+    @property
+    def now_ms(self) -> int:
+        """Epoch time of the current cycle, at most a millisecond old."""
+        return self._now_ms
+
+    @property
+    def client_liveness_ms(self) -> int:
+        """A client without keepalive for longer is dead."""
+        return self._client_liveness_ms
+
+    def free_more(self, now: bool, at_timer: bool) -> None:
+        """Whether logs wait to be deleted, in the next cycle or at the next timer event."""
+        self._more_to_free = now
+        self._free_at_timer = at_timer
+
+    def ask_at_timers(self) -> None:
+        """Ask for control at every timer event from now on, whatever native code finds."""
+        self._asks_at_timers = True
+
+    def watch_events(self, sender: Sender, receiver: Receiver) -> None:
+        """Ask for control whenever sender or receiver have something to report."""
+        self._sender = sender
+        self._receiver = receiver
+
+    def add_stream(self, stream: ConductedStream) -> None:
+        """Turn a stream from now on."""
+        cdef turn_t* grown
+        if self._stream_count == self._stream_capacity:
+            capacity = max(8, 2 * self._stream_capacity)
+            grown = <turn_t*> realloc(self._turns, <size_t> capacity * sizeof(turn_t))
+            if grown is NULL:
+                raise MemoryError
+            self._turns = grown
+            self._stream_capacity = capacity
+        self._turns[self._stream_count].stream = <void*> stream
+        self._turns[self._stream_count].quiet_cycles = 0
+        self._streams.append(stream)
+        self._stream_count += 1
+
+    def remove_stream(self, stream: ConductedStream) -> None:
+        """Turn a stream no more; the last one takes its place."""
+        cdef int index = self._streams.index(stream)
+        last = self._streams.pop()
+        self._stream_count -= 1
+        if index < self._stream_count:
+            self._streams[index] = last
+            self._turns[index] = self._turns[self._stream_count]
+
+    def watch_client(self, counter_id: int) -> None:
+        """Look at a client's heartbeat counter at every timer event."""
+        cdef int64_t** grown
+        cdef int64_t* address = self._counters.value_address(counter_id)
+        if address is NULL:
+            raise IndexError(f"no such counter: {counter_id}")
+        if self._client_count == self._client_capacity:
+            capacity = max(8, 2 * self._client_capacity)
+            grown = <int64_t**> realloc(self._heartbeats, <size_t> capacity * sizeof(int64_t*))
+            if grown is NULL:
+                raise MemoryError
+            self._heartbeats = grown
+            self._client_capacity = capacity
+        self._heartbeats[self._client_count] = address
+        self._client_slots[counter_id] = self._client_count
+        self._client_count += 1
+
+    def forget_client(self, counter_id: int) -> None:
+        """Look at a client's heartbeat no more."""
+        cdef int slot = self._client_slots.pop(counter_id)
+        self._client_count -= 1
+        if slot < self._client_count:
+            self._heartbeats[slot] = self._heartbeats[self._client_count]
+            for moved, its_slot in self._client_slots.items():
+                if its_slot == self._client_count:
+                    self._client_slots[moved] = slot
+                    break
+
+
+def cycle_tracker(
+    counters: CountersReader,
+    max_cycle_id: int,
+    exceeded_id: int,
+    threshold_ns: int,
+    histograms: object,
+    agent: str,
+) -> DutyCycleTracker:
+    """A tracker of duty cycles that counts in two counters, and in histograms unless None."""
+    cdef DutyCycleTracker tracker
+    if histograms is None:
+        tracker = DutyCycleTracker(threshold_ns)
+    else:
+        tracker = HistogramTracker(threshold_ns, histograms.mapped, histograms.offset_of(agent))
+    tracker.bind(
+        counters.value_address(max_cycle_id), counters.value_address(exceeded_id), counters
+    )
+    return tracker
+
+
+def bind_idle_strategy(strategy: IdleStrategy, counters: CountersReader, mode_id: int) -> None:
+    """Give a controllable idle strategy its counter, set to park; others need none."""
+    if isinstance(strategy, ControllableIdleStrategy):
+        counters.set_value(mode_id, _PARK)
+        (<ControllableIdleStrategy> strategy).bind(counters.value_address(mode_id), counters)

@@ -1,0 +1,292 @@
+"""The conductor's control part: commands and timer events (spec cnc-and-commands 12).
+
+Runs on the conductor agent's thread, called by its clockwork when there is something to do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver import properties
+from aerolog.transport.driver.conductor.clients import Clients
+from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
+from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+from aerolog.transport.driver.conductor.counter_links import CounterLinks
+from aerolog.transport.driver.conductor.network_context import NetworkParts
+from aerolog.transport.driver.conductor.network_media import NetworkMedia
+from aerolog.transport.driver.conductor.session_ids import PublicationSessions, SessionIds
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.ipc.ipc_media import IpcMedia
+from aerolog.transport.driver.ipc.ipc_timers import IpcTimers
+from aerolog.transport.driver.receive.receiver import Receiver
+from aerolog.transport.driver.send.sender import Sender
+from aerolog.transport.driver.threading_mode import (
+    AgentSlot,
+    DriverAgents,
+    conductor_slot,
+    receiver_slot,
+    sender_slot,
+)
+from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
+from aerolog.transport.protocol import commands
+from aerolog.transport.protocol.responses import NextAvailableSessionId, OnError, OperationSuccess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.driver.context import DriverContext
+
+_COMMANDS_PER_CYCLE = 1
+_MAX_REASON_LENGTH = 1023
+_IPC_PREFIX = "aeron:ipc"
+
+
+class Conductor:
+    """Owns the resources of a driver and answers its clients.
+
+    Attributes:
+        clockwork: the native agent that turns this.
+        agents: all agents of the driver, to be turned.
+        network: UDP publications, subscriptions and images.
+        on_worked: called on the conductor's thread when it has done something that clients of this
+            process may wait for.
+    """
+
+    def __init__(self, context: DriverContext) -> None:
+        self._context = context
+        settings = context.settings
+        self._commands = context.cnc.to_driver
+        self._corruption_count = 0
+        self.on_worked: Callable[[], object] | None = None
+        self.clockwork = ConductorClockwork(
+            self,
+            context.clock,
+            self._commands,
+            context.counters,
+            unblocked_commands_id=SystemCounter.UNBLOCKED_COMMANDS,
+            timer_interval_ns=settings[properties.TIMER_INTERVAL],
+            client_liveness_timeout_ns=settings[properties.CLIENT_LIVENESS_TIMEOUT],
+        )
+        self._sessions = PublicationSessions(
+            SessionIds(
+                context.random.getrandbits(32),
+                settings[properties.PUBLICATION_RESERVED_SESSION_ID_LOW],
+                settings[properties.PUBLICATION_RESERVED_SESSION_ID_HIGH],
+            )
+        )
+        self._clients = Clients(context, self.clockwork)
+        self._counters = CounterLinks(context, self._clients)
+        self._ipc = IpcMedia(context, self.clockwork, self._clients, self._sessions)
+        self._ipc_timers = IpcTimers(context, self.clockwork, self._ipc)
+        sender = Sender(
+            context.clock,
+            context.counters,
+            status_message_timeout_ns=settings[properties.RCV_STATUS_MESSAGE_TIMEOUT],
+            send_to_status_poll_ratio=settings[properties.SEND_TO_STATUS_POLL_RATIO],
+            reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
+        )
+        receiver = Receiver(
+            context.clock,
+            context.counters,
+            reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
+        )
+        self.clockwork.watch_events(sender, receiver)
+        self.network = NetworkMedia(
+            NetworkParts(
+                context,
+                self.clockwork,
+                self._clients,
+                self._sessions,
+                self._ipc,
+                sender,
+                receiver,
+            ),
+            self._refuse,
+        )
+        self.agents = DriverAgents(
+            conductor_slot(context, self.clockwork),
+            AgentSlot(context.names.agent, None),
+            sender_slot(context, sender),
+            receiver_slot(context, receiver),
+        )
+        self._handlers = self._handler_table()
+
+    def control(self, timer_due: bool, room_refused: bool) -> int:
+        """What the clockwork found to do; returns a work count.
+
+        Args:
+            timer_due: clients have to be told about a timer event.
+            room_refused: a log did not get room for its next term.
+        """
+        work_count = 0
+        if timer_due:
+            self._on_timer()
+            work_count += 1
+        if not self.network.is_busy:
+            work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
+        work_count += self.network.on_events()
+        self._report_corrupt_commands()
+        if room_refused:
+            self._report_refused_room()
+        logs = self._context.logs
+        work_count += logs.free_some()
+        self.clockwork.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
+        if work_count > 0 and self.on_worked is not None:
+            self.on_worked()
+        return work_count
+
+    def on_close(self) -> None:
+        """Let go of all logs, delete their files, and tell clients that the driver has stopped."""
+        for publication in self._ipc.publications:
+            self._context.logs.free(publication.log)
+        self.network.free_logs()
+        self._context.logs.free_all()
+        self._context.cnc.mark_closed()
+        self._context.on_ended()
+
+    def close_network(self) -> None:
+        """Close all sockets; no agent is turned any more."""
+        self.network.close_sockets()
+        self._context.names.close()
+
+    def _on_timer(self) -> None:
+        """A timer event that clients have to be told about, in the reference's order."""
+        self._clients.on_timer()
+        self._ipc_timers.drop_links_of_gone_clients()
+        self.network.drop_links_of_gone_clients()
+        self.network.on_publications_timer()
+        self._ipc_timers.close_subscriptions_of_gone_clients()
+        self.network.close_subscriptions_of_gone_clients()
+        self.network.on_images_timer()
+        self._ipc_timers.on_timer()
+        self._counters.on_timer()
+
+    def _on_command(self, type_id: int, message: bytes) -> None:
+        correlation_id = 0
+        self._context.events.command(type_id, message)
+        try:
+            command = commands.decode_command(type_id, message)
+            correlation_id = command.correlation_id
+            self._handlers[type(command)](command)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the client is told
+            self._refuse(correlation_id, error)
+
+    def _refuse(self, correlation_id: int, error: Exception) -> None:
+        """Answer a command that failed, and note it."""
+        if not (isinstance(error, CommandError) and error.quiet):
+            self._context.errors.record(error)
+        code, text = answer_to(error)
+        self._context.tell(OnError(correlation_id, code, text))
+
+    def _handler_table(self) -> dict[type[commands.Command], Callable[..., None]]:
+        return {
+            commands.AddPublication: self._add_publication,
+            commands.AddExclusivePublication: self._add_publication,
+            commands.RemovePublication: self._remove_publication,
+            commands.AddSubscription: self._add_subscription,
+            commands.RemoveSubscription: self._remove_subscription,
+            commands.ClientKeepalive: self._keepalive,
+            commands.AddDestination: self.network.add_destination,
+            commands.RemoveDestination: self.network.remove_destination,
+            commands.RemoveDestinationById: self.network.remove_destination_by_id,
+            commands.AddReceiveDestination: self.network.add_receive_destination,
+            commands.RemoveReceiveDestination: self.network.remove_receive_destination,
+            commands.AddCounter: self._counters.add,
+            commands.RemoveCounter: self._counters.remove,
+            commands.AddStaticCounter: self._counters.add_static,
+            commands.ClientClose: self._close_client,
+            commands.RejectImage: self._reject_image,
+            commands.GetNextAvailableSessionId: self._next_session_id,
+            commands.TerminateDriver: self._terminate,
+        }
+
+    def _add_publication(
+        self, command: commands.AddPublication | commands.AddExclusivePublication
+    ) -> None:
+        if command.channel.startswith(_IPC_PREFIX):
+            self._ipc.add_publication(command)
+        else:
+            self.network.add_publication(command)
+
+    def _add_subscription(self, command: commands.AddSubscription) -> None:
+        if command.channel.startswith(_IPC_PREFIX):
+            self._ipc.add_subscription(command)
+        else:
+            self.network.add_subscription(command)
+
+    def _remove_publication(self, command: commands.RemovePublication) -> None:
+        registration_id, revoke = command.registration_id, command.revoke
+        if not (
+            self._ipc.remove_publication(registration_id, revoke=revoke)
+            or self.network.remove_publication(registration_id, revoke=revoke)
+        ):
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_PUBLICATION, f"unknown publication: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def _remove_subscription(self, command: commands.RemoveSubscription) -> None:
+        is_ipc = self._ipc.remove_subscription(command.registration_id)
+        if not (self.network.remove_subscription(command.registration_id) or is_ipc):
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def _keepalive(self, command: commands.ClientKeepalive) -> None:
+        self._clients.keepalive(command.client_id)
+
+    def _close_client(self, command: commands.ClientClose) -> None:
+        self._clients.close(command.client_id)
+
+    def _reject_image(self, command: commands.RejectImage) -> None:
+        if len(command.reason) > _MAX_REASON_LENGTH:
+            raise CommandError(
+                ErrorCode.GENERIC_ERROR,
+                f"ERROR - Invalidation reason must be {_MAX_REASON_LENGTH} bytes or less",
+            )
+        publication = self._ipc.find_publication(command.image_correlation_id)
+        if publication is not None:
+            self._ipc_timers.reject(
+                publication,
+                command.reason,
+                self.clockwork.now_ns,
+                self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
+            )
+        elif not self.network.reject_image(command.image_correlation_id, command.reason):
+            raise ControlProtocolError(
+                ErrorCode.GENERIC_ERROR,
+                f"Unable to resolve image for correlationId={command.image_correlation_id}",
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def _next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
+        session_id = self._sessions.take_for_any(command.stream_id)
+        self._context.tell(NextAvailableSessionId(command.correlation_id, session_id))
+
+    def _terminate(self, command: commands.TerminateDriver) -> None:
+        if self._context.may_terminate(self._context.directory, command.token):
+            self._context.on_terminate()
+
+    def _report_corrupt_commands(self) -> None:
+        count = self._commands.corruption_count
+        if count != self._corruption_count:
+            self._corruption_count = count
+            self._context.errors.record_event(
+                "io.aeron.exceptions.AeronEvent: WARN - a damaged record in the to-driver buffer "
+                "was skipped; the commands behind it up to the end may be lost\n",
+                "damaged to-driver buffer",
+            )
+
+    def _report_refused_room(self) -> None:
+        for publication in self._ipc.publications:
+            code = publication.stream.refused_allocation()
+            if code:
+                self._context.errors.record_event(
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
+                    f"the next term of {publication.log.path} ({os.strerror(code)}): "
+                    f"its publication limit is withheld until there is\n",
+                    ("no room for a term", publication.registration_id),
+                )
+        self.network.report_refused_room()

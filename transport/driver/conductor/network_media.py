@@ -1,0 +1,242 @@
+"""UDP publications, subscriptions and spies behind one facade. Conductor only.
+
+Two halves: publications with their send endpoints, and subscriptions with their receive endpoints
+and images. They meet here, in spies, and in response channels.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.receive.images import Images
+from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
+from aerolog.transport.driver.send.publication_destinations import SendCommands
+from aerolog.transport.driver.send.publication_timers import PublicationTimers
+from aerolog.transport.driver.send.publications import Publications
+from aerolog.transport.driver.send.send_channel_endpoint import SendChannels
+from aerolog.transport.driver.send.sender_reports import SenderReports
+from aerolog.transport.driver.send.spies import Spies
+from aerolog.transport.errors import StorageSpaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import (
+        AddDestination,
+        AddExclusivePublication,
+        AddPublication,
+        AddReceiveDestination,
+        AddSubscription,
+        RemoveDestination,
+        RemoveDestinationById,
+        RemoveReceiveDestination,
+    )
+
+    ChannelCommand = (
+        AddDestination
+        | AddExclusivePublication
+        | AddPublication
+        | AddReceiveDestination
+        | AddSubscription
+        | RemoveDestination
+        | RemoveReceiveDestination
+    )
+
+_IPC_PREFIX = "aeron:ipc"
+_SPY_PREFIX = "aeron-spy:"
+
+
+class NetworkMedia:
+    """All UDP publications, subscriptions, spies and images of a driver.
+
+    Args:
+        parts: the rest of the driver.
+        refuse: answers a command that failed later than the call that brought it.
+
+    Attributes:
+        subscriptions: those of the receiving half.
+        images: the same.
+    """
+
+    def __init__(self, parts: NetworkParts, refuse: Callable[[int, Exception], None]) -> None:
+        self._parts = parts
+        self._refuse = refuse
+        self._udp_publications: list[UdpPublication] = []
+        self._endpoints = SendChannels(parts)
+        self._spies = Spies(parts, self._udp_publications)
+        self.subscriptions = Subscriptions(parts)
+        self.images = Images(parts, self.subscriptions)
+        self._publications = Publications(
+            parts,
+            self._endpoints,
+            self._spies,
+            self.subscriptions,
+            self.images,
+            self._udp_publications,
+        )
+        self._timers = PublicationTimers(
+            parts, self._endpoints, self._spies, self._udp_publications
+        )
+        self._destinations = SendCommands(parts, self._publications)
+        self._reports = SenderReports(
+            parts, self._endpoints, self.subscriptions, self.images, self._udp_publications
+        )
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether no command may be taken yet.
+
+        A name is being looked up, or an endpoint is being closed whose port may be asked for
+        again. Both end soon, and commands are answered in the order in which they came.
+        """
+        return (
+            self._parts.context.names.is_busy
+            or self._endpoints.is_closing
+            or self.subscriptions.channels.is_closing
+        )
+
+    # ---- publications -----------------------------------------------------------------------
+
+    def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
+        """Share a publication or make one, as soon as its channel is resolved."""
+        self._with_channel(command, lambda channel: self._publications.add(command, channel))
+
+    def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
+        """Drop one hold on a publication; False when there is none of that id."""
+        return self._publications.remove(registration_id, revoke=revoke)
+
+    def add_destination(self, command: AddDestination) -> None:
+        """Send a publication to one more address."""
+        self._destinations.add(command, lambda error: self._refuse(command.correlation_id, error))
+
+    def remove_destination(self, command: RemoveDestination) -> None:
+        """Send a publication no more to an address."""
+        self._destinations.remove(
+            command, lambda error: self._refuse(command.correlation_id, error)
+        )
+
+    def remove_destination_by_id(self, command: RemoveDestinationById) -> None:
+        """Send a publication no more to the address that a command added."""
+        self._destinations.remove_by_id(command)
+
+    # ---- subscriptions ------------------------------------------------------------------------
+
+    def add_subscription(self, command: AddSubscription) -> None:
+        """Listen to a channel, or spy on it, as soon as it is resolved."""
+        owner = self._spies if command.channel.startswith(_SPY_PREFIX) else self.subscriptions
+        self._with_channel(command, lambda channel: owner.add(command, channel))
+
+    def remove_subscription(self, registration_id: int) -> bool:
+        """Listen no more on UDP channels and spies of that id; False when there are none."""
+        is_spy = self._spies.remove(registration_id)
+        return self.subscriptions.remove(registration_id) or is_spy
+
+    def add_receive_destination(self, command: AddReceiveDestination) -> None:
+        """Let a multi-destination subscription listen to one more channel."""
+        link = self.subscriptions.multi_destination(command.registration_id)
+        if command.channel.startswith(_IPC_PREFIX):
+            self._parts.ipc.add_destination(command, link.client, link.stream_id)
+        elif command.channel.startswith(_SPY_PREFIX):
+            self._with_channel(
+                command,
+                lambda channel: self._spies.add_destination(
+                    command, channel, link.client, link.stream_id
+                ),
+            )
+        else:
+            self._with_channel(
+                command,
+                lambda channel: self.subscriptions.add_destination(command, channel),
+                is_destination=True,
+            )
+
+    def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
+        """Let a multi-destination subscription listen to a channel no more."""
+        if command.channel.startswith(_IPC_PREFIX):
+            self._parts.ipc.remove_destination(command)
+        elif command.channel.startswith(_SPY_PREFIX):
+            self._spies.remove_destination(command)
+        else:
+            self.subscriptions.check_removable(command.registration_id)
+            self._with_channel(
+                command,
+                lambda channel: self.subscriptions.remove_destination(command, channel),
+                is_destination=True,
+            )
+
+    def reject_image(self, correlation_id: int, reason: str) -> bool:
+        """Have an image tell its sender why it is not wanted; False when there is none."""
+        return self.images.reject(correlation_id, reason)
+
+    # ---- timer events and agents ----------------------------------------------------------------
+
+    def drop_links_of_gone_clients(self) -> None:
+        """Drop the publication links of clients that are gone."""
+        self._publications.drop_links_of_gone_clients()
+
+    def on_publications_timer(self) -> None:
+        """Let every publication have its timer event."""
+        self._timers.on_timer()
+
+    def close_subscriptions_of_gone_clients(self) -> None:
+        """Close the subscriptions and spies of clients that are gone, without a message."""
+        self.subscriptions.close_of_gone_clients()
+        self._spies.close_of_gone_clients()
+
+    def on_images_timer(self) -> None:
+        """Let every image have its timer event."""
+        self.images.on_timer()
+
+    def on_events(self) -> int:
+        """Take what sender and receiver report, and give them what they had no room for.
+
+        Returns:
+            A work count.
+        """
+        parts = self._parts
+        parts.sender.flush()
+        parts.receiver.flush()
+        return self._reports.take() + self.images.on_receiver_events()
+
+    def report_refused_room(self) -> None:
+        """Record every log that did not get room for its next term."""
+        for publication in self._udp_publications:
+            code = publication.stream.refused_allocation()
+            if code:
+                self._parts.context.errors.record_event(
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
+                    f"the next term of {publication.log.path} ({os.strerror(code)}): "
+                    f"its publication limit is withheld until there is\n",
+                    ("no room for a term", publication.registration_id),
+                )
+        self.images.report_refused_room()
+
+    def free_logs(self) -> None:
+        """Let go of all logs: the conductor has ended."""
+        for publication in self._udp_publications:
+            self._parts.context.logs.free(publication.log)
+        self.images.close()
+
+    def close_sockets(self) -> None:
+        """Close all sockets: sender and receiver have ended."""
+        self.subscriptions.close()
+        self._endpoints.close()
+
+    def _with_channel(
+        self,
+        command: ChannelCommand,
+        then: Callable[[UdpChannel], None],
+        *,
+        is_destination: bool = False,
+    ) -> None:
+        """Resolve a command's channel, then go on with it."""
+        self._parts.context.names.resolve(
+            command.channel,
+            then,
+            lambda error: self._refuse(command.correlation_id, error),
+            is_destination=is_destination,
+        )

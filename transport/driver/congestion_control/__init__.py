@@ -1,0 +1,1 @@
+"""Congestion control: the receiver window of an image, its strategies and who chooses one."""

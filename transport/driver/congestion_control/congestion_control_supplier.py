@@ -1,0 +1,168 @@
+"""Which congestion control an image gets: `cc=` of the subscription, else the driver's default.
+
+Other packages add strategies by an entry point in the group `aerolog.congestion_control`: its
+name is what `cc=` says, its object is called with `ImageConditions` and returns a
+`CongestionControl` (in Python: a subclass of `PythonCongestionControl`)::
+
+    [project.entry-points."aerolog.congestion_control"]
+    reno = "my_package:reno"
+
+    def reno(image: ImageConditions) -> CongestionControl:
+        return Reno(initial_window=image.mtu, max_window=image.max_window)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver.congestion_control.congestion_control import (
+    CongestionControl,
+    Cubic,
+    StaticWindow,
+    max_window_for,
+)
+from aerolog.transport.errors import ChannelUriError, ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.config.settings import Settings
+
+ENTRY_POINT_GROUP: Final = properties.CONGESTION_CONTROL_PLUG_INS
+STATIC: Final = "static"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageConditions:
+    """What a strategy is told about its image.
+
+    Attributes:
+        receiver_window: `rcv-wnd` of the subscription or the driver's initial window, in bytes.
+        term_length: of the image's log, in bytes.
+        mtu: of the sender, in bytes.
+        now_ns: of the driver's monotonic clock.
+        session_id: int32.
+        stream_id: int32.
+        initial_rtt_ns: `aeron.CubicCongestionControl.initialRtt`.
+        measure_rtt: `aeron.CubicCongestionControl.measureRtt`.
+        tcp_mode: `aeron.CubicCongestionControl.tcpMode`.
+    """
+
+    receiver_window: int
+    term_length: int
+    mtu: int
+    now_ns: int
+    session_id: int = 0
+    stream_id: int = 0
+    initial_rtt_ns: int = 100_000
+    measure_rtt: bool = False
+    tcp_mode: bool = False
+
+    @property
+    def max_window(self) -> int:
+        """The largest window that the image can take, in bytes."""
+        return max_window_for(self.receiver_window, self.term_length)
+
+
+def _static(image: ImageConditions) -> CongestionControl:
+    return StaticWindow(image.receiver_window, image.term_length)
+
+
+def _cubic(image: ImageConditions) -> CongestionControl:
+    return Cubic(
+        image.receiver_window,
+        image.term_length,
+        image.mtu,
+        image.now_ns,
+        initial_rtt_ns=image.initial_rtt_ns,
+        measure_rtt=image.measure_rtt,
+        tcp_mode=image.tcp_mode,
+    )
+
+
+_BUILT_IN: Final[dict[str, Callable[[ImageConditions], CongestionControl]]] = {
+    STATIC: _static,
+    "cubic": _cubic,
+}
+
+
+def image_congestion_control(
+    cc: str | None,
+    settings: Settings,
+    *,
+    receiver_window: int,
+    term_length: int,
+    mtu: int,
+    now_ns: int,
+    session_id: int = 0,
+    stream_id: int = 0,
+) -> CongestionControl:
+    """The strategy of an image: ``cc=`` over the driver's properties.
+
+    An unknown ``cc=`` is refused here and nowhere before, as the reference does: the subscription
+    stands, and each image that it would get fails.
+
+    Args:
+        cc: the value in the subscription's channel, None when it has none.
+        settings: the driver's.
+        receiver_window: of the subscription, in bytes.
+        term_length: of the image's log, in bytes.
+        mtu: of the sender, in bytes.
+        now_ns: of the driver's monotonic clock.
+        session_id: of the image.
+        stream_id: of the image.
+
+    Raises:
+        ChannelUriError, ConfigurationError: see `congestion_control`.
+    """
+    image = ImageConditions(
+        receiver_window=receiver_window,
+        term_length=term_length,
+        mtu=mtu,
+        now_ns=now_ns,
+        session_id=session_id,
+        stream_id=stream_id,
+        initial_rtt_ns=settings[network_properties.CUBIC_INITIAL_RTT],
+        measure_rtt=settings[network_properties.CUBIC_MEASURE_RTT],
+        tcp_mode=settings[network_properties.CUBIC_TCP_MODE],
+    )
+    configured = settings[properties.CONGESTIONCONTROL_SUPPLIER]
+    return congestion_control(cc, image, STATIC if configured == "default" else configured)
+
+
+def congestion_control(
+    name: str | None, image: ImageConditions, default: str = STATIC
+) -> CongestionControl:
+    """The strategy that `cc=` names for an image; the built-in names cannot be replaced.
+
+    Args:
+        name: the value of `cc`, None when the channel has none.
+        image: what the strategy is told.
+        default: the driver's own choice.
+
+    Raises:
+        ChannelUriError: no strategy of that name, in the reference's words. It belongs into the
+            error log: the subscription stays, without the image.
+        ConfigurationError: the entry point does not load, or makes no congestion control.
+    """
+    chosen = default if name is None else name
+    built_in = _BUILT_IN.get(chosen)
+    if built_in is not None:
+        return built_in(image)
+    for found in entry_points(group=ENTRY_POINT_GROUP, name=chosen):
+        try:
+            made = found.load()(image)
+        except Exception as error:
+            raise ConfigurationError(
+                f"congestion control {chosen!r} ({found.value}) failed: {error}"
+            ) from error
+        if not isinstance(made, CongestionControl):
+            raise ConfigurationError(
+                f"congestion control {chosen!r} ({found.value}) made a {type(made).__name__};"
+                " return a CongestionControl"
+            )
+        return made
+    raise ChannelUriError(f"unsupported congestion control : cc={chosen}")

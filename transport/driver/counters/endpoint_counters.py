@@ -1,0 +1,120 @@
+"""Counters of a channel endpoint: its status and the addresses it is bound to (spec counters 3, 4).
+
+Clients wait for the status before they use a channel, and read wildcard ports from the addresses.
+Both begin as initializing and become active when their socket is open.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from enum import IntEnum
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver.conductor.command_error import generic
+from aerolog.transport.driver.counters.stream_counters import CounterType
+from aerolog.transport.network.addresses import SocketAddress
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.conductor.command_error import CommandError
+    from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.network.port import Address
+
+_AERON_EXCEPTION: Final = "io.aeron.exceptions.AeronException"
+_MAX_KEY_CHANNEL_LENGTH: Final = 108
+_MAX_ADDRESS_LENGTH: Final = 54
+
+
+class ChannelStatus(IntEnum):
+    """Values of a status counter (spec counters 10.1)."""
+
+    ERRORED = -1
+    INITIALIZING = 0
+    ACTIVE = 1
+    CLOSING = 2
+
+
+def allocate_channel_status(
+    context: DriverContext, type_id: CounterType, name: str, registration_id: int, channel: str
+) -> int:
+    """Make a counter about a channel endpoint.
+
+    Args:
+        context: of the driver.
+        type_id: of a status, or of the number of destinations.
+        name: such as ``rcv-channel``.
+        registration_id: of the first subscription or publication on it.
+        channel: as the client wrote it; the key has what fits of it.
+
+    Raises:
+        CountersFullError: no counter is free.
+    """
+    text = channel.encode("ascii", "replace")[:_MAX_KEY_CHANNEL_LENGTH]
+    return context.counters.allocate(
+        type_id,
+        f"{name}: {channel} ",
+        struct.pack("<i", len(text)) + text,
+        registration_id=registration_id,
+    )
+
+
+def allocate_local_address(
+    context: DriverContext, name: str, registration_id: int, status_id: int
+) -> int:
+    """Make the counter of an address that an endpoint is going to be bound to.
+
+    Args:
+        context: of the driver.
+        name: ``snd-local-sockaddr`` or ``rcv-local-sockaddr``.
+        registration_id: of the subscription or publication.
+        status_id: status counter of its endpoint.
+
+    Raises:
+        CountersFullError: no counter is free.
+    """
+    return context.counters.allocate(
+        CounterType.LOCAL_SOCKET_ADDRESS,
+        f"{name}: {status_id} ",
+        struct.pack("<ii", status_id, 0),
+        registration_id=registration_id,
+    )
+
+
+def show_local_address(context: DriverContext, counter_id: int, status_id: int, text: str) -> None:
+    """The address is bound: key, label and value say so, the value last."""
+    address = text.encode("ascii", "replace")[:_MAX_ADDRESS_LENGTH]
+    context.counters.set_key(counter_id, struct.pack("<ii", status_id, len(address)) + address)
+    context.counters.append_to_label(counter_id, address.decode())
+    context.counters.set_value(counter_id, ChannelStatus.ACTIVE)
+
+
+def show_active(context: DriverContext, status_id: int, text: str = "") -> None:
+    """An endpoint is open; its label ends with the address that it is bound to, where it has one.
+
+    Args:
+        context: of the driver.
+        status_id: its status counter.
+        text: the address, empty for a subscription whose destinations have the sockets.
+    """
+    if text:
+        context.counters.append_to_label(status_id, text)
+    context.counters.set_value(status_id, ChannelStatus.ACTIVE)
+
+
+def address_text(address: Address) -> str:
+    """``host:port`` as counters and clients see it; IPv6 in full, in brackets, without scope."""
+    host, port = address
+    return SocketAddress(ip_address(host.partition("%")[0]), port).label
+
+
+def source_text(address: Address) -> str:
+    """``host:port`` as the source of an image has it: IPv6 in full and without brackets."""
+    host, _, port = address_text(address).rpartition(":")
+    return f"{host.strip('[]')}:{port}"
+
+
+def channel_error(error: OSError, channel: object) -> CommandError:
+    """What a client is told when a socket of its channel cannot be opened."""
+    reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
+    return generic(_AERON_EXCEPTION, f"ERROR - channel error - {reason}: {channel}")

@@ -1,0 +1,319 @@
+"""A driver's event log: what the conductor tells it, and what the agents' threads are given.
+
+Switched on by ``aeron.event.log``. Without it there is `NO_EVENTS`, whose methods do nothing; the
+sender, the receiver and their ports are then made without anything to log to.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver.events.event_lines import COMMAND_EVENTS, RESPONSE_EVENTS, dissect
+from aerolog.transport.events.component_events import Component, ComponentEvents
+from aerolog.transport.events.event_codes import DRIVER, DRIVER_GROUPS, DriverEvent
+from aerolog.transport.events.event_fields import text_field
+from aerolog.transport.events.event_log import StreamEvents
+from aerolog.transport.events.properties import EVENT_LOG, EVENT_LOG_DISABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.events.event_log import EventLog
+    from aerolog.transport.network.addresses import SocketAddress
+    from aerolog.transport.network.host_names import IpAddress, NameResolver
+    from aerolog.transport.network.udp_channel import UdpChannel
+
+E = DriverEvent
+_COMPONENT: Final = Component(
+    DRIVER, "DRIVER", DriverEvent, EVENT_LOG, EVENT_LOG_DISABLE, dissect, DRIVER_GROUPS
+)
+
+
+class NoDriverEvents:
+    """Logs nothing: what every driver has whose ``aeron.event.log`` is empty."""
+
+    def close(self) -> None:
+        """Write what is left."""
+
+    def wants(self, *events: DriverEvent) -> bool:
+        """Whether one of some events is logged."""
+        del events
+        return False
+
+    def command(self, type_id: int, message: bytes) -> None:
+        """A record of the to-driver buffer is about to be handled."""
+
+    def response(self, type_id: int, message: bytes) -> None:
+        """A message goes to all clients."""
+
+    def publication_removed(self, session_id: int, stream_id: int, channel: str) -> None:
+        """A publication goes."""
+
+    def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
+        """A subscription goes."""
+
+    def image_removed(
+        self, session_id: int, stream_id: int, correlation_id: int, channel: str
+    ) -> None:
+        """An image of a network stream goes."""
+
+    def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
+        """A send endpoint comes, or goes."""
+
+    def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
+        """A receive endpoint comes, or goes."""
+
+    def untethered(
+        self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
+    ) -> None:
+        """An untethered subscriber is in another state."""
+
+    def looked_up(
+        self, resolver: str, duration_ns: int, name: str, found: str, *, is_again: bool
+    ) -> None:
+        """A resolver was asked what an address text stands for."""
+
+    def resolved(
+        self, resolver: str, duration_ns: int, name: str, found: IpAddress | None, *, is_again: bool
+    ) -> None:
+        """A resolver was asked for the address of a host."""
+
+    def neighbor(self, address: SocketAddress, *, is_there: bool) -> None:
+        """Another driver's name resolver was heard of, or is not any more."""
+
+    @property
+    def logs_names(self) -> bool:
+        """Whether what resolvers are asked is logged."""
+        return self.wants(E.NAME_RESOLUTION_LOOKUP, E.NAME_RESOLUTION_RESOLVE)
+
+    def revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
+        """A publication ends at once."""
+
+    def image_revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
+        """An image's publication has ended at once."""
+
+    def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
+        """What the sender's thread tells of a publication; None for nothing."""
+        del session_id, stream_id, channel
+        return None
+
+    @property
+    def log(self) -> EventLog | None:
+        """Where the ports' events go; None for nowhere."""
+        return None
+
+
+#: The log of a driver that logs nothing.
+NO_EVENTS: Final = NoDriverEvents()
+
+
+class DriverEvents(ComponentEvents[DriverEvent], NoDriverEvents):
+    """Logs some of a driver's events."""
+
+    @property
+    def log(self) -> EventLog:
+        """Where the events go."""
+        return self._log
+
+    def wants(self, *events: DriverEvent) -> bool:
+        """Whether one of some events is logged."""
+        return any(event in self._events for event in events)
+
+    def command(self, type_id: int, message: bytes) -> None:
+        """A record of the to-driver buffer is about to be handled."""
+        event = COMMAND_EVENTS.get(type_id)
+        if event is not None:
+            self._write(event, message)
+
+    def response(self, type_id: int, message: bytes) -> None:
+        """A message goes to all clients."""
+        event = RESPONSE_EVENTS.get(type_id)
+        if event is not None:
+            self._write(event, message)
+
+    def publication_removed(self, session_id: int, stream_id: int, channel: str) -> None:
+        """A publication goes."""
+        self._write(
+            E.REMOVE_PUBLICATION_CLEANUP,
+            struct.pack("<ii", session_id, stream_id) + text_field(channel),
+        )
+
+    def subscription_removed(self, stream_id: int, registration_id: int, channel: str) -> None:
+        """A subscription goes."""
+        self._write(
+            E.REMOVE_SUBSCRIPTION_CLEANUP,
+            struct.pack("<iq", stream_id, registration_id) + text_field(channel),
+        )
+
+    def image_removed(
+        self, session_id: int, stream_id: int, correlation_id: int, channel: str
+    ) -> None:
+        """An image of a network stream goes."""
+        self._write(
+            E.REMOVE_IMAGE_CLEANUP,
+            struct.pack("<iiq", session_id, stream_id, correlation_id) + text_field(channel),
+        )
+
+    def send_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
+        """A send endpoint comes, or goes."""
+        event = E.SEND_CHANNEL_CREATION if is_open else E.SEND_CHANNEL_CLOSE
+        self._write(event, text_field(_channel_text(channel)))
+
+    def receive_channel(self, channel: UdpChannel, *, is_open: bool) -> None:
+        """A receive endpoint comes, or goes."""
+        event = E.RECEIVE_CHANNEL_CREATION if is_open else E.RECEIVE_CHANNEL_CLOSE
+        self._write(event, text_field(_channel_text(channel)))
+
+    def untethered(
+        self, subscription_id: int, stream_id: int, session_id: int, old: str, new: str
+    ) -> None:
+        """An untethered subscriber is in another state."""
+        self._write(
+            E.UNTETHERED_SUBSCRIPTION_STATE_CHANGE,
+            struct.pack("<qii", subscription_id, stream_id, session_id)
+            + text_field(f"{old} -> {new}"),
+        )
+
+    def looked_up(
+        self, resolver: str, duration_ns: int, name: str, found: str, *, is_again: bool
+    ) -> None:
+        """A resolver was asked what an address text stands for."""
+        self._write(
+            E.NAME_RESOLUTION_LOOKUP,
+            b"".join(
+                (
+                    text_field(resolver),
+                    struct.pack("<q", duration_ns),
+                    text_field(name),
+                    struct.pack("<b", is_again),
+                    text_field(found),
+                )
+            ),
+        )
+
+    def resolved(
+        self, resolver: str, duration_ns: int, name: str, found: IpAddress | None, *, is_again: bool
+    ) -> None:
+        """A resolver was asked for the address of a host."""
+        host = b"" if found is None else found.packed
+        self._write(
+            E.NAME_RESOLUTION_RESOLVE,
+            b"".join(
+                (
+                    text_field(resolver),
+                    struct.pack("<q", duration_ns),
+                    text_field(name),
+                    struct.pack("<bi", is_again, len(host)),
+                    host,
+                )
+            ),
+        )
+
+    def neighbor(self, address: SocketAddress, *, is_there: bool) -> None:
+        """Another driver's name resolver was heard of, or is not any more."""
+        host = address.ip.packed
+        event = E.NAME_RESOLUTION_NEIGHBOR_ADDED if is_there else E.NAME_RESOLUTION_NEIGHBOR_REMOVED
+        self._write(event, struct.pack("<ii", address.port, len(host)) + host)
+
+    def revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
+        """A publication ends at once."""
+        self._revoked(E.PUBLICATION_REVOKE, position, session_id, stream_id, channel)
+
+    def image_revoked(self, position: int, session_id: int, stream_id: int, channel: str) -> None:
+        """An image's publication has ended at once."""
+        self._revoked(E.PUBLICATION_IMAGE_REVOKE, position, session_id, stream_id, channel)
+
+    def _revoked(
+        self, event: DriverEvent, position: int, session_id: int, stream_id: int, channel: str
+    ) -> None:
+        self._write(
+            event, struct.pack("<qii", position, session_id, stream_id) + text_field(channel)
+        )
+
+    def stream(self, session_id: int, stream_id: int, channel: str) -> StreamEvents | None:
+        """What the sender's thread tells of a publication; None for nothing."""
+        if not self.wants(E.RESEND, E.FLOW_CONTROL_RECEIVER_ADDED, E.FLOW_CONTROL_RECEIVER_REMOVED):
+            return None
+        return StreamEvents(
+            self._log,
+            session_id,
+            stream_id,
+            channel,
+            resend=self.code(E.RESEND),
+            receiver_added=self.code(E.FLOW_CONTROL_RECEIVER_ADDED),
+            receiver_removed=self.code(E.FLOW_CONTROL_RECEIVER_REMOVED),
+        )
+
+
+def driver_events(settings: Settings, clock: Clock) -> NoDriverEvents:
+    """The event log that a driver's properties ask for.
+
+    An event that there is not is told of on stderr and passed over.
+
+    Args:
+        settings: the driver's.
+        clock: its time.
+
+    Raises:
+        ConfigurationError: a buffer length that is no power of two.
+        OSError: the file cannot be opened.
+    """
+    found = _COMPONENT.hold(settings, clock)
+    return NO_EVENTS if found is None else DriverEvents(_COMPONENT, *found)
+
+
+def _channel_text(channel: UdpChannel) -> str:
+    """Where an endpoint is and where it sends, as the reference has it."""
+    return (
+        f"localData: {channel.local_data.label}, remoteData: {channel.remote_data.label}, "
+        f"ttl: {channel.multicast_ttl or 0}"
+    )
+
+
+class LoggedResolver:
+    """Logs what a resolver is asked, and what it says.
+
+    Args:
+        delegate: does the work.
+        now_ns: a monotonic clock.
+        events: the driver's.
+    """
+
+    def __init__(
+        self, delegate: NameResolver, now_ns: Callable[[], int], events: NoDriverEvents
+    ) -> None:
+        self._delegate = delegate
+        self._now_ns = now_ns
+        self._events = events
+        self._shown = delegate.name.rpartition(".")[2]
+
+    @property
+    def name(self) -> str:
+        """Of the resolver around which this is."""
+        return self._delegate.name
+
+    @property
+    def reference_class(self) -> str:
+        """Of the resolver around which this is."""
+        return self._delegate.reference_class
+
+    def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
+        """What the delegate makes of the value."""
+        start_ns = self._now_ns()
+        found = self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
+        self._events.looked_up(
+            self._shown, self._now_ns() - start_ns, value, found, is_again=is_re_lookup
+        )
+        return found
+
+    def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
+        """The delegate's address of the host."""
+        start_ns = self._now_ns()
+        found = self._delegate.resolve(host, param, is_re_resolution=is_re_resolution)
+        self._events.resolved(
+            self._shown, self._now_ns() - start_ns, host, found, is_again=is_re_resolution
+        )
+        return found

@@ -1,0 +1,90 @@
+"""A driver's network whose ports log what goes through them, when its event log asks for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.events.driver_events import DriverEvents, NoDriverEvents
+from aerolog.transport.driver.events.logged_port import LoggedPort
+from aerolog.transport.events.event_codes import DriverEvent
+from aerolog.transport.network.networks import WrappedNetwork
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from aerolog.transport.network.networks import Network, PortOptions, SendPortOptions
+    from aerolog.transport.network.port import Address, DatagramPort
+
+E = DriverEvent
+
+
+def logged(network: Network, events: NoDriverEvents) -> Network:
+    """The network through which a driver that logs opens its ports; itself when it logs no frame.
+
+    Args:
+        network: what opens the ports.
+        events: the driver's.
+    """
+    if isinstance(events, DriverEvents) and events.wants(
+        E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
+    ):
+        return LoggedNetwork(network, events)
+    return network
+
+
+def logged_port(
+    port: DatagramPort, events: NoDriverEvents, remote: Address | None = None
+) -> DatagramPort:
+    """A port that logs what goes through it; itself when no frame is logged.
+
+    Args:
+        port: open.
+        events: the driver's.
+        remote: its connected peer, None without one.
+    """
+    if not isinstance(events, DriverEvents) or not events.wants(
+        E.FRAME_IN, E.FRAME_OUT, E.NAK_RECEIVED, E.NAK_SENT
+    ):
+        return port
+    return LoggedPort(
+        port,
+        events.log,
+        remote,
+        frame_in=events.code(E.FRAME_IN),
+        frame_out=events.code(E.FRAME_OUT),
+        nak_received=events.code(E.NAK_RECEIVED),
+        nak_sent=events.code(E.NAK_SENT),
+    )
+
+
+def name_port(port: DatagramPort, channel: str) -> None:
+    """Tell a port that logs whose it is; any other one needs no telling."""
+    if isinstance(port, LoggedPort):
+        port.name_channel(channel)
+
+
+class LoggedNetwork(WrappedNetwork):
+    """A network whose ports log.
+
+    Args:
+        inner: what opens the ports.
+        events: the driver's.
+    """
+
+    def __init__(self, inner: Network, events: DriverEvents) -> None:
+        super().__init__(inner)
+        self._events = events
+
+    def open_send_port(
+        self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
+    ) -> DatagramPort:
+        """See ``sockets.open_send_port``."""
+        port = self._inner.open_send_port(remote, local, **options)
+        return logged_port(port, self._events, remote)
+
+    def open_receive_port(
+        self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
+    ) -> DatagramPort:
+        """See ``sockets.open_receive_port``."""
+        port = self._inner.open_receive_port(endpoint, interface, **options)
+        return logged_port(port, self._events)

@@ -1,0 +1,1 @@
+"""IPC publications and subscriptions."""

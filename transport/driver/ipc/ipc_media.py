@@ -1,0 +1,386 @@
+"""IPC publications and subscriptions: adding, linking, removing (spec cnc-and-commands 14, 15).
+
+Conductor only. What happens at timer events is in ``ipc_timers``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.channels.channel_params import (
+    NULL_VALUE,
+    PublicationLookups,
+    TaggedSession,
+    ipc_publication_params,
+    ipc_subscription_params,
+)
+from aerolog.transport.driver.channels.destination_params import check_receive_destination
+from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, generic, invalid_channel
+from aerolog.transport.driver.conductor.image_links import (
+    allocate_position,
+    tell_available,
+    tell_unavailable,
+)
+from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.ipc.ipc_factory import (
+    discard_publication,
+    free_counters,
+    make_publication,
+)
+from aerolog.transport.driver.ipc.ipc_publication import IpcPublication, PublicationLink
+from aerolog.transport.driver.ipc.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
+from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
+from aerolog.transport.memory.counters import NULL_COUNTER_ID
+from aerolog.transport.protocol.commands import AddExclusivePublication
+from aerolog.transport.protocol.responses import (
+    ExclusivePublicationReady,
+    OperationSuccess,
+    PublicationReady,
+    SubscriptionReady,
+)
+from aerolog.transport.uri import ChannelUri, keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.channel_params import PublicationParams
+    from aerolog.transport.driver.conductor.clients import AeronClient, Clients
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+    from aerolog.transport.driver.conductor.session_ids import PublicationSessions
+    from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.protocol.commands import (
+        AddPublication,
+        AddReceiveDestination,
+        AddSubscription,
+        RemoveReceiveDestination,
+    )
+
+SESSION_MEDIA = "ipc"
+NO_CHANNEL_STATUS = -1
+
+
+class IpcMedia:
+    """All IPC publications and subscriptions of a driver.
+
+    Attributes:
+        publications: in order of creation, but for the gaps that removals close.
+        publication_links: clients' holds on them.
+        subscriptions: clients' subscriptions.
+    """
+
+    def __init__(
+        self,
+        context: DriverContext,
+        clockwork: ConductorClockwork,
+        clients: Clients,
+        sessions: PublicationSessions,
+    ) -> None:
+        self._context = context
+        self._clockwork = clockwork
+        self._clients = clients
+        self._sessions = sessions
+        self.publications: list[IpcPublication] = []
+        self.publication_links: list[PublicationLink] = []
+        self.subscriptions: list[IpcSubscriptionLink] = []
+
+    # ---- publications -----------------------------------------------------------------------
+
+    def add_publication(self, command: AddPublication | AddExclusivePublication) -> None:
+        """Share an existing publication, or make one."""
+        is_exclusive = isinstance(command, AddExclusivePublication)
+        uri = ChannelUri.parse(command.channel)
+        lookups = PublicationLookups(
+            self._sessions.check_tag_free,
+            self._tagged_session,
+            lambda: self._sessions.take(command.stream_id, SESSION_MEDIA),
+        )
+        params = ipc_publication_params(uri, command.stream_id, self._context.settings, lookups)
+        shared = None if is_exclusive else self._shareable(command.stream_id, params)
+        if shared is not None:
+            _confirm_match(shared, params, uri)
+            publication = shared
+        else:
+            self._check_session_free(command, params)
+            publication = make_publication(
+                self._context,
+                command,
+                params,
+                is_exclusive=is_exclusive,
+                now_ns=self._clockwork.now_ns,
+            )
+        try:
+            client = self._clients.get_or_add(command.client_id)
+        except BaseException:
+            if shared is None:
+                discard_publication(self._context, publication)
+            raise
+        if shared is None:
+            self.publications.append(publication)
+            self._sessions.add(publication.session_id, publication.stream_id, SESSION_MEDIA)
+            self._sessions.take_tag(params.entity_tag, publication.channel)
+            self._clockwork.add_stream(publication.stream)
+        publication.stream.references += 1
+        self.publication_links.append(PublicationLink(command.correlation_id, client, publication))
+        ready = ExclusivePublicationReady if is_exclusive else PublicationReady
+        self._context.tell(
+            ready(
+                command.correlation_id,
+                publication.registration_id,
+                publication.session_id,
+                publication.stream_id,
+                publication.pub_lmt_id,
+                NO_CHANNEL_STATUS,
+                publication.log.path,
+            )
+        )
+        if shared is None:
+            self._link_response_subscription(publication)
+            self.link_subscriptions(publication)
+
+    def remove_publication(self, registration_id: int, *, revoke: bool) -> bool:
+        """Drop one hold on a publication, whoever asks; False when there is none of that id."""
+        for index, link in enumerate(self.publication_links):
+            if link.registration_id == registration_id:
+                if revoke:
+                    link.publication.stream.revoke()
+                remove_at(self.publication_links, index)
+                self.drop_reference(link.publication)
+                return True
+        return False
+
+    def drop_reference(self, publication: IpcPublication) -> None:
+        """One hold less; without any the publication drains."""
+        stream = publication.stream
+        stream.references -= 1
+        if stream.references == 0:
+            stream.end_stream()
+            if stream.state == ACTIVE and not stream.revoked:
+                stream.enter(DRAINING)
+
+    def link_subscriptions(self, publication: IpcPublication) -> None:
+        """Give every subscription that matches an image of a publication."""
+        for subscription in self.subscriptions:
+            if publication not in subscription.images and subscription.matches(publication):
+                self._link(subscription, publication)
+
+    def to_linger(self, publication: IpcPublication) -> None:
+        """The stream has ended: tell every subscription that has an image."""
+        publication.stream.enter(LINGER)
+        self._sessions.discard(publication.session_id, publication.stream_id, SESSION_MEDIA)
+        for subscription in self.subscriptions:
+            if publication in subscription.images:
+                self.tell_unavailable(subscription, publication)
+
+    def end(self, publication: IpcPublication) -> None:
+        """Free everything of a publication that nobody holds any more."""
+        publication.stream.enter(DONE)
+        self._sessions.free_tag(publication.params.entity_tag)
+        self._clockwork.remove_stream(publication.stream)
+        free_counters(self._context, publication)
+        for subscription in self.subscriptions:
+            if publication in subscription.images:
+                self.unlink(subscription, publication)
+        self._context.logs.free(publication.log)
+        self._context.events.publication_removed(
+            publication.session_id, publication.stream_id, publication.channel
+        )
+
+    def find_publication(self, registration_id: int) -> IpcPublication | None:
+        """The publication of that id, which is its images' id as well."""
+        return next((p for p in self.publications if p.registration_id == registration_id), None)
+
+    # ---- subscriptions ------------------------------------------------------------------------
+
+    def add_subscription(self, command: AddSubscription) -> None:
+        """Listen to a stream from now on, and to its publications that are there."""
+        uri = ChannelUri.parse(command.channel)
+        params = ipc_subscription_params(uri, self._context.settings)
+        client = self._clients.get_or_add(command.client_id)
+        subscription = IpcSubscriptionLink(
+            command.correlation_id,
+            client,
+            command.stream_id,
+            command.channel,
+            params,
+            params.session_id,
+        )
+        self.subscriptions.append(subscription)
+        self._context.tell(SubscriptionReady(command.correlation_id, NO_CHANNEL_STATUS))
+        self._link_publications(subscription)
+
+    def remove_subscription(self, registration_id: int) -> bool:
+        """Listen no more, whoever asks; images go without a message.
+
+        A multi-destination subscription may have several links. False: there is none of that id.
+        """
+        found = False
+        for index in range(len(self.subscriptions) - 1, -1, -1):
+            subscription = self.subscriptions[index]
+            if subscription.registration_id == registration_id:
+                found = True
+                remove_at(self.subscriptions, index)
+                self.close_subscription(subscription)
+        return found
+
+    def add_destination(
+        self, command: AddReceiveDestination, client: AeronClient, stream_id: int
+    ) -> None:
+        """Let a multi-destination subscription listen to an IPC stream as well.
+
+        Spec cnc-and-commands 16.
+        """
+        uri = ChannelUri.parse(command.channel)
+        check_receive_destination(uri, command.channel)
+        params = ipc_subscription_params(uri, self._context.settings)
+        subscription = IpcSubscriptionLink(
+            command.registration_id, client, stream_id, command.channel, params, params.session_id
+        )
+        self.subscriptions.append(subscription)
+        self._context.tell(OperationSuccess(command.correlation_id))
+        self._link_publications(subscription)
+
+    def remove_destination(self, command: RemoveReceiveDestination) -> None:
+        """Take an IPC stream from a multi-destination subscription; it is told of each image."""
+        ChannelUri.parse(command.channel)
+        gone = None
+        for index, subscription in enumerate(self.subscriptions):
+            if (
+                subscription.registration_id == command.registration_id
+                and subscription.channel == command.channel
+            ):
+                gone = subscription
+                remove_at(self.subscriptions, index)
+                break
+        if gone is None:
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+        for publication in list(gone.images):
+            self.tell_unavailable(gone, publication)
+            self.unlink(gone, publication)
+
+    def has_subscription(self, registration_id: int) -> bool:
+        """Whether there is a subscription of that id."""
+        return any(s.registration_id == registration_id for s in self.subscriptions)
+
+    def close_subscription(self, subscription: IpcSubscriptionLink) -> None:
+        """Drop all images of a subscription."""
+        self._context.events.subscription_removed(
+            subscription.stream_id, subscription.registration_id, subscription.channel
+        )
+        for publication in list(subscription.images):
+            self.unlink(subscription, publication)
+
+    def unlink(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
+        """Drop one image: its position counts no more and its counter is free."""
+        self.drop_position(subscription, publication)
+        del subscription.images[publication]
+
+    def drop_position(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
+        """Free the position counter of an image; the subscription hears of the image's end yet."""
+        counter_id = subscription.images[publication]
+        if counter_id != NULL_COUNTER_ID:
+            publication.stream.remove_subscriber(counter_id)
+            self._context.free_counter(counter_id)
+            subscription.images[publication] = NULL_COUNTER_ID
+
+    def tell_available(
+        self, subscription: IpcSubscriptionLink, publication: IpcPublication
+    ) -> None:
+        """Announce an image whose position counter is ready."""
+        tell_available(self._context, subscription, publication, subscription.images[publication])
+
+    def tell_unavailable(
+        self, subscription: IpcSubscriptionLink, publication: IpcPublication
+    ) -> None:
+        """Announce the end of an image."""
+        tell_unavailable(self._context, subscription, publication)
+
+    # ---- linking and checks ---------------------------------------------------------------------
+
+    def _link_publications(self, subscription: IpcSubscriptionLink) -> None:
+        for publication in self.publications:
+            if subscription.matches(publication) and publication.accepts_subscriptions:
+                self._link(subscription, publication)
+
+    def _link(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
+        join_position = publication.stream.join_position()
+        counter_id = allocate_position(
+            self._context,
+            subscription,
+            publication.session_id,
+            join_position,
+            publication.image_id,
+        )
+        subscription.images[publication] = counter_id
+        publication.stream.add_subscriber(
+            counter_id, subscription.params.is_tether, self._clockwork.now_ns
+        )
+        self.tell_available(subscription, publication)
+
+    def _link_response_subscription(self, publication: IpcPublication) -> None:
+        """Give the requester's subscription the session that answers it.
+
+        Spec cnc-and-commands 15.5.
+        """
+        request = self.find_publication(publication.params.response_correlation_id)
+        if request is None:
+            return
+        wanted = request.params.response_correlation_id
+        for subscription in self.subscriptions:
+            if subscription.registration_id == wanted:
+                subscription.session_id = publication.session_id
+
+    def _shareable(self, stream_id: int, params: PublicationParams) -> IpcPublication | None:
+        for publication in self.publications:
+            if (
+                publication.stream_id == stream_id
+                and not publication.is_exclusive
+                and publication.is_active
+                and publication.params.response_correlation_id == params.response_correlation_id
+            ):
+                return publication
+        return None
+
+    def _check_session_free(
+        self, command: AddPublication | AddExclusivePublication, params: PublicationParams
+    ) -> None:
+        if self._sessions.is_active(params.session_id, command.stream_id, SESSION_MEDIA):
+            raise invalid_channel(
+                f"existing publication has clashing sessionId={params.session_id} "
+                f"for streamId={command.stream_id} channel={command.channel}"
+            )
+
+    def _tagged_session(self, tag: int) -> TaggedSession | None:
+        holder = self._with_entity_tag(tag)
+        if holder is None:
+            return None
+        return TaggedSession(holder.session_id, holder.params.mtu_length, holder.params.term_length)
+
+    def _with_entity_tag(self, tag: int) -> IpcPublication | None:
+        if tag == NULL_VALUE:
+            return None
+        return next((p for p in self.publications if p.params.entity_tag == tag), None)
+
+
+def _confirm_match(existing: IpcPublication, params: PublicationParams, uri: ChannelUri) -> None:
+    """Refuse to share a publication that is not what the channel asks for."""
+    start = params.start
+    comparisons = [
+        (keys.MTU, params.has_mtu_length, existing.params.mtu_length, params.mtu_length),
+        (keys.TERM_LENGTH, params.has_term_length, existing.params.term_length, params.term_length),
+        (keys.SESSION_ID, params.has_session_id, existing.session_id, params.session_id),
+    ]
+    if start is not None:
+        comparisons += [
+            (keys.INIT_TERM_ID, True, existing.start.initial_term_id, start.initial_term_id),
+            (keys.TERM_ID, True, existing.start.term_id, start.term_id),
+            (keys.TERM_OFFSET, True, existing.start.term_offset, start.term_offset),
+        ]
+    for key, is_given, found, requested in comparisons:
+        if is_given and found != requested:
+            raise generic(
+                ILLEGAL_STATE,
+                f"existing publication has different '{key}': existing={found} "
+                f"requested={requested} existingChannel={existing.channel} channel={uri}",
+            )

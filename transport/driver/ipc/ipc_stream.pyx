@@ -1,0 +1,329 @@
+"""The clockwork of one IPC publication: limits, cleaning, unblocking, liveness of subscribers.
+
+Spec log-buffers 13, 17, 18; spec cnc-and-commands 14.3, 15.4. One conductor owns a stream: native
+methods run in its duty cycle without the GIL, the Python ones in its control part on the same
+thread, so nothing here is locked. Shared words (positions, tails, limits) go through atomics.
+
+The publication limit is withheld where the log has no room on disk yet, see ``term_room``.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    load_plain_i64,
+    store_release_i64,
+)
+from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.conductor.subscriber_positions cimport (
+    IN_ACTIVE,
+    IN_LINGER,
+    IN_RESTING,
+    SubscriberPositions,
+)
+from aerolog.transport.driver.logs.term_allocation cimport TermRoom
+from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
+from aerolog.transport.logbuffer.descriptor cimport (
+    LogBuffers,
+    active_term_count,
+    producer_position,
+    set_end_of_stream_position,
+    set_log_connected,
+    set_publication_revoked,
+)
+from aerolog.transport.memory.counters cimport CountersReader
+
+ACTIVE = STREAM_ACTIVE
+DRAINING = STREAM_DRAINING
+LINGER = STREAM_LINGER
+DONE = STREAM_DONE
+SUBSCRIBER_ACTIVE = IN_ACTIVE
+SUBSCRIBER_LINGER = IN_LINGER
+SUBSCRIBER_RESTING = IN_RESTING
+
+
+cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
+    cdef int64_t* address = counters.value_address(counter_id)
+    if address is NULL:
+        raise IndexError(f"no such counter: {counter_id}")
+    return address
+
+
+cdef class IpcStream(ConductedStream):
+    """Limits, positions and states of one IPC publication.
+
+    Args:
+        logs: the publication's log.
+        counters: holds the counters named by the ids; kept alive.
+        pub_pos_id: counter of the sampled publisher position.
+        pub_lmt_id: counter of the publication limit.
+        unblocked_id: system counter of unblocked publications.
+        exclusive: an exclusive publication is unblocked only while it drains.
+        sparse: room on disk is allocated as the limit moves.
+        plenty: the disk cannot be full in a moment.
+        initial_position: where the publication starts.
+        window_length: publication window in bytes.
+        unblock_timeout_ns: how long a consumer must stand still before publishers are unblocked.
+        window_limit_timeout_ns: how long an untethered subscriber may be behind the window.
+        linger_timeout_ns: how long such a subscriber still holds the limit back.
+        resting_timeout_ns: how long it then stays away.
+        now_ns: monotonic time.
+    """
+
+    def __init__(
+        self,
+        LogBuffers logs not None,
+        CountersReader counters not None,
+        *,
+        int pub_pos_id,
+        int pub_lmt_id,
+        int unblocked_id,
+        bint exclusive,
+        bint sparse,
+        bint plenty,
+        initial_position,
+        window_length,
+        unblock_timeout_ns,
+        window_limit_timeout_ns,
+        linger_timeout_ns,
+        resting_timeout_ns,
+        now_ns,
+    ):
+        self._logs = logs
+        self._counters = counters
+        self._log = &logs.log
+        self._pub_pos = _address(counters, pub_pos_id)
+        self._pub_lmt = _address(counters, pub_lmt_id)
+        self._unblocked_publications = _address(counters, unblocked_id)
+        self._exclusive = exclusive
+        self._state = STREAM_ACTIVE
+        self._references = 0
+        self._window = window_length
+        self._trip_gain = self._window // 8
+        self._trip_limit = 0
+        self._consumer_position = initial_position
+        self._clean_position = initial_position
+        self._last_consumer_position = initial_position
+        self._last_consumer_change_ns = now_ns
+        self.room = TermRoom(
+            logs, initial_position, sparse=sparse, single_writer=exclusive, plenty=plenty
+        )
+        self._unblock_timeout_ns = unblock_timeout_ns
+        self._subscribers = SubscriberPositions(
+            counters,
+            window_limit_timeout_ns=window_limit_timeout_ns,
+            linger_timeout_ns=linger_timeout_ns,
+            resting_timeout_ns=resting_timeout_ns,
+        )
+
+    # ---- the duty cycle -------------------------------------------------------------------
+
+    cdef int update(self, int64_t now_ns) noexcept nogil:
+        """Sample the publisher, move the limit, clean what everybody has consumed."""
+        cdef int64_t slowest, fastest, limit, granted, made
+        cdef int64_t producer
+        if self._state != STREAM_ACTIVE:
+            return 0
+        slowest = self._subscribers.lowest(&fastest)
+        producer = producer_position(self._log)
+        if load_plain_i64(self._pub_pos) != producer:
+            store_release_i64(self._pub_pos, producer)
+        if slowest >= 0:
+            # A client writes these: what it claims beyond the publisher's position is not believed.
+            slowest = min(slowest, producer)
+            fastest = min(fastest, producer)
+            if fastest > self._consumer_position:
+                self._consumer_position = fastest
+            limit = slowest + self._window
+            if limit < self._trip_limit:
+                return 0
+            # Only where there is room on disk, whatever a client has made of the log's tail.
+            clean_log(self._log, &self._clean_position, min(slowest, self.room.limit))
+            made = self.room.made
+            granted = self.granted(self.room.needed(limit, producer))
+            if granted == limit:
+                self._trip_limit = limit + self._trip_gain
+            elif load_plain_i64(self._pub_lmt) == granted:
+                return made != self.room.made    # more of it comes with the next cycle
+            store_release_i64(self._pub_lmt, granted)
+            return 1
+        if load_plain_i64(self._pub_lmt) > self._consumer_position:
+            self._trip_limit = self._consumer_position
+            store_release_i64(self._pub_lmt, self._consumer_position)
+            clean_log(
+                self._log,
+                &self._clean_position,
+                min(self._consumer_position, self.room.limit),
+            )
+            return 1
+        return 0
+
+    # ---- timer events -----------------------------------------------------------------------
+
+    cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
+        """Whether this timer event changes something that clients are told about."""
+        if self._state == STREAM_ACTIVE:
+            if self._revoked:
+                return True
+            if self._cooling_down and self._cool_down_end_ns - now_ns <= 0:
+                return True
+            return self._subscribers.any_due(self._window_limit(), now_ns)
+        if self._state == STREAM_DRAINING:
+            return self._subscribers.all_reached(producer_position(self._log))
+        return self._references == 0
+
+    cdef void tick(self, int64_t now_ns) noexcept nogil:
+        """What a timer event does when no client has to be told anything."""
+        cdef int64_t producer
+        if self._state == STREAM_ACTIVE:
+            self._subscribers.note_active(self._window_limit(), now_ns)
+            set_log_connected(self._log, self._subscribers.in_flow > 0)
+            self.retry_room()
+            self.room.settle()
+        if self._state == STREAM_ACTIVE or self._state == STREAM_DRAINING:
+            producer = producer_position(self._log)
+            if load_plain_i64(self._pub_pos) != producer:
+                store_release_i64(self._pub_pos, producer)
+            if self._state == STREAM_DRAINING:
+                self._unblock()
+            elif not self._exclusive:
+                self._check_blocked(now_ns)
+
+    cdef int64_t _window_limit(self) noexcept nogil:
+        """Position that an untethered subscriber must be past."""
+        return self._consumer_position - self._window + self._window // 4
+
+    cdef void _check_blocked(self, int64_t now_ns) noexcept nogil:
+        """Unblock when data is pending and nobody has got any further for the timeout."""
+        cdef int64_t consumer = self._consumer_position
+        cdef bint pending = (
+            active_term_count(self._log) != <int32_t> (consumer >> self._log.position_bits)
+            or producer_position(self._log) > consumer
+        )
+        if pending and consumer == self._last_consumer_position:
+            if now_ns - self._last_consumer_change_ns > self._unblock_timeout_ns:
+                self._unblock()
+        else:
+            self._last_consumer_change_ns = now_ns
+            self._last_consumer_position = consumer
+
+    cdef void _unblock(self) noexcept nogil:
+        """Turn an abandoned claim into padding; only in a term that has room on disk."""
+        if self._consumer_position >= self.room.limit:
+            return
+        if unblock_log(self._log, self._consumer_position) != UNBLOCK_NOTHING:
+            get_and_add_i64(self._unblocked_publications, 1)
+
+    # ---- control ------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> int:
+        """ACTIVE, DRAINING, LINGER or DONE."""
+        return self._state
+
+    @property
+    def references(self) -> int:
+        """Number of publication links."""
+        return self._references
+
+    @references.setter
+    def references(self, count: int) -> None:
+        self._references = count
+
+    @property
+    def revoked(self) -> bool:
+        """Whether a client has revoked the publication."""
+        return self._revoked
+
+    @property
+    def consumer_position(self) -> int:
+        """Highest position that any subscriber has been seen at."""
+        return self._consumer_position
+
+    @property
+    def publisher_position(self) -> int:
+        """Where the next message goes."""
+        return producer_position(self._log)
+
+    @property
+    def drained(self) -> bool:
+        """Whether every subscriber has consumed everything."""
+        return self._subscribers.all_reached(producer_position(self._log))
+
+    @property
+    def cooling_down(self) -> bool:
+        """Whether an image was rejected a short while ago, so that nobody may join."""
+        return self._cooling_down
+
+    def cool_down_until(self, end_ns: int) -> None:
+        """Let nobody join before a monotonic time."""
+        self._cooling_down = True
+        self._cool_down_end_ns = end_ns
+
+    def cool_down_is_over(self, now_ns: int) -> bool:
+        """Whether a cool-down has just come to its end; true once."""
+        if not self._cooling_down or self._cool_down_end_ns - <int64_t> now_ns > 0:
+            return False
+        self._cooling_down = False
+        return True
+
+    def revoke(self) -> None:
+        """Mark the publication revoked; the next timer event ends it."""
+        self._revoked = True
+        set_publication_revoked(self._log)
+
+    def end_stream(self) -> None:
+        """Publish nothing more: limit and end of stream are where the publisher is."""
+        cdef int64_t producer = producer_position(self._log)
+        store_release_i64(self._pub_lmt, producer)
+        set_end_of_stream_position(self._log, producer)
+
+    def sample_publisher(self) -> None:
+        """Store the publisher's position in its counter."""
+        store_release_i64(self._pub_pos, producer_position(self._log))
+
+    def disconnect(self) -> None:
+        """Tell publishers that nobody is there."""
+        set_log_connected(self._log, False)
+
+    def enter(self, state: int) -> None:
+        """Go on to the next state."""
+        if not self._state < state <= STREAM_DONE:
+            raise ValueError(f"a stream does not go from state {self._state} to {state}")
+        self._state = state
+
+    def join_position(self) -> int:
+        """Where a new subscriber starts: the lowest of consumer and subscriber positions."""
+        cdef int64_t fastest
+        cdef int64_t slowest = self._subscribers.lowest(&fastest)
+        if slowest < 0:
+            return self._consumer_position
+        return min(self._consumer_position, slowest)
+
+    def add_subscriber(self, counter_id: int, tethered: bool, now_ns: int) -> None:
+        """Let a subscriber position count."""
+        self._subscribers.add(counter_id, tethered, now_ns)
+        set_log_connected(self._log, True)
+
+    def remove_subscriber(self, counter_id: int) -> None:
+        """Let a subscriber position count no more; nothing happens when it did not."""
+        known = self._subscribers.remove(counter_id)
+        if known and self._state == STREAM_ACTIVE and self._subscribers.in_flow == 0:
+            set_log_connected(self._log, False)
+
+    def has_subscriber(self, counter_id: int) -> bool:
+        """Whether a subscriber position is known, resting or not."""
+        return self._subscribers.has(counter_id)
+
+    def due_subscribers(self, now_ns: int) -> list[int]:
+        """Counter ids of the untethered subscribers that change state, the last one first."""
+        return self._subscribers.due(self._window_limit(), now_ns)
+
+    def subscriber_state(self, counter_id: int) -> int:
+        """State of a subscriber: 0 active, 1 told that it is out, 2 resting."""
+        return self._subscribers.state(counter_id)
+
+    def set_subscriber_state(self, counter_id: int, state: int, now_ns: int) -> None:
+        """Change the state of a subscriber at a time."""
+        self._subscribers.set_state(counter_id, state, now_ns)
+        set_log_connected(self._log, self._subscribers.in_flow > 0)

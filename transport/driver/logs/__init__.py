@@ -1,0 +1,1 @@
+"""The log files of publications and images, and the disk space under them."""

@@ -1,0 +1,225 @@
+"""Log files of publications: room is checked, files are made, and deleted when nobody needs them.
+
+Spec log-buffers 1, spec cnc-and-commands 21. Conductor only.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver import properties
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.errors import StorageSpaceError
+from aerolog.transport.logbuffer.descriptor import LOG_META_LENGTH, LogBuffers, log_file_length
+
+if TYPE_CHECKING:
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.logbuffer.metadata import LogMetadata
+    from aerolog.transport.memory.counters import CountersReader
+    from aerolog.transport.memory.filesystem import FileSystem
+    from aerolog.transport.memory.mapped_file import MappedFile
+
+PUBLICATIONS = "publications"
+IMAGES = "images"
+# How long deleting may go on before commands are looked at again.
+FREEING_NS = 300_000
+# A disk that has room for so many logs more is not full when one of them has got its first room.
+PLENTY_OF_LOGS = 4
+
+
+@dataclass(slots=True)
+class LogFile:
+    """A log and where it is.
+
+    Attributes:
+        path: absolute, as clients are told.
+        length: of the file, bytes.
+        logs: the mapped log; None once the driver has let go of it.
+    """
+
+    path: str
+    length: int
+    logs: LogBuffers | None
+
+
+class LogStore:
+    """Makes and deletes the driver's log files.
+
+    Args:
+        directory: the driver's.
+        settings: page size, storage checks, low storage threshold, free limit.
+        file_system: the disk.
+        counters: holds the system counters.
+        errors: is told when room is low.
+        clock: says how long deleting has taken.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        settings: Settings,
+        file_system: FileSystem,
+        counters: CountersReader,
+        errors: ErrorRecorder,
+        clock: Clock,
+    ) -> None:
+        self._directory = PurePath(directory)
+        self._page_size = settings[properties.FILE_PAGE_SIZE]
+        self._checked = settings[properties.PERFORM_STORAGE_CHECKS]
+        self._low_threshold = settings[properties.LOW_FILE_STORE_WARNING_THRESHOLD]
+        self._free_limit = settings[properties.DRIVER_RESOURCE_FREE_LIMIT]
+        self._files = file_system
+        self._counters = counters
+        self._errors = errors
+        self._clock = clock
+        self._to_free: deque[LogFile] = deque()
+        self._refused: deque[LogFile] = deque()
+
+    @property
+    def page_size(self) -> int:
+        """Alignment of log files, bytes."""
+        return self._page_size
+
+    @property
+    def waiting(self) -> int:
+        """Number of logs to be deleted."""
+        return len(self._to_free)
+
+    @property
+    def refused(self) -> int:
+        """Number of logs whose deletion failed; they are tried again at the next call."""
+        return len(self._refused)
+
+    def create_publication_log(self, registration_id: int, metadata: LogMetadata) -> LogFile:
+        """Make the log of a publication.
+
+        Raises:
+            StorageSpaceError: there is no room for it.
+        """
+        path = str(self._directory / PUBLICATIONS / f"{registration_id}.logbuffer")
+        return self._create(path, metadata)
+
+    def create_image_log(self, correlation_id: int, metadata: LogMetadata) -> LogFile:
+        """Make the log of an image.
+
+        Raises:
+            StorageSpaceError: there is no room for it.
+        """
+        path = str(self._directory / IMAGES / f"{correlation_id}.logbuffer")
+        return self._create(path, metadata)
+
+    def free(self, log: LogFile) -> None:
+        """Let go of a log and delete its file soon."""
+        self._to_free.append(log)
+
+    def free_some(self) -> int:
+        """Delete some of the logs that wait; returns how many are gone.
+
+        A log with much in it takes long, and clients wait meanwhile: the limit is reached only
+        while it is quick.
+        """
+        if not self._to_free:
+            self._to_free, self._refused = self._refused, self._to_free
+        gone = 0
+        end_ns = self._clock.now_ns() + FREEING_NS
+        for _ in range(min(len(self._to_free), max(1, self._free_limit))):
+            log = self._to_free.popleft()
+            if self._remove(log):
+                gone += 1
+            else:
+                self._counters.get_and_add(SystemCounter.FREE_FAILS, 1)
+                self._refused.append(log)
+            if self._clock.now_ns() - end_ns >= 0:
+                break
+        return gone
+
+    def free_all(self) -> None:
+        """Delete all logs that wait, once each, as the driver closes."""
+        for log in (*self._to_free, *self._refused):
+            self._remove(log)
+        self._to_free.clear()
+        self._refused.clear()
+
+    def discard(self, log: LogFile) -> None:
+        """Delete a log that no client has been told about."""
+        log.logs = None
+        self._files.remove(log.path)
+        self._forget(log)
+
+    def _remove(self, log: LogFile) -> bool:
+        log.logs = None
+        try:
+            self._files.remove(log.path)
+        except FileNotFoundError:
+            pass  # somebody has tidied up behind our back: it is gone all the same
+        except OSError as error:
+            self._errors.record(error)
+            return False
+        self._forget(log)
+        return True
+
+    def _forget(self, log: LogFile) -> None:
+        self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, -log.length)
+
+    def _create(self, path: str, metadata: LogMetadata) -> LogFile:
+        length = log_file_length(metadata.term_length, self._page_size)
+        if self._checked:
+            self._check_room(length)
+        mapped = self._files.create_mapped(
+            path, length, preallocate=not metadata.sparse, check_space=False
+        )
+        try:
+            if metadata.sparse:
+                _allocate_first_pages(mapped, metadata)
+            logs = LogBuffers.create(mapped, metadata)
+        except BaseException:
+            self._files.remove(path)
+            raise
+        self._counters.get_and_add(SystemCounter.BYTES_CURRENTLY_MAPPED, length)
+        return LogFile(path, length, logs)
+
+    def has_plenty(self, length: int) -> bool:
+        """Whether the disk has so much room that it cannot be full in a moment."""
+        usable: int = self._files.usable_space(str(self._directory))
+        return usable >= PLENTY_OF_LOGS * length
+
+    def _check_room(self, length: int) -> None:
+        directory = str(self._directory)
+        usable = self._files.usable_space(directory)
+        if usable < length:
+            store = self._files.store_name(directory)
+            raise StorageSpaceError(
+                f"insufficient usable storage for new log of length={length} usable={usable} "
+                f"in {store}"
+            )
+        if usable <= self._low_threshold:
+            store = self._files.store_name(directory)
+            self._errors.record_event(
+                f"io.aeron.exceptions.AeronException: WARN - space is running low: "
+                f"threshold={self._low_threshold} usable={usable} in {store}\n",
+                ("space is running low", store),
+            )
+
+
+def _allocate_first_pages(mapped: MappedFile, metadata: LogMetadata) -> None:
+    """Room for what is touched before a term is in use.
+
+    That is the metadata, the start of every term, where a subscriber looks when it has read the
+    term before, and the place where the first message goes. The rest follows as limits move.
+    """
+    page = metadata.page_size
+    mapped.allocate_range(mapped.length - LOG_META_LENGTH, LOG_META_LENGTH)
+    for index in range(3):
+        mapped.allocate_range(index * metadata.term_length, min(page, metadata.term_length))
+    start = metadata.term_offset & ~(page - 1)
+    if 0 < start < metadata.term_length:
+        term_id = metadata.initial_term_id if metadata.term_id is None else metadata.term_id
+        index = ((term_id - metadata.initial_term_id) & 0xFFFFFFFF) % 3
+        mapped.allocate_range(
+            index * metadata.term_length + start, min(page, metadata.term_length - start)
+        )

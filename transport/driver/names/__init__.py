@@ -1,0 +1,1 @@
+"""Host names: the resolver, look-ups that stall nobody, and the gossip between drivers."""

@@ -1,0 +1,207 @@
+"""A driver's part in the gossip of names: its socket, its times, its counters.
+
+Spec wire-protocol 15.2.
+
+What is said and remembered is `NameGossip`'s business; this hands it datagrams and times, and sends
+what it says. All of it runs on the conductor's thread.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.events.driver_events import NO_EVENTS
+from aerolog.transport.errors import ChannelUriError, ConfigurationError
+from aerolog.transport.network.addresses import SocketAddress
+from aerolog.transport.network.host_names import resolve_endpoint
+from aerolog.transport.network.interfaces import find_local_address, parse_interface
+from aerolog.transport.network.name_gossip import GossipOptions, NameGossip, parse_bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.driver.error_recorder import ErrorRecorder
+    from aerolog.transport.driver.events.driver_events import NoDriverEvents
+    from aerolog.transport.driver.names.lookups import Lookups
+    from aerolog.transport.memory.counters import CountersManager
+    from aerolog.transport.network.host_names import IpAddress, NameResolver
+    from aerolog.transport.network.networks import Network
+    from aerolog.transport.network.port import Address, DatagramPort
+
+#: Time between two turns.
+WORK_INTERVAL_NS: Final = 10_000_000
+#: Datagrams taken in one turn; what comes faster waits in the socket or is lost there.
+DATAGRAMS_PER_TURN: Final = 16
+
+NEIGHBORS_TYPE_ID: Final = 15
+CACHE_ENTRIES_TYPE_ID: Final = 16
+BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
+
+_NO_OWNER: Final = 0
+# Neighbors whose failure to send is remembered, so that each is recorded once.
+_FAILING_LIMIT: Final = 1_000
+
+
+def gossip_options(settings: Settings) -> GossipOptions:
+    """What the gossip is told by the driver's settings.
+
+    Raises:
+        ConfigurationError: a bootstrap neighbor is not ``host:port``, or there are too many.
+    """
+    return GossipOptions(
+        name=settings[properties.DRIVER_RESOLVER_NAME] or "",
+        bootstrap=parse_bootstrap(settings[properties.DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR]),
+        mtu_length=settings[properties.MTU_LENGTH],
+        neighbor_timeout_ns=settings[network_properties.DRIVER_RESOLVER_NEIGHBOR_TIMEOUT],
+        self_interval_ns=settings[network_properties.DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL],
+        neighbor_interval_ns=settings[
+            network_properties.DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL
+        ],
+        bootstrap_interval_ns=settings[
+            network_properties.DRIVER_RESOLVER_BOOTSTRAP_RESOLUTION_INTERVAL
+        ],
+    )
+
+
+def open_gossip_port(
+    text: str, network: Network, platform: Callable[[str], IpAddress | None]
+) -> DatagramPort:
+    """The gossip's own socket, on the address that ``aeron.driver.resolver.interface`` names.
+
+    The text has the forms of a channel's ``interface``.
+
+    Raises:
+        ConfigurationError: it has not, no interface fits, or the host is unknown.
+        OSError: the address cannot be bound.
+    """
+    try:
+        search = parse_interface(text, platform)
+        address = SocketAddress(search.ip, search.port)
+        if search.name or search.prefix_length != search.ip.max_prefixlen:
+            address, _ = find_local_address(
+                search, network.interfaces(), ip_version=search.ip.version, is_multicast=False
+            )
+    except ChannelUriError as error:
+        name = properties.DRIVER_RESOLVER_INTERFACE.name
+        raise ConfigurationError(f"{name}={text}: {error}") from error
+    return network.open_receive_port(_port_address(address), offload=False)
+
+
+class Gossiper:
+    """Tells other drivers this one's name and remembers theirs; turned every 10 ms.
+
+    Args:
+        options: see there.
+        port: its own, which it closes.
+        counters: where its numbers are shown.
+        errors: where failures to send and to look up go.
+        names: knows the hosts of first neighbors.
+        lookups: where those are looked up.
+        now_ns: the time of its start.
+    """
+
+    def __init__(
+        self,
+        options: GossipOptions,
+        port: DatagramPort,
+        *,
+        counters: CountersManager,
+        errors: ErrorRecorder,
+        events: NoDriverEvents = NO_EVENTS,
+        names: NameResolver,
+        lookups: Callable[[], Lookups],
+        now_ns: int,
+    ) -> None:
+        self._port = port
+        self._counters = counters
+        self._errors = errors
+        self._names = names
+        self._lookups = lookups
+        self._failing: set[SocketAddress] = set()
+        self.gossip = NameGossip(
+            options, _socket_address(port.local_address), now_ns, on_neighbor=events.neighbor
+        )
+        self._neighbors_id = self._counter(NEIGHBORS_TYPE_ID, self.gossip.neighbors_label)
+        self._cache_id = self._counter(CACHE_ENTRIES_TYPE_ID, self.gossip.cache_label)
+        self._bootstrap_ids = [
+            self._counter(BOOTSTRAP_NEIGHBOR_TYPE_ID, one.label, index.to_bytes(4, "little"))
+            for index, one in enumerate(self.gossip.bootstrap)
+        ]
+
+    def turn(self, now_ns: int) -> int:
+        """Hear, forget, tell; returns how many datagrams came and went."""
+        count = self._hear(now_ns)
+        work = self.gossip.poll(now_ns)
+        for value in work.lookups:
+            self._look_up(value)
+        for frame, destination in work.frames:
+            count += self._send(frame, destination)
+        self._counters.set_value(self._neighbors_id, self.gossip.neighbor_count)
+        self._counters.set_value(self._cache_id, self.gossip.cache_entry_count)
+        for counter_id, one in zip(self._bootstrap_ids, self.gossip.bootstrap, strict=True):
+            self._counters.set_value(counter_id, self.gossip.is_neighbor(one))
+        return count
+
+    def close(self) -> None:
+        """Close the socket; others forget this driver in their own time."""
+        self._port.close()
+
+    def _hear(self, now_ns: int) -> int:
+        try:
+            datagrams = self._port.receive_datagrams(DATAGRAMS_PER_TURN)
+        except OSError as error:
+            self._errors.record(error)
+            return 0
+        for data, source, _ in datagrams:
+            if not self.gossip.on_datagram(data, _socket_address(source), now_ns):
+                self._counters.get_and_add(SystemCounter.INVALID_PACKETS, 1)
+        return len(datagrams)
+
+    def _send(self, frame: bytes, destination: SocketAddress) -> int:
+        """Send one frame; a neighbor that it cannot go to is recorded once until it can."""
+        try:
+            sent = self._port.send_datagrams([frame], _port_address(destination))
+        except OSError as error:
+            if destination not in self._failing and len(self._failing) < _FAILING_LIMIT:
+                self._failing.add(destination)
+                self._errors.record(error)
+            sent = 0
+        else:
+            self._failing.discard(destination)
+        if sent == 0:
+            self._counters.get_and_add(SystemCounter.SHORT_SENDS, 1)
+        return sent
+
+    def _look_up(self, value: str) -> None:
+        taken = self._lookups().submit(
+            lambda: resolve_endpoint(value, "endpoint", self._names, is_re_resolution=True),
+            lambda address: self._on_bootstrap(value, address),
+            self._errors.record,
+        )
+        if not taken:
+            self._counters.get_and_add(SystemCounter.ASYNC_EXECUTOR_PROXY_FAILS, 1)
+
+    def _on_bootstrap(self, value: str, address: SocketAddress) -> None:
+        self.gossip.on_bootstrap_resolved(value, address)
+        for counter_id, one in zip(self._bootstrap_ids, self.gossip.bootstrap, strict=True):
+            self._counters.set_label(counter_id, one.label)
+
+    def _counter(self, type_id: int, label: str, key: bytes = b"") -> int:
+        return self._counters.allocate(
+            type_id, label, key, registration_id=0, owner_id=_NO_OWNER, reference_id=0
+        )
+
+
+def _socket_address(address: Address) -> SocketAddress:
+    host, port = address
+    name, _, scope = host.partition("%")
+    return SocketAddress(ip_address(name), port, scope)
+
+
+def _port_address(address: SocketAddress) -> Address:
+    host = str(address.ip)
+    return (f"{host}%{address.scope}" if address.scope else host), address.port

@@ -1,1 +1,0 @@
-"""What a driver owns of the network: endpoints, publications, images and their decisions."""

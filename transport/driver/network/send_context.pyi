@@ -1,8 +1,0 @@
-from aerolog.transport.concurrent.clock import Clock
-from aerolog.transport.driver.conducted import ConductedStream
-from aerolog.transport.memory.counters import CountersReader
-
-class SentStream(ConductedStream): ...
-
-class SendContext:
-    def __init__(self, clock: Clock, counters: CountersReader, queue_length: int) -> None: ...

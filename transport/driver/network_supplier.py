@@ -1,0 +1,159 @@
+"""A driver's network as bad as its properties ask for, and without offload when they say so.
+
+Three ways of asking, which add up:
+
+- ``aeron.rehearse.send.data`` and its three sisters: loss, duplication, reordering and delay of one
+  direction of send or receive endpoints, in our own notation (`rehearsal_options`).
+- The debug endpoint suppliers of the reference with their rates and seeds.
+- The C driver's interceptors, which lose what arrives at any endpoint.
+
+Data is what goes from sender to receiver: setups, heartbeats and echo requests too. Control is what
+comes back.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from aerolog.transport.driver import network_properties as p
+from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.network.drop_rules import RandomLoss
+from aerolog.transport.network.networks import RehearsedNetwork, WrappedNetwork
+from aerolog.transport.network.rehearsal import Disturbance
+from aerolog.transport.network.rehearsal_options import interceptor_rule, parse_rehearsal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Unpack
+
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.config.definition import Property
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.network.drop_rules import DropRule
+    from aerolog.transport.network.networks import Network, PortOptions, SendPortOptions
+    from aerolog.transport.network.port import Address, DatagramPort
+
+
+class _Direction(NamedTuple):
+    """The properties of one direction of one kind of endpoint."""
+
+    rehearsal: Property[str]
+    supplier: Property[str]
+    rate: Property[float]
+    seed: Property[int]
+    is_incoming: bool
+
+
+_SEND_DATA: Final = _Direction(
+    p.REHEARSE_SEND_DATA,
+    p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
+    p.SEND_DATA_LOSS_RATE,
+    p.SEND_DATA_LOSS_SEED,
+    is_incoming=False,
+)
+_SEND_CONTROL: Final = _Direction(
+    p.REHEARSE_SEND_CONTROL,
+    p.SEND_CHANNEL_ENDPOINT_SUPPLIER,
+    p.SEND_CONTROL_LOSS_RATE,
+    p.SEND_CONTROL_LOSS_SEED,
+    is_incoming=True,
+)
+_RECEIVE_DATA: Final = _Direction(
+    p.REHEARSE_RECEIVE_DATA,
+    p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
+    p.RECEIVE_DATA_LOSS_RATE,
+    p.RECEIVE_DATA_LOSS_SEED,
+    is_incoming=True,
+)
+_RECEIVE_CONTROL: Final = _Direction(
+    p.REHEARSE_RECEIVE_CONTROL,
+    p.RECEIVE_CHANNEL_ENDPOINT_SUPPLIER,
+    p.RECEIVE_CONTROL_LOSS_RATE,
+    p.RECEIVE_CONTROL_LOSS_SEED,
+    is_incoming=False,
+)
+
+
+def rehearsed(network: Network, settings: Settings, clock: Clock | None = None) -> Network:
+    """The network through which a driver opens the ports of its endpoints.
+
+    Without a rehearsal and with offload it is the network itself. Every endpoint is disturbed on
+    its own: with a seed, the n-th datagram of a direction meets the same fate in every endpoint
+    and every run.
+
+    Args:
+        network: what opens the ports.
+        settings: the driver's.
+        clock: of the delays; the machine's when None.
+
+    Raises:
+        ConfigurationError: a rehearsal that cannot be read, or an unknown interceptor.
+    """
+    interceptor_rule(settings[p.OUTGOING_INTERCEPTORS], _arguments(settings))  # they do nothing
+    makers = {
+        "send_data": _maker(_SEND_DATA, settings),
+        "send_control": _maker(_SEND_CONTROL, settings),
+        "receive_data": _maker(_RECEIVE_DATA, settings),
+        "receive_control": _maker(_RECEIVE_CONTROL, settings),
+    }
+    wanted = {name: maker for name, maker in makers.items() if maker() is not None}
+    if wanted:
+        network = RehearsedNetwork(network, clock=clock, **wanted)
+    return network if settings[p.NETWORK_OFFLOAD] else PlainNetwork(network)
+
+
+class PlainNetwork(WrappedNetwork):
+    """A network whose ports do without segmentation and receive offload."""
+
+    def open_send_port(
+        self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
+    ) -> DatagramPort:
+        """See ``sockets.open_send_port``."""
+        options["offload"] = False
+        return self._inner.open_send_port(remote, local, **options)
+
+    def open_receive_port(
+        self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
+    ) -> DatagramPort:
+        """See ``sockets.open_receive_port``."""
+        options["offload"] = False
+        return self._inner.open_receive_port(endpoint, interface, **options)
+
+
+def _maker(direction: _Direction, settings: Settings) -> Callable[[], Disturbance | None]:
+    """Makes what disturbs a direction of one endpoint; None when nothing does."""
+
+    def make() -> Disturbance | None:
+        rules = [rule for rule in _rules(direction, settings) if rule is not None]
+        for first, second in pairwise(rules):
+            first.then(second)
+        text = settings[direction.rehearsal]
+        if text:
+            return parse_rehearsal(text, also=rules[0] if rules else None)
+        return Disturbance(rules[0]) if rules else None
+
+    return make
+
+
+def _rules(direction: _Direction, settings: Settings) -> list[DropRule | None]:
+    rules: list[DropRule | None] = []
+    rate = settings[direction.rate]
+    if settings[direction.supplier] == "debug" and rate != 0.0:
+        seed = settings[direction.seed]
+        if not 0.0 <= rate <= 1.0:
+            raise ConfigurationError(f"{direction.rate.name}={rate} is no share: 0 to 1")
+        rules.append(RandomLoss(rate, time.time_ns() if seed == -1 else seed))
+    if direction.is_incoming:
+        rules.append(interceptor_rule(settings[p.INCOMING_INTERCEPTORS], _arguments(settings)))
+    return rules
+
+
+def _arguments(settings: Settings) -> dict[str, str]:
+    given = {
+        "loss": settings[p.LOSS_ARGS],
+        "fixed-loss": settings[p.FIXED_LOSS_ARGS],
+        "multi-gap-loss": settings[p.MULTI_GAP_LOSS_ARGS],
+    }
+    return {name: text for name, text in given.items() if text is not None}

@@ -1,0 +1,1 @@
+"""The receiver, its endpoints, and network subscriptions with their images."""

@@ -1,0 +1,75 @@
+"""Which streams and sessions an endpoint wants, and the images it has, for native code."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.driver.receive.id_table cimport IdTable, slot_t
+from aerolog.transport.driver.receive.image_intake cimport ImageIntake
+
+cpdef enum:
+    SESSION_UNKNOWN = 0
+    SESSION_ACTIVE = 1
+    SESSION_PENDING_SETUP = 2
+    SESSION_INIT_IN_PROGRESS = 3
+    SESSION_COOL_DOWN = 4
+    SESSION_REFUSED = 5
+
+cpdef enum:
+    # Sessions that may wait for a setup or an image at a time; more are dropped.
+    MAX_WAITING_SESSIONS = 1024
+    # Sessions that may be kept away; beyond it the next one may come back at once.
+    MAX_COOL_DOWNS = 16384
+
+# What a SETUP is worth.
+cdef enum:
+    SETUP_DROPPED = 0
+    SETUP_OF_IMAGE = 1
+    SETUP_WANTED = 2
+    SETUP_OVER_LIMIT = 3
+
+
+cdef class Dispatcher:
+    cdef IdTable _streams       # state: _PRESENT or _ALL_SESSIONS; count: images
+    cdef IdTable _wanted        # single sessions, by stream and session
+    cdef IdTable _sessions      # states and images, by stream and session
+    cdef int32_t _session_limit
+    cdef int32_t _waiting
+    cdef int32_t _cool_downs
+    cdef int64_t _last_sweep_ns
+    cdef int64_t last_limit_ns  # when a SETUP over the limit was told last
+    cdef bint limit_was_told
+    cdef int64_t _last_key
+    cdef void* _last_image
+    cdef bint add_all(self, int32_t stream_id) noexcept nogil
+    cdef bint add_one(self, int32_t stream_id, int32_t session_id) noexcept nogil
+    cdef void remove_all(self, int32_t stream_id, int64_t now_ns) noexcept nogil
+    cdef void remove_one(
+        self, int32_t stream_id, int32_t session_id, int64_t now_ns
+    ) noexcept nogil
+    cdef bint is_wanted(self, int32_t stream_id, int32_t session_id) noexcept nogil
+    cdef bint wants_anything(self) noexcept nogil
+    # The image that takes packets, NULL without one.
+    cdef void* image_of(self, int32_t stream_id, int32_t session_id) noexcept nogil
+    # Data of a session without image: whether to elicit a setup.
+    cdef bint on_data(
+        self, int32_t stream_id, int32_t session_id, bint ends, int64_t now_ns
+    ) noexcept nogil
+    cdef int judge_setup(
+        self, int32_t stream_id, int32_t session_id, int64_t now_ns
+    ) noexcept nogil
+    # An image was asked for; False without memory.
+    cdef bint await_image(
+        self, int32_t stream_id, int32_t session_id, int64_t now_ns
+    ) noexcept nogil
+    # False: nothing wants it any more, or no memory.
+    cdef bint add_image(self, ImageIntake image) noexcept nogil
+    cdef void remove_image(self, ImageIntake image, bint may_come_back) noexcept nogil
+    cdef void refuse_image(
+        self, int32_t stream_id, int32_t session_id, int64_t now_ns
+    ) noexcept nogil
+    cdef void end_cool_down(self, int32_t stream_id, int32_t session_id) noexcept nogil
+    cdef void deactivate_all(self, int64_t now_ns) noexcept nogil
+    cdef slot_t* _wait(self, int64_t key, int32_t state, int64_t now_ns) noexcept nogil
+    cdef void _forget(self, int64_t index, int64_t now_ns) noexcept nogil
+    cdef void _leave(self, int32_t state) noexcept nogil
+    cdef void _sweep(self, int64_t now_ns) noexcept nogil
+    cdef void _count_image(self, int32_t stream_id, int32_t by) noexcept nogil

@@ -1,0 +1,297 @@
+"""Makes an image: its log, its counters, what decides on its window and its NAKs.
+
+Spec wire-protocol 8.5, 9.3, 10; spec cnc-and-commands 15.2. Conductor only.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.config.definition import Infer
+from aerolog.transport.driver import properties
+from aerolog.transport.driver.conductor.session_ids import wrap_int32
+from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
+from aerolog.transport.driver.congestion_control.congestion_control_supplier import (
+    image_congestion_control,
+)
+from aerolog.transport.driver.counters.endpoint_counters import source_text
+from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.driver.receive.feedback_delay import OptimalMulticastDelay, StaticDelay
+from aerolog.transport.driver.receive.publication_image import PublicationImage
+from aerolog.transport.driver.receive.receive_stream import NetworkImage
+from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
+from aerolog.transport.memory.cnc import HEADER_LENGTH
+from aerolog.transport.protocol.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
+from aerolog.transport.uri import keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.congestion_control.congestion_control import CongestionControl
+    from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.driver.receive.feedback_delay import FeedbackDelay
+    from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.driver.receive.receiver_events import CreateImage
+
+_COUNTER_STRIDE: Final = 128
+_NO_OWNER: Final = -1
+_SEED_BITS: Final = 64
+
+
+def initial_window(endpoint: ReceiveChannel, settings: Settings) -> int:
+    """The receiver window that images of an endpoint may have, in bytes."""
+    return endpoint.channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
+
+
+def make_image(
+    parts: NetworkParts,
+    endpoint: ReceiveChannel,
+    event: CreateImage,
+    subscriptions: list[NetworkSubscription],
+) -> PublicationImage:
+    """Make an image that no subscription has yet.
+
+    Args:
+        parts: of the driver.
+        endpoint: where the sender was heard.
+        event: what it says.
+        subscriptions: those that want it, one at least: the first says how it is received.
+
+    Raises:
+        StorageSpaceError: no room for its log.
+        CountersFullError: no counter is free.
+        ChannelUriError, ConfigurationError: a congestion control that there is not.
+    """
+    context = parts.context
+    first = subscriptions[0]
+    window = initial_window(endpoint, context.settings)
+    is_group = _is_group(endpoint, event, first.params.group)
+    correlation_id = context.cnc.to_driver.next_correlation_id()
+    metadata = _metadata(
+        parts, endpoint, event, subscriptions,
+        correlation_id=correlation_id, window=window, is_group=is_group,
+    )  # fmt: skip
+    with ExitStack() as undo:
+        log = context.logs.create_image_log(correlation_id, metadata)
+        undo.callback(context.logs.discard, log)
+        congestion = _congestion(parts, endpoint, event, window)
+        counters = _Counters(context, correlation_id, event, first, undo)
+        counters.show_congestion(congestion, endpoint.channel.original)
+        hwm_id, pos_id, naks_id = counters.allocate_positions()
+        source = source_text(event.source)
+        assert log.logs is not None
+        stream = NetworkImage(
+            log.logs,
+            context.counters,
+            endpoint.endpoint,
+            context.clock,
+            transport_index=event.transport_index,
+            control=event.control,
+            rcv_hwm_id=hwm_id,
+            rcv_pos_id=pos_id,
+            rcv_naks_sent_id=naks_id,
+            initial_position=initial_position(event),
+            subscribers=_subscriber_positions(context, first),
+            feedback_delay=_feedback_delay(context, endpoint, first, is_group=is_group),
+            congestion=congestion,
+            loss_report=context.loss_report,
+            channel=endpoint.channel.original,
+            source=source,
+            reliable=first.params.is_reliable,
+            sparse=metadata.sparse,
+            status_message_timeout_ns=context.settings[properties.RCV_STATUS_MESSAGE_TIMEOUT],
+            image_liveness_timeout_ns=context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
+        )
+        undo.pop_all()
+        return PublicationImage(
+            correlation_id=correlation_id,
+            session_id=event.session_id,
+            stream_id=event.stream_id,
+            endpoint=endpoint,
+            source_identity=source,
+            counter_ids=tuple(counters.ids),
+            log=log,
+            stream=stream,
+            is_response_wanted=bool(event.flags & SETUP_FLAG_SEND_RESPONSE),
+        )
+
+
+def initial_position(event: CreateImage) -> int:
+    """Where an image joins: the sender's position when it said so."""
+    terms = wrap_int32(event.active_term_id - event.initial_term_id)
+    return terms * event.term_length + event.term_offset
+
+
+class _Counters:
+    """The counters of one image, freed again when its making fails."""
+
+    def __init__(
+        self,
+        context: DriverContext,
+        correlation_id: int,
+        event: CreateImage,
+        first: NetworkSubscription,
+        undo: ExitStack,
+    ) -> None:
+        self._context = context
+        self._correlation_id = correlation_id
+        self._event = event
+        self._first = first
+        self._undo = undo
+        self.ids: list[int] = []
+
+    def allocate_positions(self) -> tuple[int, int, int]:
+        """Counters of what was received, what of it is whole, and of the NAKs sent."""
+        return (
+            self._allocate(CounterType.RECEIVER_HWM, "rcv-hwm"),
+            self._allocate(CounterType.RECEIVER_POSITION, "rcv-pos"),
+            self._allocate(CounterType.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
+        )
+
+    def show_congestion(self, congestion: CongestionControl, channel: str) -> None:
+        """Give a strategy the counters that it wants to show its numbers in.
+
+        Args:
+            congestion: the strategy.
+            channel: of the endpoint, which has chosen it.
+        """
+        cnc = self._context.cnc
+        lengths = cnc.header.lengths
+        values_at = (
+            HEADER_LENGTH + lengths.to_driver + lengths.to_clients + lengths.counter_metadata
+        )
+        ids = [
+            self._allocate(CounterType.PER_IMAGE, name, channel=channel, owner_id=_NO_OWNER)
+            for name in congestion.counter_names
+        ]
+        if ids:
+            congestion.bind_counters(cnc.mapped, *(values_at + _COUNTER_STRIDE * i for i in ids))
+
+    def _allocate(
+        self,
+        type_id: CounterType,
+        name: str,
+        *,
+        channel: str | None = None,
+        owner_id: int | None = None,
+    ) -> int:
+        """Make a counter, by default with the first subscription's channel and owner."""
+        first = self._first
+        identity = (
+            self._correlation_id,
+            self._event.session_id,
+            self._event.stream_id,
+            first.channel if channel is None else channel,
+        )
+        counter_id = self._context.counters.allocate(
+            type_id,
+            stream_label(name, *identity),
+            stream_key(*identity),
+            registration_id=self._correlation_id,
+            owner_id=first.client.client_id if owner_id is None else owner_id,
+        )
+        self.ids.append(counter_id)
+        self._undo.callback(self._context.free_counter, counter_id)
+        return counter_id
+
+
+def _congestion(
+    parts: NetworkParts, endpoint: ReceiveChannel, event: CreateImage, window: int
+) -> CongestionControl:
+    """The strategy that the channel of the endpoint names, else the driver's."""
+    return image_congestion_control(
+        endpoint.channel.uri.get(keys.CC),
+        parts.context.settings,
+        receiver_window=window,
+        term_length=event.term_length,
+        mtu=event.mtu,
+        now_ns=parts.clockwork.now_ns,
+        session_id=event.session_id,
+        stream_id=event.stream_id,
+    )
+
+
+def _is_group(endpoint: ReceiveChannel, event: CreateImage, group: Infer) -> bool:
+    """Whether NAKs are those of a member of a group."""
+    if group is Infer.INFER:
+        return endpoint.channel.is_multicast or bool(event.flags & SETUP_FLAG_GROUP)
+    return group is Infer.TRUE
+
+
+def _feedback_delay(
+    context: DriverContext,
+    endpoint: ReceiveChannel,
+    first: NetworkSubscription,
+    *,
+    is_group: bool,
+) -> FeedbackDelay:
+    settings = context.settings
+    if not first.params.is_reliable:
+        return StaticDelay.unreliable()
+    if is_group:
+        return OptimalMulticastDelay(
+            context.random.getrandbits(_SEED_BITS),
+            settings[properties.NAK_MULTICAST_MAX_BACKOFF],
+            settings[properties.NAK_MULTICAST_GROUP_SIZE],
+        )
+    return StaticDelay.unicast(
+        settings[properties.NAK_UNICAST_DELAY],
+        settings[properties.NAK_UNICAST_RETRY_DELAY_RATIO],
+        endpoint.channel.nak_delay_ns,
+    )
+
+
+def _subscriber_positions(
+    context: DriverContext, first: NetworkSubscription
+) -> SubscriberPositions:
+    return SubscriberPositions(
+        context.counters,
+        window_limit_timeout_ns=first.params.untethered_window_limit_timeout_ns,
+        linger_timeout_ns=first.params.untethered_linger_timeout_ns,
+        resting_timeout_ns=first.params.untethered_resting_timeout_ns,
+    )
+
+
+def _metadata(
+    parts: NetworkParts,
+    endpoint: ReceiveChannel,
+    event: CreateImage,
+    subscriptions: list[NetworkSubscription],
+    *,
+    correlation_id: int,
+    window: int,
+    is_group: bool,
+) -> LogMetadata:
+    params = subscriptions[0].params
+    oldest = min(subscriptions, key=lambda link: link.registration_id)
+    limits = parts.context.socket_limits
+    return LogMetadata(
+        correlation_id=correlation_id,
+        session_id=event.session_id,
+        stream_id=event.stream_id,
+        initial_term_id=event.initial_term_id,
+        term_id=event.active_term_id,
+        term_offset=event.term_offset,
+        term_length=event.term_length,
+        mtu_length=event.mtu,
+        type=LogType.IMAGE,
+        page_size=parts.context.logs.page_size,
+        receiver_window_length=min(window, event.term_length // 2),
+        socket_sndbuf_length=endpoint.sndbuf_length,
+        os_default_socket_sndbuf_length=limits.default_sndbuf,
+        os_max_socket_sndbuf_length=limits.max_sndbuf,
+        socket_rcvbuf_length=endpoint.rcvbuf_length,
+        os_default_socket_rcvbuf_length=limits.default_rcvbuf,
+        os_max_socket_rcvbuf_length=limits.max_rcvbuf,
+        untethered_window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
+        untethered_linger_timeout_ns=params.untethered_linger_timeout_ns,
+        untethered_resting_timeout_ns=params.untethered_resting_timeout_ns,
+        group=is_group,
+        is_response=params.is_response,
+        rejoin=params.is_rejoin,
+        reliable=params.is_reliable,
+        sparse=oldest.params.is_sparse,
+        tether=params.is_tether,
+    )

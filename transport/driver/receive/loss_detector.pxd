@@ -1,0 +1,49 @@
+"""Finding, timing, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4)."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.driver.receive.feedback_delay cimport FeedbackDelay
+from aerolog.transport.logbuffer.descriptor cimport log_buffer_t
+
+# A run of missing bytes, inside one term; the length is a multiple of 32 and above 0.
+ctypedef struct gap_t:
+    int32_t term_id
+    int32_t term_offset
+    int32_t length
+
+# What one scan found. Report: tell the sender of `gap`, or fill it, now.
+ctypedef struct loss_scan_t:
+    int64_t rebuild_position    # of the first missing byte, or where the frames end
+    bint loss_found             # a gap that was not the active one before
+    bint report
+    gap_t gap                   # all 0 without a gap
+
+# Offset of the first missing byte, which may be beyond the limit; gap.length is 0 without a gap.
+# Looks at no byte outside the term, whatever the offsets and the frames say.
+cdef int32_t find_gap(
+    const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit, gap_t* gap
+) noexcept nogil
+
+# Put a padding frame over a gap of an unreliable stream; False: something is there, or the gap
+# does not lie in a term.
+cdef bint fill_gap(const log_buffer_t* log, const gap_t* gap) noexcept nogil
+
+
+cdef class LossDetector:
+    cdef FeedbackDelay _delay
+    cdef gap_t _active
+    cdef int64_t _deadline_ns
+    cdef void scan(
+        self,
+        const log_buffer_t* log,
+        int64_t rebuild_position,
+        int64_t hwm_position,
+        int64_t now_ns,
+        loss_scan_t* found,
+    ) noexcept nogil
+
+
+cdef class LossRanges:
+    cdef gap_t _last
+    # Bytes of the gap that the loss report does not have yet; 0: nothing to write.
+    cdef int32_t add_gap(self, const gap_t* gap) noexcept nogil

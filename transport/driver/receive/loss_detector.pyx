@@ -1,0 +1,234 @@
+"""Finding, timing, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4).
+
+All of it takes times and positions and returns decisions; nothing here owns a clock or a socket.
+Frame lengths in an image come from a peer and positions from clients: both are bounded here.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from typing import NamedTuple
+
+from aerolog.transport.concurrent.atomic cimport load_acquire_i32, put_i32
+from aerolog.transport.driver.receive.feedback_delay cimport FeedbackDelay
+from aerolog.transport.logbuffer.descriptor cimport (
+    META_DEFAULT_HEADER,
+    LogBuffers,
+    index_by_position,
+    index_by_term_count,
+    log_buffer_t,
+    offset_by_position,
+    term_id_by_position,
+    wrapping_sub,
+)
+from aerolog.transport.logbuffer.frame_writer cimport commit_frame, set_frame_type
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_PAD,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    VERSION_OFFSET,
+    align_frame,
+)
+
+
+class Gap(NamedTuple):
+    """Missing bytes of one term.
+
+    Attributes:
+        term_id: int32.
+        term_offset: of the first missing byte.
+        length: in bytes, a multiple of 32.
+    """
+    term_id: int
+    term_offset: int
+    length: int
+
+
+class LossScan(NamedTuple):
+    """What one scan found.
+
+    Attributes:
+        rebuild_position: of the first missing byte, or where the frames end.
+        loss_found: there is a gap that was not the active one before.
+        report: the gap is to be reported (or filled) now.
+        gap: the gap there is, None without one.
+    """
+    rebuild_position: int
+    loss_found: bool
+    report: bool
+    gap: Gap | None
+
+
+cdef int32_t find_gap(
+    const uint8_t* term, int32_t term_length, int32_t offset, int32_t limit, gap_t* gap
+) noexcept nogil:
+    cdef int32_t frame_length
+    cdef int32_t end
+    cdef int64_t room
+    gap.term_offset = 0
+    gap.length = 0
+    limit = min(limit, term_length)
+    if offset < 0:
+        return offset
+    # Words are read on the frame grid only, so that none reaches over the end of the term.
+    offset &= ~<int32_t> (FRAME_ALIGNMENT - 1)
+    while offset < limit:
+        frame_length = load_acquire_i32(term + offset)
+        if frame_length <= 0:
+            break
+        room = term_length - offset
+        offset += <int32_t> min(align_frame(frame_length), room)
+    if offset >= limit:
+        return offset
+    end = offset + FRAME_ALIGNMENT
+    while end < limit and load_acquire_i32(term + end) == 0:
+        end += FRAME_ALIGNMENT
+    gap.term_offset = offset
+    gap.length = end - offset
+    return offset
+
+
+cdef bint fill_gap(const log_buffer_t* log, const gap_t* gap) noexcept nogil:
+    cdef uint8_t* frame
+    cdef int32_t offset
+    if (
+        gap.term_offset < 0
+        or gap.length < DATA_HEADER_LENGTH
+        or gap.length > log.term_length - gap.term_offset
+        or (gap.term_offset | gap.length) & (FRAME_ALIGNMENT - 1)
+    ):
+        return False
+    frame = log.terms[index_by_term_count(wrapping_sub(gap.term_id, log.initial_term_id))]
+    frame += gap.term_offset
+    # Backwards: what arrives late arrives at the start of the gap last.
+    offset = gap.length - FRAME_ALIGNMENT
+    while offset >= 0:
+        if load_acquire_i32(frame + offset) != 0:
+            return False
+        offset -= FRAME_ALIGNMENT
+    memcpy(
+        frame + VERSION_OFFSET,
+        log.meta + META_DEFAULT_HEADER + VERSION_OFFSET,
+        DATA_HEADER_LENGTH - VERSION_OFFSET,
+    )
+    set_frame_type(frame, FRAME_PAD)
+    put_i32(frame + TERM_OFFSET_OFFSET, gap.term_offset)
+    put_i32(frame + TERM_ID_OFFSET, gap.term_id)
+    commit_frame(frame, gap.length)
+    return True
+
+
+cdef inline bint _same(const gap_t* a, const gap_t* b) noexcept nogil:
+    return a.term_id == b.term_id and a.term_offset == b.term_offset and a.length == b.length
+
+
+cdef inline int64_t _wrapping_add_i64(int64_t a, int64_t b) noexcept nogil:
+    return <int64_t> (<uint64_t> a + <uint64_t> b)
+
+
+cdef inline bint _reached(int64_t deadline_ns, int64_t now_ns) noexcept nogil:
+    """Times are of a clock that may wrap, so only their difference says which is later."""
+    return <int64_t> (<uint64_t> deadline_ns - <uint64_t> now_ns) <= 0
+
+
+cdef class LossDetector:
+    """Finds the first gap of an image and says when to report it.
+
+    A gap that grows or shrinks is a new one: its delay starts again.
+    """
+    def __cinit__(self, FeedbackDelay delay not None) -> None:
+        self._delay = delay
+        self._active = gap_t(0, 0, 0)
+
+    cdef void scan(
+        self,
+        const log_buffer_t* log,
+        int64_t rebuild_position,
+        int64_t hwm_position,
+        int64_t now_ns,
+        loss_scan_t* found,
+    ) noexcept nogil:
+        cdef int32_t offset = offset_by_position(log, rebuild_position)
+        cdef int64_t term_begin = rebuild_position - offset
+        cdef int32_t limit = log.term_length
+        cdef int32_t reached
+        found.rebuild_position = rebuild_position
+        found.loss_found = False
+        found.report = False
+        found.gap = gap_t(0, 0, 0)
+        if rebuild_position < 0 or rebuild_position >= hwm_position:
+            return
+        if hwm_position - term_begin < limit:
+            limit = <int32_t> (hwm_position - term_begin)
+        reached = find_gap(
+            log.terms[index_by_position(log, rebuild_position)],
+            log.term_length,
+            offset,
+            limit,
+            &found.gap,
+        )
+        found.rebuild_position = max(rebuild_position, term_begin + reached)
+        if found.gap.length == 0:
+            return
+        found.gap.term_id = term_id_by_position(log, rebuild_position)
+        if not _same(&found.gap, &self._active):
+            self._active = found.gap
+            self._deadline_ns = _wrapping_add_i64(now_ns, self._delay.first_delay_ns())
+            found.loss_found = True
+        if _reached(self._deadline_ns, now_ns):
+            found.report = True
+            self._deadline_ns = _wrapping_add_i64(now_ns, self._delay.retry_delay_ns())
+
+    @property
+    def deadline_ns(self) -> int:
+        """When the active gap is reported next."""
+        return self._deadline_ns
+
+    def scan_log(
+        self, LogBuffers logs not None, rebuild_position: int, hwm_position: int, now_ns: int
+    ) -> LossScan:
+        """Look from the rebuild position to the high-water mark, in the rebuild's term only."""
+        cdef loss_scan_t found
+        self.scan(&logs.log, rebuild_position, hwm_position, now_ns, &found)
+        gap = None
+        if found.gap.length:
+            gap = Gap(found.gap.term_id, found.gap.term_offset, found.gap.length)
+        return LossScan(found.rebuild_position, found.loss_found, found.report, gap)
+
+
+cdef class LossRanges:
+    """What of an image's losses the loss report has already."""
+    def __cinit__(self) -> None:
+        self._last = gap_t(0, 0, 0)
+
+    cdef int32_t add_gap(self, const gap_t* gap) noexcept nogil:
+        cdef int64_t end = <int64_t> gap.term_offset + gap.length
+        cdef int64_t last_end = <int64_t> self._last.term_offset + self._last.length
+        cdef int32_t extra
+        if gap.length <= 0:
+            return 0
+        if (
+            self._last.length == 0
+            or gap.term_id != self._last.term_id
+            or gap.term_offset >= last_end
+        ):
+            self._last = gap[0]
+            return gap.length
+        if end <= last_end:
+            return 0
+        extra = <int32_t> (end - last_end)
+        self._last.length += extra
+        return extra
+
+    def add(self, gap: Gap) -> int:
+        """Bytes of the gap to observe in the report, 0 when it has them all."""
+        cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
+        return self.add_gap(&native)
+
+
+def fill(LogBuffers logs not None, gap: Gap) -> bool:
+    """Pad a gap of an unreliable stream; False when something lies in it or it is no gap."""
+    cdef gap_t native = gap_t(gap.term_id, gap.term_offset, gap.length)
+    return fill_gap(&logs.log, &native)

@@ -1,0 +1,59 @@
+"""UDP subscriptions as the conductor sees them (spec cnc-and-commands 15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
+    from aerolog.transport.driver.conductor.clients import AeronClient
+    from aerolog.transport.driver.receive.publication_image import PublicationImage
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.network.udp_channel import UdpChannel
+
+
+@dataclass(slots=True, eq=False)
+class NetworkSubscription:
+    """A client's subscription to a stream of a receive channel endpoint.
+
+    Attributes:
+        registration_id: correlation id of the command that added it.
+        client: owner.
+        stream_id: listened to.
+        channel: as the client wrote it.
+        udp_channel: the same, resolved.
+        params: of the channel.
+        endpoint: that it listens on.
+        session_id: the only session to match; None for any. A response subscription gets it when
+            the other side has answered.
+        images: image -> id of the position counter, -1 for one that was left behind for good.
+    """
+
+    registration_id: int
+    client: AeronClient
+    stream_id: int
+    channel: str
+    udp_channel: UdpChannel
+    params: NetworkSubscriptionParams
+    endpoint: ReceiveChannel
+    session_id: int | None
+    images: dict[PublicationImage, int] = field(default_factory=dict)
+
+    def matches(self, endpoint: ReceiveChannel, stream_id: int, session_id: int) -> bool:
+        """Whether it listens to a session of a stream of an endpoint."""
+        if self.endpoint is not endpoint or self.stream_id != stream_id:
+            return False
+        if self.session_id is None:
+            return not self.params.is_response
+        return self.session_id == session_id
+
+    @property
+    def is_multi_destination(self) -> bool:
+        """Whether its destinations are added by command."""
+        return self.endpoint.has_destinations
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is a response subscription that has not been told its session."""
+        return self.params.is_response and self.session_id is None

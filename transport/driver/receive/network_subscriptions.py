@@ -1,0 +1,288 @@
+"""UDP subscriptions: adding, linking to images, removing (spec cnc-and-commands 15).
+
+Conductor only. Where images come from and how they end is in ``images``; destinations are in
+``receive_destinations``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.channels.endpoint_match import (
+    check_receive_timestamps,
+    check_subscription,
+)
+from aerolog.transport.driver.channels.network_params import network_subscription_params
+from aerolog.transport.driver.conductor.image_links import (
+    allocate_position,
+    tell_available,
+    tell_unavailable,
+)
+from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
+from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannels
+from aerolog.transport.driver.receive.receive_destinations import ReceiveDestinations
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
+from aerolog.transport.memory.counters import NULL_COUNTER_ID
+from aerolog.transport.protocol.responses import (
+    OperationSuccess,
+    SubscriptionReady,
+)
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.receive.publication_image import PublicationImage
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import (
+        AddReceiveDestination,
+        AddSubscription,
+        RemoveReceiveDestination,
+    )
+
+
+class Subscriptions:
+    """All UDP subscriptions of a driver.
+
+    Attributes:
+        channels: the endpoints that they listen on.
+        links: the subscriptions, in order of addition but for the gaps that removals close.
+        images: those that a new subscription may join; ``Images`` keeps the list.
+    """
+
+    def __init__(self, parts: NetworkParts) -> None:
+        self._parts = parts
+        self._context = parts.context
+        self.channels = ReceiveChannels(parts)
+        self._destinations = ReceiveDestinations(parts, self.channels)
+        self.links: list[NetworkSubscription] = []
+        self.images: list[PublicationImage] = []
+
+    # ---- commands -------------------------------------------------------------------------------
+
+    def add(self, command: AddSubscription, channel: UdpChannel) -> None:
+        """Listen to a stream from now on, and to its images that are there.
+
+        Raises:
+            ControlProtocolError: with code and text of the first check that fails.
+            ConfigurationError: a number, size or duration that does not parse.
+            CountersFullError: no counter is free.
+        """
+        params = network_subscription_params(channel, self._context.settings)
+        shared = self.channels.find(channel)
+        if shared is not None:
+            self._check_clash(shared, command.stream_id, channel, params)
+        endpoint = self.channels.get_or_open(channel, params, command.correlation_id)
+        try:
+            client = self._parts.clients.get_or_add(command.client_id)
+        except BaseException:
+            self.channels.close_if_unused(endpoint)
+            raise
+        link = NetworkSubscription(
+            command.correlation_id,
+            client,
+            command.stream_id,
+            command.channel,
+            endpoint.channel if channel.original == endpoint.channel.original else channel,
+            params,
+            endpoint,
+            params.session_id,
+        )
+        self.links.append(link)
+        self.channels.add_reference(
+            endpoint, link.stream_id, link.session_id, is_waiting=link.is_waiting
+        )
+        self._context.tell(SubscriptionReady(command.correlation_id, endpoint.status_id))
+        for image in self.images:
+            if (
+                link.matches(image.endpoint, image.stream_id, image.session_id)
+                and len(image.stream.subscribers) > 0
+                and image.stream.accepts_subscribers()
+            ):
+                self._join(link, image)
+
+    def remove(self, registration_id: int) -> bool:
+        """Listen no more, whoever asks; images go without a message.
+
+        False: there is no subscription of that id.
+        """
+        found = False
+        for index in range(len(self.links) - 1, -1, -1):
+            link = self.links[index]
+            if link.registration_id == registration_id:
+                found = True
+                remove_at(self.links, index)
+                self._close_link(link)
+        return found
+
+    def has(self, registration_id: int) -> bool:
+        """Whether there is a subscription of that id."""
+        return any(link.registration_id == registration_id for link in self.links)
+
+    def multi_destination(self, registration_id: int) -> NetworkSubscription:
+        """The multi-destination subscription of that id.
+
+        Raises:
+            ControlProtocolError: there is none.
+        """
+        for link in self.links:
+            if link.registration_id == registration_id and link.is_multi_destination:
+                return link
+        raise ControlProtocolError(
+            ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown MDS subscription: {registration_id}"
+        )
+
+    def check_removable(self, registration_id: int) -> None:
+        """Refuse the removal of a destination from what is no multi-destination subscription.
+
+        Raises:
+            ControlProtocolError: with the reference's text.
+        """
+        for link in self.links:
+            if link.registration_id == registration_id:
+                if link.is_multi_destination:
+                    return
+                raise ControlProtocolError(
+                    ErrorCode.INVALID_CHANNEL, "channel does not allow manual control"
+                )
+        raise ControlProtocolError(
+            ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {registration_id}"
+        )
+
+    def add_destination(self, command: AddReceiveDestination, channel: UdpChannel) -> None:
+        """Listen to one more channel.
+
+        Raises:
+            ControlProtocolError: a channel that no destination may have, no such subscription
+                any more, or a socket that does not open.
+        """
+        link = self.multi_destination(command.registration_id)
+        self._destinations.add(link.endpoint, link.registration_id, channel)
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def remove_destination(self, command: RemoveReceiveDestination, channel: UdpChannel) -> None:
+        """Listen to a channel no more; that it never was listened to is no error."""
+        self.check_removable(command.registration_id)
+        link = self.multi_destination(command.registration_id)
+        self._destinations.remove(link.endpoint, channel)
+        self._context.tell(OperationSuccess(command.correlation_id))
+
+    def on_response_setup(self, registration_id: int, session_id: int) -> None:
+        """The other side answers a subscription by a session (spec cnc-and-commands 15.5)."""
+        for link in self.links:
+            if link.registration_id != registration_id:
+                continue
+            if link.is_waiting:
+                self.channels.drop_reference(link.endpoint, link.stream_id, None, is_waiting=True)
+                link.session_id = session_id
+                self.channels.add_reference(
+                    link.endpoint, link.stream_id, session_id, is_waiting=False
+                )
+            else:
+                self._parts.receiver.request_setup(
+                    link.endpoint.endpoint, link.stream_id, session_id
+                )
+            return
+
+    def close_of_gone_clients(self) -> None:
+        """Close the subscriptions of clients that are gone, without a message."""
+        for index in range(len(self.links) - 1, -1, -1):
+            link = self.links[index]
+            if link.client.gone:
+                self._close_link(link)
+                remove_at(self.links, index)
+
+    def close(self) -> None:
+        """Let go of all sockets; the receiver has ended."""
+        self.channels.close()
+
+    # ---- images -----------------------------------------------------------------------------
+
+    def of_session(
+        self, endpoint: ReceiveChannel, stream_id: int, session_id: int
+    ) -> list[NetworkSubscription]:
+        """The subscriptions that listen to a session."""
+        return [link for link in self.links if link.matches(endpoint, stream_id, session_id)]
+
+    def with_image(self, image: PublicationImage) -> list[NetworkSubscription]:
+        """The subscriptions that have an image."""
+        return [link for link in self.links if image in link.images]
+
+    def allocate_position(
+        self, link: NetworkSubscription, session_id: int, join_position: int
+    ) -> int:
+        """Make the counter that a client says by how far it has read.
+
+        Raises:
+            CountersFullError: no counter is free.
+        """
+        return allocate_position(self._context, link, session_id, join_position)
+
+    def link_image(
+        self, link: NetworkSubscription, image: PublicationImage, counter_id: int
+    ) -> None:
+        """Let a position count, and tell its client of the image."""
+        self._context.counters.set_reference_id(counter_id, image.correlation_id)
+        link.images[image] = counter_id
+        image.stream.subscribers.add(
+            counter_id, link.params.is_tether, self._parts.clockwork.now_ns
+        )
+        self.tell_available(link, image)
+
+    def unlink(self, link: NetworkSubscription, image: PublicationImage) -> None:
+        """Drop one image: its position counts no more and its counter is free."""
+        self.drop_position(link, image)
+        del link.images[image]
+
+    def drop_position(self, link: NetworkSubscription, image: PublicationImage) -> None:
+        """Free the position counter of an image; the subscription hears of the image's end yet."""
+        counter_id = link.images[image]
+        if counter_id != NULL_COUNTER_ID:
+            image.stream.subscribers.remove(counter_id)
+            self._context.free_counter(counter_id)
+            link.images[image] = NULL_COUNTER_ID
+
+    def tell_available(self, link: NetworkSubscription, image: PublicationImage) -> None:
+        """Announce an image whose position counter is ready."""
+        tell_available(self._context, link, image, link.images[image])
+
+    def tell_unavailable(self, link: NetworkSubscription, image: PublicationImage) -> None:
+        """Announce the end of an image."""
+        tell_unavailable(self._context, link, image)
+
+    # ---- inside -----------------------------------------------------------------------------
+
+    def _join(self, link: NetworkSubscription, image: PublicationImage) -> None:
+        """Link a subscription to an image that others have read already."""
+        counter_id = self.allocate_position(link, image.session_id, image.stream.join_position())
+        self.link_image(link, image, counter_id)
+
+    def _close_link(self, link: NetworkSubscription) -> None:
+        """Drop all images of a subscription, and its hold on the endpoint."""
+        self._context.events.subscription_removed(
+            link.stream_id, link.registration_id, link.channel
+        )
+        for image in list(link.images):
+            self.unlink(link, image)
+        self.channels.drop_reference(
+            link.endpoint, link.stream_id, link.session_id, is_waiting=link.is_waiting
+        )
+        self.channels.close_if_unused(link.endpoint)
+
+    def _check_clash(
+        self,
+        endpoint: ReceiveChannel,
+        stream_id: int,
+        channel: UdpChannel,
+        params: NetworkSubscriptionParams,
+    ) -> None:
+        """Refuse a subscription that wants a stream otherwise than one that is there."""
+        check_receive_timestamps(channel, endpoint.channel)
+        for link in self.links:
+            if (
+                link.endpoint is endpoint
+                and link.stream_id == stream_id
+                and link.params.session_id == params.session_id
+            ):
+                check_subscription(channel, params, link.udp_channel, link.params)

@@ -1,0 +1,67 @@
+"""Network destinations of multi-destination subscriptions (spec wire-protocol 13). Conductor only.
+
+Each has a socket and a local address counter of its own. ``aeron:ipc`` and ``aeron-spy:``
+destinations are ordinary links of their media under the same registration id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.channels.destination_params import check_receive_destination
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.receive.receive_channel_endpoint import (
+        ReceiveChannel,
+        ReceiveChannels,
+    )
+    from aerolog.transport.network.udp_channel import UdpChannel
+
+
+class ReceiveDestinations:
+    """Adds and removes the sockets of multi-destination endpoints."""
+
+    def __init__(self, parts: NetworkParts, channels: ReceiveChannels) -> None:
+        self._context = parts.context
+        self._receiver = parts.receiver
+        self._channels = channels
+        self._sockets = channels.sockets
+
+    def add(self, known: ReceiveChannel, registration_id: int, channel: UdpChannel) -> None:
+        """Open a socket for a destination; the same one twice is two of them, where it can bind.
+
+        Args:
+            known: the endpoint, whose buffer lengths the socket takes.
+            registration_id: of the subscription.
+            channel: of the destination.
+
+        Raises:
+            ControlProtocolError: a channel that no destination may have, or a socket that does
+                not open.
+            ConfigurationError: the endpoint has as many destinations as it may have.
+            CountersFullError: no counter is free.
+        """
+        check_receive_destination(channel.uri, channel.original)
+        index = known.endpoint.free_index()
+        prepared = self._sockets.prepare(known.status_id, registration_id)
+        try:
+            bound = self._sockets.open(
+                prepared, index, channel, known.rcvbuf_length, known.sndbuf_length
+            )
+        except BaseException:
+            self._context.free_counter(prepared.counter_id)
+            raise
+        known.transports.append(bound)
+        self._receiver.add_destination(known.endpoint, bound.transport)
+
+    def remove(self, known: ReceiveChannel, channel: UdpChannel) -> None:
+        """Let go of the first destination with that canonical form, if there is one.
+
+        Raises:
+            ControlProtocolError: a channel that no destination may have.
+        """
+        for bound in known.transports:
+            if not bound.is_leaving and bound.channel.canonical_form == channel.canonical_form:
+                self._channels.remove_transport(known, bound)
+                return

@@ -1,0 +1,3 @@
+from aerolog.transport.driver.receive.receiver_transports import ReceiverTransports
+
+class Reception(ReceiverTransports): ...

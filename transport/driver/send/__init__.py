@@ -1,0 +1,1 @@
+"""The sender, its endpoints, and network publications with their spies."""

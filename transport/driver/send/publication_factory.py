@@ -1,0 +1,238 @@
+"""Makes a UDP publication: flow control, log file, counters; all or nothing. Conductor only.
+
+Spec cnc-and-commands 14.1, spec counters 4 and 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from aerolog.transport.driver import properties
+from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
+from aerolog.transport.driver.flow_control.flow_control_supplier import (
+    create_flow_control,
+    flow_control_params,
+)
+from aerolog.transport.driver.ipc.ipc_factory import position_of, publication_metadata, start_of
+from aerolog.transport.driver.send.network_publication import UdpPublication
+from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
+from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.uri import keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.channel_params import PublicationParams
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.driver.flow_control.flow_control import FlowControl
+    from aerolog.transport.driver.logs.log_store import LogFile
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel
+    from aerolog.transport.events.event_log import StreamEvents
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
+
+_NO_OWNER = -1
+
+
+class PublicationCounters:
+    """The counters of one publication, allocated one after the other.
+
+    Attributes:
+        ids: of all counters so far.
+    """
+
+    def __init__(
+        self,
+        context: DriverContext,
+        command: AddPublication | AddExclusivePublication,
+        session_id: int,
+    ) -> None:
+        self._context = context
+        self._command = command
+        self._identity = (command.correlation_id, session_id, command.stream_id, command.channel)
+        self.ids: list[int] = []
+
+    def allocate(
+        self, type_id: CounterType, name: str, value: int = 0, *, has_owner: bool = True
+    ) -> int:
+        """One more counter.
+
+        Raises:
+            CountersFullError: none is free.
+        """
+        counter_id = self._context.counters.allocate(
+            type_id,
+            stream_label(name, *self._identity),
+            stream_key(*self._identity),
+            registration_id=self._command.correlation_id,
+            owner_id=self._command.client_id if has_owner else _NO_OWNER,
+            value=value,
+        )
+        self.ids.append(counter_id)
+        return counter_id
+
+    def free(self) -> None:
+        """Give all of them back."""
+        for counter_id in self.ids:
+            self._context.free_counter(counter_id)
+        self.ids.clear()
+
+
+def make_publication(
+    parts: NetworkParts,
+    command: AddPublication | AddExclusivePublication,
+    channel: UdpChannel,
+    params: PublicationParams,
+    endpoint: SendChannel,
+    *,
+    is_exclusive: bool,
+) -> UdpPublication:
+    """Make a publication that nobody holds yet, and that neither agent knows.
+
+    Raises:
+        ConfigurationError: a flow control that nobody provides, or that cannot be made.
+        CountersFullError: no counter is free.
+        StorageSpaceError: no room for the log. In all cases nothing is left behind.
+    """
+    context, now_ns = parts.context, parts.clockwork.now_ns
+    flow_control = create_flow_control(
+        flow_control_params(
+            channel.uri.get(keys.FC), context.settings, is_group=channel.has_group_semantics
+        ),
+        params.term_length,
+    )
+    counters = PublicationCounters(context, command, params.session_id)
+    start = start_of(context, params)
+    events = context.events.stream(params.session_id, command.stream_id, command.channel)
+    log = None
+    try:
+        if isinstance(flow_control, MinFlowControl):
+            receivers_id = counters.allocate(
+                CounterType.FLOW_CONTROL_RECEIVERS, "fc-receivers", has_owner=False
+            )
+            flow_control.bind_counter(context.counters, receivers_id)
+            if events is not None:
+                flow_control.bind_events(events)
+        metadata = publication_metadata(context, command, params, start, is_exclusive=is_exclusive)
+        log = context.logs.create_publication_log(
+            command.correlation_id,
+            replace(
+                metadata,
+                group=channel.has_group_semantics,
+                socket_sndbuf_length=endpoint.sndbuf_length,
+                socket_rcvbuf_length=endpoint.rcvbuf_length,
+            ),
+        )
+        position = position_of(start, params.term_length)
+        kind = "exclusive" if is_exclusive else "concurrent"
+        ids = _StreamCounters(
+            counters.allocate(CounterType.PUBLISHER_POSITION, f"pub-pos ({kind})", position),
+            counters.allocate(CounterType.PUBLISHER_LIMIT, "pub-lmt", position),
+            counters.allocate(CounterType.SENDER_POSITION, "snd-pos", position),
+            counters.allocate(CounterType.SENDER_LIMIT, "snd-lmt", position),
+            counters.allocate(CounterType.SENDER_BPE, "snd-bpe"),
+            counters.allocate(CounterType.SENDER_NAKS_RECEIVED, "snd-naks-received"),
+        )
+        stream = _stream(
+            context, log, channel, params, endpoint, flow_control, ids,
+            is_exclusive=is_exclusive, position=position, now_ns=now_ns, events=events,
+        )  # fmt: skip
+    except BaseException:
+        counters.free()
+        if log is not None:
+            context.logs.discard(log)
+        raise
+    return UdpPublication(
+        registration_id=command.correlation_id,
+        client_id=command.client_id,
+        stream_id=command.stream_id,
+        session_id=params.session_id,
+        channel=command.channel,
+        params=params,
+        is_exclusive=is_exclusive,
+        start=start,
+        endpoint=endpoint,
+        flow_control=flow_control,
+        limit_id=ids.limit,
+        counter_ids=counters.ids,
+        log=log,
+        stream=stream,
+        since_ns=now_ns,
+    )
+
+
+def discard_publication(context: DriverContext, publication: UdpPublication) -> None:
+    """Undo the making of a publication that no client has been told about."""
+    free_counters(context, publication)
+    context.logs.discard(publication.log)
+
+
+def free_counters(context: DriverContext, publication: UdpPublication) -> None:
+    """Free the counters of a publication."""
+    for counter_id in publication.counter_ids:
+        context.free_counter(counter_id)
+
+
+class _StreamCounters(NamedTuple):
+    """Ids of the counters that conductor and sender move."""
+
+    position: int
+    limit: int
+    sent: int
+    sender_limit: int
+    back_pressure: int
+    naks: int
+
+
+def _stream(
+    context: DriverContext,
+    log: LogFile,
+    channel: UdpChannel,
+    params: PublicationParams,
+    endpoint: SendChannel,
+    flow_control: FlowControl,
+    ids: _StreamCounters,
+    *,
+    is_exclusive: bool,
+    position: int,
+    now_ns: int,
+    events: StreamEvents | None,
+) -> NetworkPublication:
+    settings = context.settings
+    assert log.logs is not None
+    return NetworkPublication(
+        log.logs,
+        context.counters,
+        endpoint.endpoint,
+        flow_control,
+        RetransmitHandler(
+            params.term_length,
+            is_group=channel.has_group_semantics,
+            max_resend=params.max_resend,
+            delay_ns=settings[properties.RETRANSMIT_UNICAST_DELAY],
+            linger_ns=settings[properties.RETRANSMIT_UNICAST_LINGER],
+            events=events,
+        ),
+        pub_pos_id=ids.position,
+        pub_lmt_id=ids.limit,
+        snd_pos_id=ids.sent,
+        snd_lmt_id=ids.sender_limit,
+        snd_bpe_id=ids.back_pressure,
+        snd_naks_id=ids.naks,
+        exclusive=is_exclusive,
+        sparse=params.sparse,
+        initial_position=position,
+        window_length=params.window_length,
+        unblock_timeout_ns=settings[properties.PUBLICATION_UNBLOCK_TIMEOUT],
+        now_ns=now_ns,
+        window_limit_timeout_ns=params.untethered_window_limit_timeout_ns,
+        linger_timeout_ns=params.untethered_linger_timeout_ns,
+        resting_timeout_ns=params.untethered_resting_timeout_ns,
+        connection_timeout_ns=settings[properties.PUBLICATION_CONNECTION_TIMEOUT],
+        signal_eos=params.signal_eos,
+        spies_simulate_connection=params.spies_simulate_connection,
+        is_response=params.is_response,
+        response_correlation_id=params.response_correlation_id,
+        send_timestamp_offset=channel.channel_send_timestamp_offset,
+    )

@@ -1,0 +1,266 @@
+"""UDP publications: adding, sharing, removing (spec cnc-and-commands 14, spec wire-protocol 5.8).
+
+Conductor only. What happens at timer events is in ``publication_timers``, destinations are in
+``send_commands``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.channels.channel_params import (
+    NULL_VALUE,
+    PROTOTYPE_CORRELATION_ID,
+    PublicationLookups,
+    TaggedSession,
+)
+from aerolog.transport.driver.channels.network_params import (
+    check_response_publication,
+    network_publication_params,
+)
+from aerolog.transport.driver.conductor.command_error import (
+    ILLEGAL_ARGUMENT,
+    ILLEGAL_STATE,
+    generic,
+    invalid_channel,
+)
+from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
+from aerolog.transport.driver.send.network_publication import UdpPublicationLink
+from aerolog.transport.driver.send.publication_factory import (
+    discard_publication,
+    make_publication,
+)
+from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING
+from aerolog.transport.protocol.commands import AddExclusivePublication
+from aerolog.transport.protocol.responses import ExclusivePublicationReady, PublicationReady
+from aerolog.transport.uri import keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.channel_params import PublicationParams
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.receive.images import Images
+    from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
+    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel, SendChannels
+    from aerolog.transport.driver.send.spies import Spies
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import AddPublication
+
+
+class Publications:
+    """All UDP publications of a driver and clients' holds on them.
+
+    Args:
+        parts: the rest of the driver.
+        endpoints: what publications are sent by.
+        spies: that read them.
+        subscriptions: that wait for responses to publications.
+        images: that publications respond to.
+        publications: where they are kept, in order of creation but for the gaps that removals
+            close.
+    """
+
+    def __init__(
+        self,
+        parts: NetworkParts,
+        endpoints: SendChannels,
+        spies: Spies,
+        subscriptions: Subscriptions,
+        images: Images,
+        publications: list[UdpPublication],
+    ) -> None:
+        self._parts = parts
+        self._context = parts.context
+        self._endpoints = endpoints
+        self._spies = spies
+        self._subscriptions = subscriptions
+        self._images = images
+        self._publications = publications
+        self._links: list[UdpPublicationLink] = []
+
+    def add(self, command: AddPublication | AddExclusivePublication, channel: UdpChannel) -> None:
+        """Share an existing publication, or make one."""
+        is_exclusive = isinstance(command, AddExclusivePublication)
+        params = self._params(command, channel)
+        endpoint = self._endpoints.get_or_open(channel, params, command.correlation_id)
+        check_response_publication(channel, params)
+        if params.is_response and params.response_correlation_id != PROTOTYPE_CORRELATION_ID:
+            self._images.check_response_requested(params.response_correlation_id)
+        shared = None if is_exclusive else self._shareable(command.stream_id, endpoint, params)
+        if shared is None:
+            self._add_new(command, channel, params, endpoint, is_exclusive=is_exclusive)
+        else:
+            _confirm_match(shared, params, channel)
+            client = self._parts.clients.get_or_add(command.client_id)
+            shared.stream.references += 1
+            self._links.append(UdpPublicationLink(command.correlation_id, client, shared))
+            self._tell_ready(command, shared)
+
+    def remove(self, registration_id: int, *, revoke: bool) -> bool:
+        """Drop one hold on a publication, whoever asks; False when there is none of that id."""
+        for index, link in enumerate(self._links):
+            if link.registration_id == registration_id:
+                if revoke:
+                    link.publication.stream.revoke()
+                remove_at(self._links, index)
+                self._drop_reference(link.publication)
+                return True
+        return False
+
+    def drop_links_of_gone_clients(self) -> None:
+        """Drop the links of clients that are gone."""
+        for index in range(len(self._links) - 1, -1, -1):
+            link = self._links[index]
+            if link.client.gone:
+                self._drop_reference(link.publication)
+                remove_at(self._links, index)
+
+    def find(self, registration_id: int) -> UdpPublication | None:
+        """The publication of that id."""
+        return next((p for p in self._publications if p.registration_id == registration_id), None)
+
+    def _params(
+        self, command: AddPublication | AddExclusivePublication, channel: UdpChannel
+    ) -> PublicationParams:
+        lookups = PublicationLookups(
+            self._parts.sessions.check_tag_free,
+            self._tagged_session,
+            lambda: self._parts.sessions.take(command.stream_id, channel.canonical_form),
+        )
+        params = network_publication_params(
+            channel, command.stream_id, self._context.settings, lookups
+        )
+        wanted = params.response_correlation_id
+        if not params.is_response and wanted != NULL_VALUE and not self._subscriptions.has(wanted):
+            raise generic(
+                ILLEGAL_ARGUMENT,
+                f"unable to find response subscription for response-correlation-id={wanted}",
+            )
+        return params
+
+    def _add_new(
+        self,
+        command: AddPublication | AddExclusivePublication,
+        channel: UdpChannel,
+        params: PublicationParams,
+        endpoint: SendChannel,
+        *,
+        is_exclusive: bool,
+    ) -> None:
+        media = endpoint.channel.canonical_form
+        if self._parts.sessions.is_active(params.session_id, command.stream_id, media):
+            raise invalid_channel(
+                f"existing publication has clashing sessionId={params.session_id} "
+                f"for streamId={command.stream_id} channel={command.channel}"
+            )
+        publication = make_publication(
+            self._parts, command, channel, params, endpoint, is_exclusive=is_exclusive
+        )
+        try:
+            client = self._parts.clients.get_or_add(command.client_id)
+        except BaseException:
+            discard_publication(self._context, publication)
+            raise
+        publication.stream.references += 1
+        endpoint.publications += 1
+        self._publications.append(publication)
+        self._parts.sessions.add(publication.session_id, publication.stream_id, media)
+        self._parts.sessions.take_tag(params.entity_tag, publication.channel)
+        self._parts.clockwork.add_stream(publication.stream)
+        self._parts.sender.add_publication(publication.stream)
+        if isinstance(publication.flow_control, PythonFlowControl):
+            self._parts.clockwork.ask_at_timers()
+        self._links.append(UdpPublicationLink(command.correlation_id, client, publication))
+        self._tell_ready(command, publication)
+        if params.is_response and params.response_correlation_id != PROTOTYPE_CORRELATION_ID:
+            self._images.set_response_session(
+                params.response_correlation_id, publication.session_id
+            )
+        self._spies.link(publication)
+
+    def _tell_ready(
+        self, command: AddPublication | AddExclusivePublication, publication: UdpPublication
+    ) -> None:
+        ready = ExclusivePublicationReady if publication.is_exclusive else PublicationReady
+        self._context.tell(
+            ready(
+                command.correlation_id,
+                publication.registration_id,
+                publication.session_id,
+                publication.stream_id,
+                publication.limit_id,
+                publication.endpoint.status_id,
+                publication.log.path,
+            )
+        )
+
+    def _drop_reference(self, publication: UdpPublication) -> None:
+        """One hold less; without any the publication drains."""
+        stream = publication.stream
+        stream.references -= 1
+        if stream.references == 0:
+            stream.end_stream()
+            if stream.state == ACTIVE and not stream.revoked:
+                stream.enter(DRAINING)
+                publication.since_ns = self._parts.clockwork.now_ns
+
+    def _shareable(
+        self, stream_id: int, endpoint: SendChannel, params: PublicationParams
+    ) -> UdpPublication | None:
+        for publication in self._publications:
+            if (
+                publication.stream_id == stream_id
+                and publication.endpoint is endpoint
+                and not publication.is_exclusive
+                and publication.stream.state == ACTIVE
+                and publication.params.response_correlation_id == params.response_correlation_id
+            ):
+                return publication
+        return None
+
+    def _tagged_session(self, tag: int) -> TaggedSession | None:
+        holder = self._with_entity_tag(tag)
+        if holder is None:
+            return None
+        return TaggedSession(holder.session_id, holder.params.mtu_length, holder.params.term_length)
+
+    def _with_entity_tag(self, tag: int) -> UdpPublication | None:
+        if tag == NULL_VALUE:
+            return None
+        return next((p for p in self._publications if p.params.entity_tag == tag), None)
+
+
+def _confirm_match(
+    existing: UdpPublication, params: PublicationParams, channel: UdpChannel
+) -> None:
+    """Refuse to share a publication that is not what the channel asks for."""
+    start, found = params.start, existing.params
+    first_channel = existing.endpoint.channel.original
+    comparisons = [
+        (keys.MTU, params.has_mtu_length, found.mtu_length, params.mtu_length),
+        (keys.TERM_LENGTH, params.has_term_length, found.term_length, params.term_length),
+        (keys.SESSION_ID, params.has_session_id, existing.session_id, params.session_id),
+    ]
+    if start is not None:
+        comparisons += [
+            (keys.INIT_TERM_ID, True, existing.start.initial_term_id, start.initial_term_id),
+            (keys.TERM_ID, True, existing.start.term_id, start.term_id),
+            (keys.TERM_OFFSET, True, existing.start.term_offset, start.term_offset),
+        ]
+    for key, is_given, has, requested in comparisons:
+        if is_given and has != requested:
+            raise generic(
+                ILLEGAL_STATE,
+                f"existing publication has different '{key}': existing={has} "
+                f"requested={requested} existingChannel={first_channel} channel={channel.uri}",
+            )
+    if found.spies_simulate_connection != params.spies_simulate_connection:
+        has_ssc = str(found.spies_simulate_connection).lower()
+        wants_ssc = str(params.spies_simulate_connection).lower()
+        raise generic(
+            ILLEGAL_STATE,
+            "existing publication has different spiesSimulateConnection: "
+            f"existing={has_ssc} requested={wants_ssc} existingChannel={first_channel} "
+            f"channel={channel.original}",
+        )

@@ -1,0 +1,134 @@
+"""What every part of the sender uses in a cycle: time, counters, reports, messages to be sent."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.queue cimport SpscQueue
+from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.protocol.frames cimport ERROR_TEXT_LIMIT
+from aerolog.transport.network.port cimport address_t, outgoing_t
+
+cdef enum:
+    BATCH_MESSAGES = 64
+    BATCH_ENTRIES = 256             # frames of one length are one message, a run
+    FRAME_ROOM = 40                 # the longest frame that is written for a batch: a SETUP
+    REPORT_LIMIT = 16               # power of two
+
+cdef enum:
+    # What a message of a batch is
+    SENT_DATA = 0
+    SENT_HEARTBEAT = 1
+    SENT_SETUP = 2
+
+cdef enum:
+    # Kinds of events
+    EVENT_PUBLICATION_RELEASED = 1
+    EVENT_ENDPOINT_RELEASED = 2
+    EVENT_PUBLICATION_ERROR = 3
+    EVENT_RESPONSE_SETUP = 4
+    EVENT_RESPONSE_CONNECTED = 5
+    EVENT_UNRESOLVED = 6
+    EVENT_SEND_FAILED = 7
+
+# System counters that the sender writes.
+ctypedef struct send_counters_t:
+    int64_t* bytes_sent
+    int64_t* short_sends
+    int64_t* heartbeats_sent
+    int64_t* status_messages_received
+    int64_t* status_messages_rejected
+    int64_t* naks_received
+    int64_t* retransmits_sent
+    int64_t* retransmitted_bytes
+    int64_t* retransmit_overflows
+    int64_t* invalid_packets
+    int64_t* error_frames_received
+    int64_t* flow_control_limits
+
+# What does not fit into an event's record.
+ctypedef struct report_t:
+    int64_t destination_registration_id
+    int64_t receiver_id
+    int64_t group_tag
+    int32_t code
+    address_t address
+    int32_t text_length
+    uint8_t text[ERROR_TEXT_LIMIT]
+
+
+cdef class SendContext
+
+
+cdef class SentStream(ConductedStream):
+    # The result of one message: bytes taken of `length`; padding follows the data in the term.
+    # Returns what counts as bytes sent.
+    cdef int64_t on_sent(
+        self, SendContext context, int kind, int64_t taken, int32_t length, int32_t padding
+    ) noexcept nogil
+
+
+ctypedef struct entry_t:
+    void* stream
+    int32_t kind
+    int32_t length
+    int32_t padding
+
+
+cdef class SendContext:
+    cdef send_counters_t counters
+    cdef Clock clock
+    cdef int64_t now_ns
+    cdef bint was_short                 # something was not taken since this was cleared
+    cdef int64_t bytes_sent             # since this was cleared
+    # Something moved on, so that more may follow at once. Heartbeats and status messages that
+    # repeat what is known do not set it: a driver with many silent streams may rest.
+    cdef bint has_news
+    cdef SpscQueue events
+    cdef CountersReader _reader
+    # Reports: written at the head, read at the tail.
+    cdef report_t* _reports
+    cdef int64_t _report_head
+    cdef int64_t _report_tail
+    # The batch: messages of any streams that leave by one call.
+    cdef void* _endpoint
+    cdef address_t _to
+    cdef int _count
+    cdef int _entry_count
+    cdef int32_t _frame_bytes
+    cdef outgoing_t _messages[BATCH_MESSAGES]
+    cdef entry_t _entries[BATCH_ENTRIES]
+    cdef uint8_t _frames[BATCH_ENTRIES * FRAME_ROOM]
+    # Make the batch one for this endpoint (and receiver) with room for so many messages.
+    cdef void aim(
+        self, SendEndpoint endpoint, const address_t* to, int messages
+    ) noexcept nogil
+    cdef int room(self) noexcept nogil
+    # Where the next frame may be written; `push_frame` adds it, to the run of its like.
+    cdef uint8_t* frame(self) noexcept nogil
+    cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil
+    cdef void push(
+        self,
+        SentStream stream,
+        int kind,
+        const uint8_t* data,
+        int32_t length,
+        int32_t segment,
+        int32_t padding,
+    ) noexcept nogil
+    cdef void _note(
+        self, SentStream stream, int kind, int32_t length, int32_t padding
+    ) noexcept nogil
+    # Send the batch and tell the streams what became of it.
+    cdef void flush(self) noexcept nogil
+    # An event; False when there is no room for it (some is kept free for releases).
+    cdef bint tell(
+        self, int32_t kind, void* subject, int64_t a, int64_t b
+    ) noexcept nogil
+    cdef bint tell_release(self, int32_t kind, void* subject) noexcept nogil
+    # Room for a report, NULL when all are unread; `file_report` makes an event of it.
+    cdef report_t* next_report(self) noexcept nogil
+    cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil
+    cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil
+    cdef int64_t* _address(self, int32_t counter_id) except NULL

@@ -1,0 +1,90 @@
+from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
+from aerolog.transport.driver.flow_control.flow_control import FlowControl
+from aerolog.transport.driver.send.outbound_stream import OutboundStream
+from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
+from aerolog.transport.driver.send.send_endpoint import SendEndpoint
+from aerolog.transport.logbuffer.descriptor import LogBuffers
+from aerolog.transport.memory.counters import CountersReader
+
+ACTIVE: int
+DRAINING: int
+LINGER: int
+DONE: int
+NO_TIMESTAMP: int
+RESERVED_VALUE_OFFSET: int
+
+class NetworkPublication(OutboundStream):
+    def __init__(
+        self,
+        logs: LogBuffers,
+        counters: CountersReader,
+        endpoint: SendEndpoint,
+        flow_control: FlowControl,
+        retransmit: RetransmitHandler,
+        *,
+        pub_pos_id: int,
+        pub_lmt_id: int,
+        snd_pos_id: int,
+        snd_lmt_id: int,
+        snd_bpe_id: int,
+        snd_naks_id: int,
+        exclusive: bool,
+        sparse: bool,
+        initial_position: int,
+        window_length: int,
+        unblock_timeout_ns: int,
+        now_ns: int,
+        window_limit_timeout_ns: int = ...,
+        linger_timeout_ns: int = ...,
+        resting_timeout_ns: int = ...,
+        connection_timeout_ns: int = ...,
+        signal_eos: bool = True,
+        spies_simulate_connection: bool = False,
+        is_response: bool = False,
+        response_correlation_id: int = -1,
+        send_timestamp_offset: int = ...,
+        max_datagrams_per_send: int = ...,
+    ) -> None: ...
+    # Conductor, as IpcStream:
+    @property
+    def state(self) -> int: ...
+    def enter(self, state: int) -> None: ...
+    @property
+    def references(self) -> int: ...
+    @references.setter
+    def references(self, count: int) -> None: ...
+    @property
+    def revoked(self) -> bool: ...
+    @property
+    def publisher_position(self) -> int: ...
+    @property
+    def consumer_position(self) -> int: ...
+    spies: SubscriberPositions
+    def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None: ...
+    def remove_spy(self, counter_id: int) -> bool: ...
+    def set_spy_state(self, counter_id: int, state: int, now_ns: int) -> None: ...
+    def due_spies(self, now_ns: int) -> list[int]: ...
+    def join_position(self) -> int: ...
+    def revoke(self) -> None: ...
+    def end_stream(self) -> None: ...
+    def mark_end_of_stream(self) -> None: ...
+    def disconnect(self) -> None: ...
+    def sample_publisher(self) -> None: ...
+    @property
+    def drained(self) -> bool: ...
+    @property
+    def spies_drained(self) -> bool: ...
+    def settle(self) -> None: ...
+    # What the sender has found, readable by the conductor:
+    @property
+    def is_end_of_stream(self) -> bool: ...
+    @property
+    def has_receivers(self) -> bool: ...
+    @property
+    def has_received_unicast_eos(self) -> bool: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def sender_position(self) -> int: ...
+    @property
+    def sender_limit(self) -> int: ...

@@ -1,0 +1,413 @@
+"""The agent that sends (spec wire-protocol 5.1): publications, control frames, destinations.
+
+The conductor hands over by a queue and gets back by another; its methods and the events are here,
+so is the native duty cycle. An idle publication costs one look at its turn and at the place where
+its next frame will be.
+"""
+
+from collections import deque
+
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+from aerolog.transport.concurrent.atomic cimport (
+    get_and_add_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+    store_release_i64,
+)
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
+from aerolog.transport.driver.send.outbound_stream cimport OutboundStream, turn_t
+from aerolog.transport.driver.send.send_context cimport (
+    EVENT_ENDPOINT_RELEASED,
+    EVENT_PUBLICATION_ERROR,
+    EVENT_PUBLICATION_RELEASED,
+    EVENT_RESPONSE_CONNECTED,
+    EVENT_RESPONSE_SETUP,
+    EVENT_UNRESOLVED,
+    REPORT_LIMIT,
+    report_t,
+)
+from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
+from aerolog.transport.driver.send.sender_endpoints cimport SenderEndpoints
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.network.port cimport address_pair, address_t, set_address
+
+from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.driver.send.sender_events import (
+    EndpointReleased,
+    PublicationError,
+    PublicationReleased,
+    ResponseConnected,
+    ResponseSetup,
+    SendFailed,
+    Unresolved,
+)
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+
+cdef enum:
+    ADD_ENDPOINT = 1
+    REMOVE_ENDPOINT = 2
+    ADD_PUBLICATION = 3
+    REMOVE_PUBLICATION = 4
+    STAGE_ADDRESS = 5
+    ADD_DESTINATION = 6
+    REMOVE_DESTINATION = 7
+    REMOVE_DESTINATION_BY_ADDRESS = 8
+    CHANGE_DESTINATION = 9
+    CHANGE_PEER = 10
+
+cdef enum:
+    COMMANDS_PER_CYCLE = 8
+    # A cycle may send much: receivers of a short window must not wait for the next but five.
+    MOST_BYTES_UNPOLLED = 32 * 1024
+
+
+cdef class Sender(SenderEndpoints):
+    """Turns send endpoints and publications.
+
+    Args:
+        clock: of the driver.
+        counters: holds the system counters under their fixed ids.
+        status_message_timeout_ns: sockets are polled at least twice in it, whatever is sent.
+        send_to_status_poll_ratio: cycles that send between two polls.
+        reresolution_check_interval_ns: between two looks at who was not heard of, 0 for never.
+        queue_length: commands and events that may wait, each.
+        role_name: of the agent.
+    """
+
+    def __init__(
+        self,
+        Clock clock not None,
+        CountersReader counters not None,
+        *,
+        status_message_timeout_ns=200_000_000,
+        int send_to_status_poll_ratio=6,
+        reresolution_check_interval_ns=1_000_000_000,
+        queue_length=1024,
+        role_name="sender",
+    ):
+        """Make the agent.
+
+        Args:
+            clock: of the driver; wall-clock time of `channel-snd-ts-offset`.
+            counters: holds the system counters under their fixed ids.
+            status_message_timeout_ns: `aeron.rcv.status.message.timeout`; sockets are polled at
+                least twice in it, whatever is sent.
+            send_to_status_poll_ratio: `aeron.send.to.status.poll.ratio`.
+            reresolution_check_interval_ns: `aeron.driver.reresolution.check.interval`, 0 for never.
+            queue_length: commands and events that may wait, each.
+            role_name: of the agent.
+        """
+        SenderEndpoints.__init__(self, clock, counters, role_name, max(256, queue_length))
+        self._commands = SpscQueue(queue_length)
+        self._poll_ratio = send_to_status_poll_ratio
+        self._poll_period_ns = status_message_timeout_ns // 2
+        self._resolution_period_ns = reresolution_check_interval_ns
+        self._poll_deadline_ns = clock.nano_time()
+        self._resolution_deadline_ns = clock.nano_time() + self._resolution_period_ns
+        self._offer_failures = counters.value_address(SystemCounter.SENDER_PROXY_FAILS)
+        self._alive = {}
+        self._held_by_sender = set()
+        self._waiting = deque()
+
+    def __dealloc__(self):
+        free(self._turns)
+
+    # ---- the duty cycle -------------------------------------------------------------------
+
+    cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
+        cdef int work_count
+        cdef int64_t sent
+        self._context.now_ns = now_ns
+        work_count = self._run_commands()
+        self._context.was_short = False
+        self._context.bytes_sent = 0
+        self._context.has_news = False
+        self._send_all()
+        sent = self._context.bytes_sent
+        if sent > 0:
+            get_and_add_i64(self._context.counters.bytes_sent, sent)
+        self._cycles_since_poll += 1
+        self._bytes_since_poll += sent
+        if (
+            sent == 0
+            or self._context.was_short
+            or self._cycles_since_poll >= self._poll_ratio
+            or self._bytes_since_poll >= MOST_BYTES_UNPOLLED
+            or self._poll_deadline_ns - now_ns < 0
+        ):
+            self._cycles_since_poll = 0
+            self._bytes_since_poll = 0
+            self._poll_deadline_ns = now_ns + self._poll_period_ns
+            self.poll_endpoints()
+        work_count += self._context.has_news
+        if self._resolution_period_ns > 0 and self._resolution_deadline_ns - now_ns < 0:
+            self._resolution_deadline_ns = now_ns + self._resolution_period_ns
+            self.check_resolutions()
+        return work_count
+
+    cdef void _send_all(self) noexcept nogil:
+        """One step of every publication that has something to do; another one first each time."""
+        cdef int64_t now_ns = self._context.now_ns
+        cdef turn_t* turn
+        cdef int index
+        if self._turn_count == 0:
+            return
+        if self._first_turn >= self._turn_count:
+            self._first_turn = 0
+        index = self._first_turn
+        self._first_turn += 1
+        for _ in range(self._turn_count):
+            turn = &self._turns[index]
+            if turn.due_ns - now_ns <= 0 or (
+                turn.watched != NULL and load_acquire_i32(turn.watched) > 0
+            ):
+                (<OutboundStream> turn.stream).send(self._context)
+            index += 1
+            if index == self._turn_count:
+                index = 0
+        self._context.flush()
+
+    # ---- commands -----------------------------------------------------------------------------
+
+    cdef int _run_commands(self) noexcept nogil:
+        cdef int done = 0
+        while done < COMMANDS_PER_CYCLE:
+            if not self._is_holding and not self._commands.poll(&self._held):
+                break
+            self._is_holding = not self._run(&self._held)
+            if self._is_holding:
+                break
+            done += 1
+        return done
+
+    cdef bint _run(self, const record_t* command) noexcept nogil:
+        """Whether it was done; a command for which there is no room now is tried again."""
+        cdef bint has_room = self._context.events.size() < self._context.events.capacity
+        if command.kind == ADD_PUBLICATION:
+            return self._add_publication(<OutboundStream> command.pointer)
+        if command.kind == REMOVE_PUBLICATION:
+            if has_room:
+                self._remove_publication(<OutboundStream> command.pointer)
+                self._context.tell_release(EVENT_PUBLICATION_RELEASED, command.pointer)
+            return has_room
+        if command.kind == ADD_ENDPOINT:
+            return self.add(<SendEndpoint> command.pointer)
+        if command.kind == REMOVE_ENDPOINT:
+            if has_room:
+                self.remove(<SendEndpoint> command.pointer)
+                self._context.tell_release(EVENT_ENDPOINT_RELEASED, command.pointer)
+            return has_room
+        return self._run_destination(command)
+
+    cdef bint _run_destination(self, const record_t* command) noexcept nogil:
+        cdef int64_t[4] words
+        if command.kind != STAGE_ADDRESS:
+            return self._change_destination(command, <SendEndpoint> command.pointer)
+        # The address of the command that follows.
+        words[0] = command.a
+        words[1] = command.b
+        words[2] = command.c
+        words[3] = command.d
+        memcpy(self._staged_address.bytes, words, sizeof(self._staged_address.bytes))
+        self._staged_address.length = command.flags
+        return True
+
+    cdef bint _change_destination(
+        self, const record_t* command, SendEndpoint endpoint
+    ) noexcept nogil:
+        cdef int64_t now_ns = self._context.now_ns
+        if command.kind == CHANGE_PEER:
+            endpoint.change_peer(&self._staged_address, now_ns)
+        elif endpoint.destinations is None:
+            return True
+        elif command.kind == ADD_DESTINATION:
+            return endpoint.destinations.add(command.a, &self._staged_address, now_ns)
+        elif command.kind == REMOVE_DESTINATION:
+            endpoint.destinations.remove(command.a)
+        elif command.kind == REMOVE_DESTINATION_BY_ADDRESS:
+            endpoint.destinations.remove_by_address(&self._staged_address)
+        elif command.kind == CHANGE_DESTINATION:
+            endpoint.destinations.change(command.a, &self._staged_address, now_ns)
+        return True
+
+    cdef bint _add_publication(self, OutboundStream stream) noexcept nogil:
+        cdef turn_t* grown
+        cdef int capacity
+        cdef int i
+        if self._turn_count == self._turn_capacity:
+            capacity = max(16, 2 * self._turn_capacity)
+            grown = <turn_t*> realloc(self._turns, capacity * sizeof(turn_t))
+            if grown == NULL:
+                return False
+            self._turns = grown
+            self._turn_capacity = capacity
+            for i in range(self._turn_count):
+                (<OutboundStream> self._turns[i].stream).turn = &self._turns[i]
+        stream.turn = &self._turns[self._turn_count]
+        stream.turn.stream = <void*> stream
+        stream.turn.watched = NULL
+        stream.turn.due_ns = self._context.now_ns
+        self._turn_count += 1
+        self._table.add(stream)
+        return True
+
+    cdef void _remove_publication(self, OutboundStream stream) noexcept nogil:
+        cdef turn_t* place = stream.turn
+        if place == NULL:
+            return
+        self._table.remove(stream)
+        stream.leave()
+        self._turn_count -= 1
+        place[0] = self._turns[self._turn_count]
+        (<OutboundStream> place.stream).turn = place
+        stream.turn = NULL
+
+    # ---- the conductor's side -----------------------------------------------------------------
+
+    cdef bint _offer(self, tuple command) except -1:
+        cdef record_t record
+        record.kind = command[0]
+        record.flags = command[1]
+        record.pointer = <void*> <uintptr_t> command[2]
+        record.a, record.b, record.c, record.d = command[3]
+        return self._commands.offer(&record)
+
+    cdef int _tell(self, int32_t kind, object subject, int64_t a, int32_t flags) except -1:
+        address = <uintptr_t> <void*> subject if subject is not None else 0
+        self._hand_over((kind, flags, address, (a, 0, 0, 0)))
+        return 0
+
+    cdef int _stage(self, object address) except -1:
+        cdef address_t native
+        cdef int64_t[4] words
+        set_address(&native, address)
+        memset(words, 0, sizeof(words))
+        memcpy(words, native.bytes, sizeof(native.bytes))
+        self._hand_over(
+            (STAGE_ADDRESS, native.length, 0, (words[0], words[1], words[2], words[3]))
+        )
+        return 0
+
+    def _hand_over(self, command):
+        if self._waiting or not self._offer(command):
+            if self._offer_failures != NULL and not self._waiting:
+                get_and_add_i64(self._offer_failures, 1)
+            self._waiting.append(command)
+
+    def _lend(self, kind, subject):
+        """The sender has it from here until it gives it back."""
+        self._alive[<uintptr_t> <void*> subject] = subject
+        self._held_by_sender.add(subject)
+        self._tell(kind, subject, 0, 0)
+
+    def _recall(self, kind, subject):
+        if subject in self._held_by_sender:
+            self._held_by_sender.remove(subject)
+            self._tell(kind, subject, 0, 0)
+
+    def _change(self, kind, endpoint, registration_id, address=None, *, with_address=False):
+        # The sender may have let go of an endpoint that is on its way out: tell it no more of it.
+        if endpoint in self._held_by_sender:
+            if with_address:
+                self._stage(address)
+            self._tell(kind, endpoint, registration_id, 0)
+
+    def add_endpoint(self, SendEndpoint endpoint not None) -> None:
+        """Poll it for control frames from now on."""
+        self._lend(ADD_ENDPOINT, endpoint)
+
+    def remove_endpoint(self, SendEndpoint endpoint not None) -> None:
+        """Let go of it, after its publications; answered by ``EndpointReleased``."""
+        self._recall(REMOVE_ENDPOINT, endpoint)
+
+    def add_publication(self, publication: NetworkPublication) -> None:
+        """Send it by its endpoint, which was added before."""
+        self._lend(ADD_PUBLICATION, <OutboundStream?> publication)
+
+    def remove_publication(self, publication: NetworkPublication) -> None:
+        """Let go of it; answered by ``PublicationReleased``, and until then its log is in use."""
+        self._recall(REMOVE_PUBLICATION, publication)
+
+    def add_destination(
+        self, SendEndpoint endpoint not None, registration_id: int, address
+    ) -> None:
+        """Send to one more manual destination; None while its name is not resolved."""
+        self._change(ADD_DESTINATION, endpoint, registration_id, address, with_address=True)
+
+    def remove_destination(self, SendEndpoint endpoint not None, registration_id: int) -> None:
+        """Send to the destination of that id no more."""
+        self._change(REMOVE_DESTINATION, endpoint, registration_id)
+
+    def remove_destination_by_address(self, SendEndpoint endpoint not None, address) -> None:
+        """Send to the first destination of that address no more."""
+        self._change(REMOVE_DESTINATION_BY_ADDRESS, endpoint, 0, address, with_address=True)
+
+    def change_destination(
+        self, SendEndpoint endpoint not None, registration_id: int | None, address
+    ) -> None:
+        """A name was resolved to another address: of a destination, or the endpoint's own peer."""
+        if registration_id is None:
+            self._change(CHANGE_PEER, endpoint, 0, address, with_address=True)
+        else:
+            self._change(
+                CHANGE_DESTINATION, endpoint, registration_id, address, with_address=True
+            )
+
+    def flush(self) -> None:
+        """Hand over what the queue did not take before."""
+        while self._waiting and self._offer(self._waiting[0]):
+            self._waiting.popleft()
+
+    cdef bint has_events(self) noexcept nogil:
+        return self._context.events.size() > 0
+
+    def has_waiting_events(self) -> bool:
+        """Whether ``events`` would find something."""
+        return self.has_events()
+
+    def events(self):
+        """What happened since the last call, in order."""
+        cdef record_t record
+        found = []
+        while self._context.events.poll(&record):
+            subject = <object> record.pointer
+            if record.kind == EVENT_PUBLICATION_RELEASED:
+                found.append(PublicationReleased(self._alive.pop(<uintptr_t> record.pointer)))
+            elif record.kind == EVENT_ENDPOINT_RELEASED:
+                found.append(EndpointReleased(self._alive.pop(<uintptr_t> record.pointer)))
+            elif record.kind == EVENT_RESPONSE_SETUP:
+                found.append(ResponseSetup(subject, record.a))
+            elif record.kind == EVENT_RESPONSE_CONNECTED:
+                found.append(ResponseConnected(subject))
+            elif record.kind == EVENT_UNRESOLVED:
+                found.append(Unresolved(subject, record.a if record.b else None))
+            else:
+                found.append(self._reported(record.kind, subject, record.a))
+        return found
+
+    def _reported(self, kind, subject, index):
+        cdef report_t* report = &self._context._reports[index & (REPORT_LIMIT - 1)]
+        if kind == EVENT_PUBLICATION_ERROR:
+            event = PublicationError(
+                subject,
+                report.destination_registration_id,
+                report.receiver_id,
+                report.group_tag,
+                report.code,
+                address_pair(&report.address),
+                (<const char*> report.text)[:report.text_length].decode("ascii", "replace"),
+            )
+        else:
+            event = SendFailed(subject, report.code, address_pair(&report.address))
+        store_release_i64(
+            &self._context._report_tail, load_acquire_i64(&self._context._report_tail) + 1
+        )
+        return event
+
+    def on_cycle(self) -> int:
+        """One native duty cycle at the clock's time; returns a work count."""
+        return self.duty_cycle(self._context.clock.nano_time())

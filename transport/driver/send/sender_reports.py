@@ -1,0 +1,188 @@
+"""What the conductor does about what the sender finds (spec wire-protocol 5.6, 12, 14, 15.1)."""
+
+from __future__ import annotations
+
+import os
+from functools import singledispatchmethod
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.driver.counters.endpoint_counters import address_text
+from aerolog.transport.driver.receive.receive_sockets import as_pair
+from aerolog.transport.driver.send.publication_factory import free_counters
+from aerolog.transport.driver.send.sender_events import (
+    EndpointReleased,
+    PublicationError,
+    PublicationReleased,
+    ResponseConnected,
+    ResponseSetup,
+    SendFailed,
+    Unresolved,
+)
+from aerolog.transport.network.addresses import WILDCARD_IPV4
+from aerolog.transport.protocol.responses import ADDRESS_IPV4, ADDRESS_IPV6, OnPublicationError
+from aerolog.transport.uri import keys
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.receive.images import Images
+    from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
+    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel, SendChannels
+    from aerolog.transport.driver.send.send_stream import NetworkPublication
+    from aerolog.transport.driver.send.sender_events import SenderEvent
+    from aerolog.transport.network.addresses import SocketAddress
+
+# Texts of rejections of one publication that the error log keeps apart.
+_REJECTIONS_LIMIT: Final = 16
+
+
+class SenderReports:
+    """Takes the events of the sender."""
+
+    def __init__(
+        self,
+        parts: NetworkParts,
+        endpoints: SendChannels,
+        subscriptions: Subscriptions,
+        images: Images,
+        publications: list[UdpPublication],
+    ) -> None:
+        self._parts = parts
+        self._context = parts.context
+        self._endpoints = endpoints
+        self._subscriptions = subscriptions
+        self._images = images
+        self._publications = publications
+
+    def take(self) -> int:
+        """Act on all events that are there; returns how many that were."""
+        events = self._parts.sender.events()
+        for event in events:
+            try:
+                self._on(event)
+            except Exception as error:  # noqa: BLE001 -- the events behind it count as well
+                self._context.errors.record(error)
+        return len(events)
+
+    @singledispatchmethod
+    def _on(self, event: SenderEvent) -> None:
+        raise TypeError(f"the sender has no such event: {event!r}")
+
+    @_on.register
+    def _(self, event: PublicationReleased) -> None:
+        publication = self._of(event.publication)
+        if publication is not None:
+            self._publications.remove(publication)
+            self._parts.sessions.free_tag(publication.params.entity_tag)
+            free_counters(self._context, publication)
+            self._context.logs.free(publication.log)
+            self._context.events.publication_removed(
+                publication.session_id, publication.stream_id, publication.channel
+            )
+
+    @_on.register
+    def _(self, event: EndpointReleased) -> None:
+        self._endpoints.on_released(event.endpoint)
+
+    @_on.register
+    def _(self, event: PublicationError) -> None:
+        publication = self._of(event.publication)
+        if publication is None:
+            return
+        text = (
+            f"io.aeron.exceptions.AeronEvent: WARN - onPublicationError: "
+            f"registrationId={publication.registration_id}, "
+            f"destinationRegistrationId={event.destination_registration_id}, "
+            f"sessionId={publication.session_id}, streamId={publication.stream_id}, "
+            f"receiverId={event.receiver_id}, groupId={event.group_tag}, "
+            f"errorCode={event.code}, errorMessage={event.text}\n"
+        )
+        known = publication.rejections
+        if len(known) < _REJECTIONS_LIMIT:
+            known.add(text)
+        # Whoever makes receivers and reasons up does not fill the error log.
+        identity = text if text in known else ("rejections", publication.registration_id)
+        self._context.errors.record_event(text, identity)
+        host, port = event.address
+        ip = ip_address(host.partition("%")[0])
+        self._context.tell(
+            OnPublicationError(
+                publication.registration_id,
+                event.destination_registration_id,
+                publication.session_id,
+                publication.stream_id,
+                event.receiver_id,
+                event.group_tag,
+                ADDRESS_IPV4 if ip.version == 4 else ADDRESS_IPV6,
+                port,
+                ip.packed,
+                event.code,
+                event.text,
+            )
+        )
+
+    @_on.register
+    def _(self, event: ResponseSetup) -> None:
+        publication = self._of(event.publication)
+        if publication is not None:
+            self._subscriptions.on_response_setup(
+                publication.params.response_correlation_id, event.response_session_id
+            )
+
+    @_on.register
+    def _(self, event: ResponseConnected) -> None:
+        publication = self._of(event.publication)
+        if publication is not None and publication.params.is_response:
+            self._images.set_response_session(publication.params.response_correlation_id, None)
+
+    @_on.register
+    def _(self, event: Unresolved) -> None:
+        known = self._endpoints.of(event.endpoint)
+        if known is None or known.is_closing:
+            return
+        if event.registration_id is None:
+            self._look_up_peer(known)
+        else:
+            self._look_up_destination(known, event.registration_id)
+
+    @_on.register
+    def _(self, event: SendFailed) -> None:
+        known = self._endpoints.of(event.endpoint)
+        if known is None:
+            return
+        peer = as_pair(known.remote_data) if event.address is None else event.address
+        self._context.errors.record_event(
+            f"io.aeron.exceptions.AeronEvent: WARN - failed to send to {address_text(peer)}: "
+            f"{os.strerror(event.errno)}, channel={known.channel.original}\n",
+            ("failed to send", known.channel.original, event.errno),
+        )
+
+    def _of(self, stream: NetworkPublication) -> UdpPublication | None:
+        return next((p for p in self._publications if p.stream is stream), None)
+
+    def _look_up_peer(self, known: SendChannel) -> None:
+        def moved(address: SocketAddress) -> None:
+            known.remote_data = address
+            if not known.is_closing:
+                self._parts.sender.change_destination(known.endpoint, None, as_pair(address))
+
+        self._context.names.re_resolve(
+            keys.ENDPOINT, known.channel.uri[keys.ENDPOINT], known.remote_data, moved
+        )
+
+    def _look_up_destination(self, known: SendChannel, registration_id: int) -> None:
+        destination = known.destinations.get(registration_id)
+        if destination is None:
+            return
+
+        def moved(address: SocketAddress) -> None:
+            destination.address = address
+            if not known.is_closing and registration_id in known.destinations:
+                self._parts.sender.change_destination(
+                    known.endpoint, registration_id, as_pair(address)
+                )
+
+        self._context.names.re_resolve(
+            keys.ENDPOINT, destination.endpoint, destination.address or WILDCARD_IPV4, moved
+        )

@@ -1,0 +1,233 @@
+"""Spies: subscriptions that read the logs of this driver's UDP publications.
+
+Spec wire-protocol 11; spec cnc-and-commands 15.1, 15.4, 16. Conductor only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aerolog.transport.driver.channels.destination_params import check_receive_destination
+from aerolog.transport.driver.channels.network_params import network_subscription_params
+from aerolog.transport.driver.conductor.image_links import (
+    allocate_position,
+    tell_available,
+    tell_unavailable,
+)
+from aerolog.transport.driver.conductor.subscriber_positions import (
+    SUBSCRIBER_ACTIVE,
+    SUBSCRIBER_LINGER,
+    SUBSCRIBER_RESTING,
+)
+from aerolog.transport.driver.context import remove_at
+from aerolog.transport.errors import ControlProtocolError, ErrorCode
+from aerolog.transport.memory.counters import NULL_COUNTER_ID
+from aerolog.transport.protocol.responses import (
+    OperationSuccess,
+    SubscriptionReady,
+)
+
+if TYPE_CHECKING:
+    from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
+    from aerolog.transport.driver.conductor.clients import AeronClient
+    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.network.udp_channel import UdpChannel
+    from aerolog.transport.protocol.commands import (
+        AddReceiveDestination,
+        AddSubscription,
+        RemoveReceiveDestination,
+    )
+
+_NO_CHANNEL_STATUS = -1
+
+
+@dataclass(slots=True, eq=False)
+class Spy:
+    """A client's subscription to UDP publications of this driver.
+
+    Attributes:
+        registration_id: correlation id of the command that added it; as a destination, of the
+            multi-destination subscription.
+        client: owner.
+        stream_id: listened to.
+        channel: as the client wrote it.
+        udp_channel: the same, resolved.
+        params: of the channel.
+        images: publication -> id of the position counter, -1 for an image that was left behind
+            for good.
+    """
+
+    registration_id: int
+    client: AeronClient
+    stream_id: int
+    channel: str
+    udp_channel: UdpChannel
+    params: NetworkSubscriptionParams
+    images: dict[UdpPublication, int] = field(default_factory=dict)
+
+    def matches(self, publication: UdpPublication) -> bool:
+        """Whether stream, and tag or session and channel, are those of a publication."""
+        if self.stream_id != publication.stream_id:
+            return False
+        ours, theirs = self.udp_channel, publication.endpoint.channel
+        if ours.tag is not None and ours.tag == theirs.tag:
+            return True
+        if self.params.session_id is None:
+            matches_session = not self.params.is_response
+        else:
+            matches_session = self.params.session_id == publication.session_id
+        return matches_session and ours.canonical_form == theirs.canonical_form
+
+
+class Spies:
+    """All spies of a driver; whoever has the publications gives them a list to look at."""
+
+    def __init__(self, parts: NetworkParts, publications: list[UdpPublication]) -> None:
+        self._parts = parts
+        self._context = parts.context
+        self._publications = publications
+        self._spies: list[Spy] = []
+
+    def add(self, command: AddSubscription, channel: UdpChannel) -> None:
+        """Spy on a channel from now on, and on its publications that are there."""
+        params = network_subscription_params(channel, self._context.settings)
+        spy = Spy(
+            command.correlation_id,
+            self._parts.clients.get_or_add(command.client_id),
+            command.stream_id,
+            command.channel,
+            channel,
+            params,
+        )
+        self._spies.append(spy)
+        self._context.tell(SubscriptionReady(command.correlation_id, _NO_CHANNEL_STATUS))
+        self._link_publications(spy)
+
+    def remove(self, registration_id: int) -> bool:
+        """Spy no more; images go without a message. False: there is none of that id."""
+        found = False
+        for index in range(len(self._spies) - 1, -1, -1):
+            if self._spies[index].registration_id == registration_id:
+                found = True
+                self._close(self._spies[index])
+                remove_at(self._spies, index)
+        return found
+
+    def add_destination(
+        self,
+        command: AddReceiveDestination,
+        channel: UdpChannel,
+        client: AeronClient,
+        stream_id: int,
+    ) -> None:
+        """Let a multi-destination subscription spy on a channel as well."""
+        check_receive_destination(channel.uri, channel.original)
+        params = network_subscription_params(channel, self._context.settings)
+        spy = Spy(command.registration_id, client, stream_id, command.channel, channel, params)
+        self._spies.append(spy)
+        self._context.tell(OperationSuccess(command.correlation_id))
+        self._link_publications(spy)
+
+    def remove_destination(self, command: RemoveReceiveDestination) -> None:
+        """Take a spy from a multi-destination subscription; it is told of each image."""
+        gone = None
+        for index, spy in enumerate(self._spies):
+            if (spy.registration_id, spy.channel) == (command.registration_id, command.channel):
+                gone = spy
+                remove_at(self._spies, index)
+                break
+        if gone is None:
+            raise ControlProtocolError(
+                ErrorCode.UNKNOWN_SUBSCRIPTION, f"unknown subscription: {command.registration_id}"
+            )
+        self._context.tell(OperationSuccess(command.correlation_id))
+        for publication in list(gone.images):
+            tell_unavailable(self._context, gone, publication)
+            self._unlink(gone, publication)
+
+    def close_of_gone_clients(self) -> None:
+        """Close the spies of clients that are gone, without a message."""
+        for index in range(len(self._spies) - 1, -1, -1):
+            if self._spies[index].client.gone:
+                self._close(self._spies[index])
+                remove_at(self._spies, index)
+
+    def link(self, publication: UdpPublication) -> None:
+        """Give every spy that matches an image of a new publication."""
+        for spy in self._spies:
+            if publication not in spy.images and spy.matches(publication):
+                self._link(spy, publication)
+
+    def leave(self, publication: UdpPublication) -> None:
+        """A publication has ended: tell every spy that has an image, and unlink it.
+
+        The position counters go with the publication's own.
+        """
+        for spy in self._spies:
+            if publication in spy.images:
+                tell_unavailable(self._context, spy, publication)
+                counter_id = spy.images.pop(publication)
+                if counter_id != NULL_COUNTER_ID:
+                    publication.stream.remove_spy(counter_id)
+                    publication.counter_ids.append(counter_id)
+
+    def move_untethered(self, publication: UdpPublication, counter_id: int) -> None:
+        """The next state of an untethered spy whose time has come."""
+        stream = publication.stream
+        now_ns = self._parts.clockwork.now_ns
+        spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
+        state = stream.spies.state(counter_id)
+        change = partial(
+            self._context.events.untethered,
+            spy.registration_id,
+            publication.stream_id,
+            publication.session_id,
+        )
+        if state == SUBSCRIBER_ACTIVE:
+            tell_unavailable(self._context, spy, publication)
+            stream.set_spy_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
+        elif state == SUBSCRIBER_RESTING:
+            self._context.counters.set_value(counter_id, stream.join_position())
+            stream.set_spy_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
+            tell_available(self._context, spy, publication, spy.images[publication])
+            change("RESTING", "ACTIVE")
+        elif spy.params.is_rejoin:
+            stream.set_spy_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
+        else:
+            self._drop_position(spy, publication)
+
+    def _link_publications(self, spy: Spy) -> None:
+        for publication in self._publications:
+            if spy.matches(publication) and publication.accepts_spies:
+                self._link(spy, publication)
+
+    def _link(self, spy: Spy, publication: UdpPublication) -> None:
+        join_position = publication.stream.join_position()
+        counter_id = allocate_position(
+            self._context, spy, publication.session_id, join_position, publication.image_id
+        )
+        spy.images[publication] = counter_id
+        publication.stream.add_spy(counter_id, spy.params.is_tether, self._parts.clockwork.now_ns)
+        tell_available(self._context, spy, publication, spy.images[publication])
+
+    def _close(self, spy: Spy) -> None:
+        self._context.events.subscription_removed(spy.stream_id, spy.registration_id, spy.channel)
+        for publication in list(spy.images):
+            self._unlink(spy, publication)
+
+    def _unlink(self, spy: Spy, publication: UdpPublication) -> None:
+        self._drop_position(spy, publication)
+        del spy.images[publication]
+
+    def _drop_position(self, spy: Spy, publication: UdpPublication) -> None:
+        """Free the position counter of an image; the spy hears of the image's end yet."""
+        counter_id = spy.images[publication]
+        if counter_id != NULL_COUNTER_ID:
+            publication.stream.remove_spy(counter_id)
+            self._context.free_counter(counter_id)
+            spy.images[publication] = NULL_COUNTER_ID

@@ -1,0 +1,186 @@
+"""Which agents run on which thread (spec configuration 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.concurrent.agent_runner import AgentInvoker, AgentRunner
+from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.driver import properties as p
+from aerolog.transport.driver.conductor.conductor_agent import bind_idle_strategy, cycle_tracker
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+
+if TYPE_CHECKING:
+    from aerolog.transport.concurrent.agent import Agent
+    from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+    from aerolog.transport.config.definition import Property
+    from aerolog.transport.driver.context import DriverContext
+
+#: Agents as their counters' labels name them: those that have a histogram of cycles.
+CONDUCTOR: Final = "Conductor"
+SENDER: Final = "Sender"
+RECEIVER: Final = "Receiver"
+
+
+class ThreadingMode(Enum):
+    """How a driver's agents share threads."""
+
+    DEDICATED = "DEDICATED"
+    SHARED_NETWORK = "SHARED_NETWORK"
+    SHARED = "SHARED"
+    INVOKER = "INVOKER"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSlot:
+    """One agent with the counters of its duty cycle, None for an agent without any."""
+
+    agent: Agent
+    tracker: DutyCycleTracker | None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverAgents:
+    """The agents of a driver.
+
+    Attributes:
+        conductor: of commands, timers and streams.
+        names: turned after the conductor, on its thread.
+        sender: of network publications.
+        receiver: of network images.
+    """
+
+    conductor: AgentSlot
+    names: AgentSlot
+    sender: AgentSlot
+    receiver: AgentSlot
+
+
+def conductor_slot(context: DriverContext, agent: Agent) -> AgentSlot:
+    """The conductor with its cycle counters."""
+    tracker = cycle_tracker(
+        context.counters,
+        SystemCounter.CONDUCTOR_MAX_CYCLE_TIME,
+        SystemCounter.CONDUCTOR_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        context.settings[p.DRIVER_CONDUCTOR_CYCLE_THRESHOLD],
+        context.cycles,
+        CONDUCTOR,
+    )
+    return AgentSlot(agent, tracker)
+
+
+def sender_slot(context: DriverContext, agent: Agent) -> AgentSlot:
+    """The sender with its cycle counters."""
+    tracker = cycle_tracker(
+        context.counters,
+        SystemCounter.SENDER_MAX_CYCLE_TIME,
+        SystemCounter.SENDER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        context.settings[p.DRIVER_SENDER_CYCLE_THRESHOLD],
+        context.cycles,
+        SENDER,
+    )
+    return AgentSlot(agent, tracker)
+
+
+def receiver_slot(context: DriverContext, agent: Agent) -> AgentSlot:
+    """The receiver with its cycle counters."""
+    tracker = cycle_tracker(
+        context.counters,
+        SystemCounter.RECEIVER_MAX_CYCLE_TIME,
+        SystemCounter.RECEIVER_CYCLE_TIME_THRESHOLD_EXCEEDED,
+        context.settings[p.DRIVER_RECEIVER_CYCLE_THRESHOLD],
+        context.cycles,
+        RECEIVER,
+    )
+    return AgentSlot(agent, tracker)
+
+
+def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvoker]:
+    """Runners for the agents, not yet started, in the reference's order of starting.
+
+    In INVOKER mode there is one invoker. Agents on one thread work in the order sender, receiver,
+    conductor.
+    """
+    mode = ThreadingMode(context.settings[p.THREADING_MODE])
+    if mode is ThreadingMode.INVOKER:
+        everybody = [agents.sender, agents.receiver, agents.conductor, agents.names]
+        return [
+            AgentInvoker(
+                [slot.agent for slot in everybody],
+                clock=context.clock,
+                error_handler=context.errors.record,
+                trackers=[slot.tracker for slot in everybody],
+            )
+        ]
+    return [thread.runner(context) for thread in _threads(mode, agents)]
+
+
+def _threads(mode: ThreadingMode, agents: DriverAgents) -> list[_Thread]:
+    network = [agents.sender, agents.receiver]
+    conductor = [agents.conductor, agents.names]
+    if mode is ThreadingMode.SHARED:
+        return [_Thread([*network, *conductor], _SHARED, shared=True)]
+    if mode is ThreadingMode.SHARED_NETWORK:
+        return [
+            _Thread(conductor, _CONDUCTOR),
+            _Thread(network, _SHARED_NETWORK, shared=True),
+        ]
+    return [
+        _Thread(conductor, _CONDUCTOR),
+        _Thread([agents.sender], _SENDER),
+        _Thread([agents.receiver], _RECEIVER),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _ThreadSettings:
+    """Properties of one thread."""
+
+    idle: Property[str]
+    idle_args: Property[str | None]
+    affinity: Property[int]
+
+
+_SHARED = _ThreadSettings(
+    p.SHARED_IDLE_STRATEGY, p.SHARED_IDLE_STRATEGY_INIT_ARGS, p.CONDUCTOR_CPU_AFFINITY
+)
+_CONDUCTOR = _ThreadSettings(
+    p.CONDUCTOR_IDLE_STRATEGY, p.CONDUCTOR_IDLE_STRATEGY_INIT_ARGS, p.CONDUCTOR_CPU_AFFINITY
+)
+_SHARED_NETWORK = _ThreadSettings(
+    p.SHAREDNETWORK_IDLE_STRATEGY, p.SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS, p.SENDER_CPU_AFFINITY
+)
+_SENDER = _ThreadSettings(
+    p.SENDER_IDLE_STRATEGY, p.SENDER_IDLE_STRATEGY_INIT_ARGS, p.SENDER_CPU_AFFINITY
+)
+_RECEIVER = _ThreadSettings(
+    p.RECEIVER_IDLE_STRATEGY, p.RECEIVER_IDLE_STRATEGY_INIT_ARGS, p.RECEIVER_CPU_AFFINITY
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """One thread to be: its agents in their order."""
+
+    slots: list[AgentSlot]
+    properties: _ThreadSettings
+    shared: bool = False
+
+    def runner(self, context: DriverContext) -> AgentRunner:
+        settings = context.settings
+        strategy = idle_strategy(
+            settings[self.properties.idle], settings[self.properties.idle_args]
+        )
+        bind_idle_strategy(strategy, context.counters, SystemCounter.CONTROLLABLE_IDLE_STRATEGY)
+        roles = ",".join(slot.agent.role_name for slot in self.slots if slot.tracker)
+        return AgentRunner(
+            [slot.agent for slot in self.slots],
+            strategy,
+            name=f"{context.directory} [{roles}]" if self.shared else roles,
+            clock=context.clock,
+            error_handler=context.errors.record,
+            trackers=[slot.tracker for slot in self.slots],
+            affinity=settings[self.properties.affinity],
+        )

@@ -1,0 +1,104 @@
+"""The event log of one component: which of its events are logged, and its hold on the log."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from aerolog.transport.events.event_codes import chosen_events, full_code
+from aerolog.transport.events.event_reader import HeldLog
+from aerolog.transport.events.properties import EVENT_BUFFER_LENGTH, EVENT_LOG_FILENAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import IntEnum
+
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.config.definition import Property
+    from aerolog.transport.config.settings import Settings
+    from aerolog.transport.events.event_reader import Dissect
+
+C = TypeVar("C", bound="IntEnum")
+
+
+@dataclass(frozen=True, slots=True)
+class Component(Generic[C]):
+    """What logs events.
+
+    Attributes:
+        number: in codes.
+        name: that its lines begin with.
+        events: all that it can log.
+        enabled, disabled: the properties that name those it logs, and those it does not.
+        dissect: reads them.
+        groups: names for several, in those properties.
+    """
+
+    number: int
+    name: str
+    events: type[C]
+    enabled: Property[str | None]
+    disabled: Property[str | None]
+    dissect: Dissect
+    groups: Mapping[str, frozenset[C]] | None = None
+
+    def hold(self, settings: Settings, clock: Clock) -> tuple[HeldLog, frozenset[C]] | None:
+        """A hold on the log and the events that go there; None when nothing is logged.
+
+        An event that there is not is told of on stderr and passed over.
+
+        Args:
+            settings: with the properties of event logging.
+            clock: its time.
+
+        Raises:
+            ConfigurationError: a buffer length that is no power of two.
+            OSError: the file cannot be opened.
+        """
+        events = chosen_events(
+            settings[self.enabled], settings[self.disabled], self.events, _unknown, self.groups
+        )
+        if not events:
+            return None
+        held = HeldLog(
+            settings[EVENT_LOG_FILENAME] or "",
+            settings[EVENT_BUFFER_LENGTH],
+            clock,
+            component=self.number,
+            name=self.name,
+            dissect=self.dissect,
+        )
+        return held, events
+
+
+def _unknown(entry: str) -> None:
+    sys.stderr.write(f"unknown event code: {entry}\n")
+
+
+class ComponentEvents(Generic[C]):
+    """Writes those of a component's events that are logged.
+
+    Args:
+        component: whose they are.
+        held: its hold on the log of the process.
+        events: those that are logged.
+    """
+
+    def __init__(self, component: Component[C], held: HeldLog, events: frozenset[C]) -> None:
+        self._number = component.number
+        self._held = held
+        self._log = held.log
+        self._events = events
+
+    def close(self) -> None:
+        """Write what is left; more than once does nothing."""
+        self._held.close()
+
+    def code(self, event: C) -> int:
+        """The code of an event in the log, 0 when it is not logged."""
+        return full_code(self._number, event) if event in self._events else 0
+
+    def _write(self, event: C, payload: bytes) -> None:
+        if event in self._events:
+            self._log.write(full_code(self._number, event), payload)

@@ -1,0 +1,237 @@
+"""From the ring to lines of text: one thread for a process and file, as long as somebody logs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TextIO
+
+from aerolog.transport.events.event_codes import split_code
+from aerolog.transport.events.event_log import EventLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.concurrent.clock import Clock
+
+    #: Makes name and text of an event of its number and the bytes that were kept of it.
+    Dissect = Callable[[int, bytes], tuple[str, str]]
+
+_NS_PER_S: Final = 1_000_000_000
+_PAUSE_S: Final = 0.001
+_BATCH: Final = 256
+# What a client puts into a channel or a reason must not begin a line of its own.
+_ESCAPES: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
+
+
+def time_text(time_ns: int) -> str:
+    """Seconds with nine decimals."""
+    return f"{time_ns // _NS_PER_S}.{time_ns % _NS_PER_S:09d}"
+
+
+class Output(Protocol):
+    """Where lines go."""
+
+    def write(self, text: str, /) -> int:
+        """Take a text."""
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+
+
+class LineWriter:
+    """Writes events as lines.
+
+    Args:
+        output: where to.
+        components: by number: the name that lines begin with, and what reads its events.
+    """
+
+    def __init__(self, output: Output, components: dict[int, tuple[str, Dissect]]) -> None:
+        self._output = output
+        self._components = components
+        self._broken = False
+
+    def started(self, time_ns: int) -> None:
+        """The line with which a log begins; it gives the time of day."""
+        now = datetime.now().astimezone()
+        stamp = f"{now:%Y-%m-%d %H:%M:%S}.{now.microsecond // 1000:03d}{now:%z}"
+        self.write(f"[{time_text(time_ns)}] log started {stamp}\n")
+
+    def event(self, code: int, time_ns: int, length: int, kept: bytes) -> None:
+        """One event."""
+        component, event = split_code(code)
+        name, dissect = self._components[component]
+        event_name, text = dissect(event, kept)
+        text = text.translate(_ESCAPES)
+        self.write(f"[{time_text(time_ns)}] {name}: {event_name} [{len(kept)}/{length}]: {text}\n")
+
+    def lost(self, time_ns: int, count: int) -> None:
+        """Says that events found no room in the ring."""
+        self.write(f"[{time_text(time_ns)}] {count} events lost: the event buffer was full\n")
+
+    def write(self, text: str) -> None:
+        """Text to the output; after a failure, which stderr is told of, nothing is written."""
+        if self._broken:
+            return
+        try:
+            self._output.write(text)
+        except (OSError, ValueError) as error:
+            self._give_up(error)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        if self._broken:
+            return
+        try:
+            self._output.flush()
+        except (OSError, ValueError) as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._broken = True
+        sys.stderr.write(f"WARNING: events are logged no more: {error}\n")
+
+
+class EventReader:
+    """The thread that writes what the ring holds."""
+
+    def __init__(
+        self, log: EventLog, filename: str, components: dict[int, tuple[str, Dissect]], clock: Clock
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._file = open_output(filename)
+        self._writer = LineWriter(self._file or _Stdout(), components)
+        self._stop = threading.Event()
+        self._writer.started(clock.now_ns())
+        self._writer.flush()
+        self._thread = threading.Thread(target=self._run, name="event-log-reader", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what is left, and end."""
+        self._stop.set()
+        self._thread.join()
+        if self._file is not None:
+            self._file.close()
+
+    def _run(self) -> None:
+        while True:
+            stopping = self._stop.is_set()
+            if self._turn() == 0:
+                if stopping:
+                    return
+                time.sleep(_PAUSE_S)
+
+    def _turn(self) -> int:
+        count = self._log.read(self._writer.event, _BATCH)
+        lost = self._log.take_lost()
+        if lost > 0:
+            self._writer.lost(self._clock.now_ns(), lost)
+        if count or lost:
+            self._writer.flush()
+        return count
+
+
+class _Stdout:
+    """Standard output as it is at the time."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+def open_output(filename: str) -> TextIO | None:
+    """The file to append to, None for standard output.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    if not filename:
+        return None
+    return Path(filename).open("a", encoding="utf-8", errors="backslashreplace")
+
+
+@dataclass
+class _Shared:
+    """A log of this process with its reader, and how many hold it."""
+
+    log: EventLog
+    reader: EventReader
+    components: dict[int, tuple[str, Dissect]]
+    holders: int = 0
+    pid: int = field(default_factory=os.getpid)
+
+
+_lock: Final = threading.Lock()
+_open: Final[dict[str, _Shared]] = {}
+
+
+class HeldLog:
+    """A hold on the log of a file; the last one that is let go of ends its thread.
+
+    Driver and archive of one process that log to the same file share a log, so that its lines are
+    in order.
+
+    Args:
+        filename: to append to; empty for standard output.
+        length: of the ring in bytes, when this is the first hold.
+        clock: of the times, likewise.
+        component: number of who holds it.
+        name: that its lines begin with.
+        dissect: reads its events.
+
+    Attributes:
+        log: to be written to.
+
+    Raises:
+        ConfigurationError: no such length.
+        OSError: the file cannot be opened.
+    """
+
+    def __init__(
+        self,
+        filename: str,
+        length: int,
+        clock: Clock,
+        *,
+        component: int,
+        name: str,
+        dissect: Dissect,
+    ) -> None:
+        self._key = str(Path(filename).absolute()) if filename else ""
+        self._closed = False
+        with _lock:
+            shared = _open.get(self._key)
+            if shared is not None and shared.pid != os.getpid():
+                shared = None  # of the parent: its thread is not here
+            if shared is None:
+                log = EventLog(length, clock)
+                components = {component: (name, dissect)}
+                shared = _Shared(log, EventReader(log, filename, components, clock), components)
+                _open[self._key] = shared
+            shared.components[component] = (name, dissect)
+            shared.holders += 1
+            self._shared = shared
+        self.log = shared.log
+
+    def close(self) -> None:
+        """Let go; more than once does nothing."""
+        with _lock:
+            if self._closed or self._shared.pid != os.getpid():
+                return
+            self._closed = True
+            self._shared.holders -= 1
+            if self._shared.holders > 0:
+                return
+            if _open.get(self._key) is self._shared:
+                del _open[self._key]
+        self._shared.reader.close()
