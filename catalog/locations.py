@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.catalog.extras import require
-from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, PlaceUnreachableError
+from aerolog.catalog.object_store import CACHE_BYTES, ObjectFiles, Objects, PlaceUnreachableError
 from aerolog.catalog.times import is_within
 from aerolog.transport.errors import AerologError, ConfigurationError
 
@@ -128,9 +127,14 @@ def open_place(
     folder = local_folder(place)
     if folder is not None:
         return ArchiveFolder(folder)
-    files, root = _open_store(place, cache_bytes, cache_dir)
+    objects = Objects.at(
+        place,
+        "reading archives in an object store",
+        f"{without_secrets(place)} is no place of an archive: a path",
+    )
+    files = ObjectFiles(objects, cache_bytes=cache_bytes, cache_dir=cache_dir)
     try:
-        return ArchiveFolder(root, files)
+        return ArchiveFolder(objects.root, files)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"no archive's catalog at {without_secrets(place)}") from error
     except OSError as error:
@@ -190,37 +194,6 @@ def without_secrets(url: str) -> str:
     shown = host.rpartition("@")[2] + slash + path
     pairs = [pair for pair in query.split("&") if not _SECRETS.search(pair.partition("=")[0])]
     return f"{scheme}://{shown}" + (mark + "&".join(pairs) if pairs and mark else "")
-
-
-def object_store(url: str, purpose: str, refusal: str) -> tuple[Any, str]:
-    """The file system of a URL that ``pyarrow.fs`` understands, and the path in it.
-
-    Args:
-        url: of a folder in an object store.
-        purpose: what needs it, see ``require``.
-        refusal: begins the error's text, up to what else may be given.
-
-    Raises:
-        ConfigurationError: no such kind of URL.
-        MissingExtraError: Arrow is not installed.
-    """
-    fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
-    try:
-        store, root = fs.FileSystem.from_uri(url)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
-        raise ConfigurationError(
-            f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
-        ) from error
-    return store, str(root)
-
-
-def _open_store(place: str, cache_bytes: int, cache_dir: str | None) -> tuple[ObjectFiles, str]:
-    store, root = object_store(
-        place,
-        "reading archives in an object store",
-        f"{without_secrets(place)} is no place of an archive: a path",
-    )
-    return ObjectFiles(store, root, cache_bytes=cache_bytes, cache_dir=cache_dir), root
 
 
 def _found(url: str, choice: Choice) -> Iterator[PlacedRecording]:

@@ -1,8 +1,7 @@
-"""A copy of an archive's folder in an object store, behind the file door that readers use.
+"""Object stores: what is below one prefix, and an archive's folder there as readers see it.
 
-Files are fetched whole when they are opened, into temporary files that have no name: whatever
-happens to this process, nothing is left on the disk. The latest ones are kept, within a bound on
-their bytes. Only reading is possible.
+`Objects` is the one way from here to an object store, for reading archives and for writing exports;
+``pyarrow.fs`` reaches it.
 """
 # ruff: noqa: ARG002  (arguments are those of FileSystem)
 
@@ -14,9 +13,10 @@ import tempfile
 from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from urllib.parse import parse_qs, urlsplit
 
 from aerolog.catalog.extras import require
-from aerolog.transport.errors import AerologError, StorageSpaceError
+from aerolog.transport.errors import AerologError, ConfigurationError, StorageSpaceError
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import FileStamp, FileSystem
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -33,13 +33,128 @@ CACHE_BYTES = 2 * 1024 * 1024 * 1024
 _CHUNK_BYTES = 8 * 1024 * 1024
 
 
+class Objects:
+    """Files below one prefix of an object store; an object is there when it is complete.
+
+    Paths are relative to the prefix, with slashes; "" is the prefix. Errors are those of
+    ``pyarrow.fs``: OSError, FileNotFoundError among them.
+    """
+
+    def __init__(self, store: Any, root: str, purpose: str, *, makes_bucket: bool = False) -> None:
+        """Nothing is asked of the store yet.
+
+        Args:
+            store: a ``pyarrow.fs.FileSystem``.
+            root: the prefix, as the store writes it: ``bucket/folder``.
+            purpose: what needs it, see ``require``.
+            makes_bucket: whether ``prepare`` makes the bucket.
+        """
+        self._store = store
+        self._fs = require("pyarrow.fs", purpose)
+        self._makes_bucket = makes_bucket
+        self.root = root.rstrip("/")
+
+    @classmethod
+    def at(cls, url: str, purpose: str, refusal: str) -> Objects:
+        """What is below a URL that ``pyarrow.fs`` understands.
+
+        Args:
+            url: of a folder in an object store.
+            purpose: what needs it, see ``require``.
+            refusal: begins the error's text, up to what else may be given.
+
+        Raises:
+            ConfigurationError: no such kind of URL.
+            MissingExtraError: Arrow is not installed.
+        """
+        fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
+        try:
+            store, root = fs.FileSystem.from_uri(url)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
+            raise ConfigurationError(
+                f"{refusal}, or a URL that begins with file, s3, gs, abfs or hdfs"
+            ) from error
+        asked = parse_qs(urlsplit(url).query).get("allow_bucket_creation", [""])[-1]
+        return cls(store, str(root), purpose, makes_bucket=asked.lower() == "true")
+
+    @property
+    def kind(self) -> str:
+        """Of the store, as ``pyarrow.fs`` names it."""
+        return str(self._store.type_name)
+
+    def info(self, path: str) -> Any:
+        """What there is under a name, None when there is nothing."""
+        found = self._store.get_file_info(self._at(path))
+        return None if found.type == self._fs.FileType.NotFound else found
+
+    def size(self, path: str) -> int | None:
+        """Length of a file, None where there is none."""
+        found = self.info(path)
+        return int(found.size) if found is not None and found.is_file else None
+
+    def listed(self, path: str = "", *, recursive: bool = False, missing_ok: bool = True) -> Any:
+        """What is in a folder, by path from the prefix; nothing when it is not there.
+
+        Args:
+            path: of the folder.
+            recursive: what is in its folders as well.
+            missing_ok: otherwise a folder that is not there is a FileNotFoundError.
+        """
+        selector = self._fs.FileSelector(
+            self._at(path), recursive=recursive, allow_not_found=missing_ok
+        )
+        found = self._store.get_file_info(selector)
+        return sorted((info.path[len(self.root) + 1 :], info) for info in found)
+
+    def read(self, path: str) -> bytes:
+        """The content of a small file."""
+        with self._store.open_input_stream(self._at(path)) as stream:
+            return bytes(stream.read())
+
+    def input(self, path: str) -> Any:
+        """A file to be read from any position."""
+        return self._store.open_input_file(self._at(path))
+
+    def output(self, path: str) -> Any:
+        """A file to be written; it is there once that is closed."""
+        return self._store.open_output_stream(self._at(path))
+
+    def move(self, source: str, to: str) -> None:
+        """Rename a file, in place of one that has the name: the store copies it on its side."""
+        self._store.move(self._at(source), self._at(to))
+
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        if self.size(path) is not None:
+            self._store.delete_file(self._at(path))
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder and all that is in it, if it is there."""
+        found = self.info(path)
+        if found is not None and not found.is_file:
+            self._store.delete_dir(self._at(path))
+
+    def prepare(self) -> None:
+        """Make the bucket, where the URL asked for that (``allow_bucket_creation``)."""
+        if self._makes_bucket:
+            self._store.create_dir(self.root.partition("/")[0])
+
+    def _at(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+
 class ObjectFiles(FileSystem):
-    """Reads the objects below one prefix; every other path does not exist here."""
+    """An archive's folder in an object store, behind the interface that readers of files use.
+
+    Files are fetched whole when they are opened, into temporary files that have no name: whatever
+    happens to this process, nothing is left on the disk. The latest ones are kept, within a bound
+    on their bytes. Only reading is possible; paths begin with the prefix, and every other path
+    does not exist here.
+    """
 
     def __init__(
         self,
-        store: Any,
-        root: str,
+        objects: Objects,
         *,
         cache_bytes: int = CACHE_BYTES,
         cache_dir: str | None = None,
@@ -47,19 +162,16 @@ class ObjectFiles(FileSystem):
         """Nothing is asked of the store yet.
 
         Args:
-            store: a ``pyarrow.fs.FileSystem``.
-            root: the prefix, as the store writes it: ``bucket/folder``.
+            objects: of the folder.
             cache_bytes: of fetched files that are kept; one that is in use counts, but is never
                 taken away, so a single longer file is possible.
             cache_dir: folder for them; the system's for temporary files by default.
         """
-        self._store = store
-        self._root = root.rstrip("/")
+        self._objects = objects
         self._cache_bytes = cache_bytes
         self._cache_dir = cache_dir or tempfile.gettempdir()
         self._kept: OrderedDict[str, _Fetched] = OrderedDict()
         self._lock = Lock()
-        self._fs = require("pyarrow.fs", "reading archives in an object store")
 
     @property
     def cached_bytes(self) -> int:
@@ -93,22 +205,21 @@ class ObjectFiles(FileSystem):
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder of that name."""
-        return bool(self._type(path) != self._fs.FileType.NotFound)
+        return self._found(path) is not None
 
     def is_dir(self, path: str) -> bool:
         """Whether there is a folder of that name."""
-        return bool(self._type(path) == self._fs.FileType.Directory)
+        found = self._found(path)
+        return found is not None and not found.is_file
 
     def is_regular(self, path: str) -> bool:
         """Whether there is a file of that name."""
-        return bool(self._type(path) == self._fs.FileType.File)
+        found = self._found(path)
+        return found is not None and bool(found.is_file)
 
     def size(self, path: str) -> int:
         """Length of a file in bytes."""
-        info = self._info(path)
-        if info.type != self._fs.FileType.File:
-            raise FileNotFoundError(f"no such object: {path}")
-        return int(info.size)
+        return int(self._file(path).size)
 
     def list_dir(self, path: str) -> list[str]:
         """Names of what a folder holds, sorted."""
@@ -116,10 +227,8 @@ class ObjectFiles(FileSystem):
 
     def list_sizes(self, path: str) -> list[tuple[str, int]]:
         """Names and lengths of what a folder holds, by name, in one request or a few."""
-        self._check_inside(path)
-        selector = self._fs.FileSelector(path.rstrip("/"))
-        found = self._store.get_file_info(selector)
-        return sorted((info.base_name, int(info.size or 0)) for info in found)
+        found = self._objects.listed(self._inside(path), missing_ok=False)
+        return [(info.base_name, int(info.size or 0)) for _, info in found]
 
     def is_unused(self, path: str) -> bool:
         """Never known here."""
@@ -131,16 +240,12 @@ class ObjectFiles(FileSystem):
 
     def stamp(self, path: str) -> FileStamp:
         """Size and time of the last change of an object; it has no number."""
-        info = self._info(path)
-        if info.type != self._fs.FileType.File:
-            raise FileNotFoundError(f"no such object: {path}")
+        info = self._file(path)
         return FileStamp(int(info.size), int(info.mtime_ns or 0), 0)
 
     def read_bytes(self, path: str) -> bytes:
         """The content of a small file."""
-        self._check_inside(path)
-        with self._store.open_input_stream(path) as stream:
-            return bytes(stream.read())
+        return self._objects.read(self._inside(path))
 
     def usable_space(self, path: str) -> int:
         """None: nothing is written here."""
@@ -148,7 +253,7 @@ class ObjectFiles(FileSystem):
 
     def store_name(self, path: str) -> str:
         """The store's kind and the prefix, for messages."""
-        return f"{self._store.type_name}:{self._root}"
+        return f"{self._objects.kind}:{self._objects.root}"
 
     def close(self) -> None:
         """Let go of what was fetched; mappings that were given out stay."""
@@ -165,27 +270,32 @@ class ObjectFiles(FileSystem):
         if writing:
             self._refuse()
 
-    def _check_inside(self, path: str) -> None:
-        if path.rstrip("/") != self._root and not path.startswith(self._root + "/"):
+    def _inside(self, path: str) -> str:
+        """A path from the prefix on."""
+        root, path = self._objects.root, path.rstrip("/")
+        if path != root and not path.startswith(root + "/"):
             raise FileNotFoundError(f"{path} is not in {self.store_name('')}")
+        return path[len(root) + 1 :]
 
-    def _info(self, path: str) -> Any:
-        self._check_inside(path)
-        return self._store.get_file_info(path.rstrip("/"))
-
-    def _type(self, path: str) -> Any:
+    def _found(self, path: str) -> Any:
         try:
-            return self._info(path).type
+            return self._objects.info(self._inside(path))
         except FileNotFoundError:
-            return self._fs.FileType.NotFound
+            return None
+
+    def _file(self, path: str) -> Any:
+        info = self._objects.info(self._inside(path))
+        if info is None or not info.is_file:
+            raise FileNotFoundError(f"no such object: {path}")
+        return info
 
     def _fetched(self, path: str) -> _Fetched:
         """The file, from the cache or from the store; the lock is held."""
-        self._check_inside(path)
+        inside = self._inside(path)
         kept = self._kept.pop(path, None)
         if kept is None:
             try:
-                with self._store.open_input_file(path) as source:
+                with self._objects.input(inside) as source:
                     self._make_room(source.size())
                     kept = _fetch(source, self._cache_dir)
             except (FileNotFoundError, StorageSpaceError):

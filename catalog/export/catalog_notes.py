@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.export.manifest import Manifest
     from aerolog.catalog.export.plan import Job
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 _DATABASE_NAME: Final = "aerolog-catalog.db"
 
@@ -24,7 +24,7 @@ _DATABASE_NAME: Final = "aerolog-catalog.db"
 class Noting:
     """Notes exports that begin and end. A context manager."""
 
-    def __init__(self, catalog: Any, target: Target) -> None:
+    def __init__(self, catalog: Any, target: Store) -> None:
         self._given = catalog
         self._target = target
         self._stack = ExitStack()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from aerolog.catalog.export.errors import ManifestError
 from aerolog.catalog.export.manifest import MANIFEST_NAME, Manifest
-from aerolog.catalog.export.store import open_target
+from aerolog.catalog.export.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from aerolog.catalog.export.report import FileEntry
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def check_export(
         ManifestError: there is no manifest, or it is damaged.
         TargetUnreachableError: the object store does not answer.
     """
-    target = open_target(to)
+    target = open_store(to)
     manifest = Manifest.load(target)
     if manifest is None:
         raise ManifestError(f"there is no export at {target.shown}: it has no {MANIFEST_NAME}")
@@ -101,7 +101,7 @@ def check_export(
     return report
 
 
-def _problem(target: Target, entry: FileEntry) -> str | None:
+def _problem(target: Store, entry: FileEntry) -> str | None:
     path = PurePosixPath(entry.path)
     if path.is_absolute() or ".." in path.parts:
         return "is outside the target"

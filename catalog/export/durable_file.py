@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import threading
 from queue import SimpleQueue
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from aerolog.catalog.export.crc32c import RunningChecksum
+from aerolog.catalog.export.checksum import RunningChecksum
+
+if TYPE_CHECKING:
+    from aerolog.catalog.export.checksum import Checksum
 
 #: A shorter file is not worth a thread; a longer one goes to disk in steps of this many bytes.
 STEP_LENGTH: Final = 32 * 1024 * 1024
@@ -19,20 +22,21 @@ STEP_LENGTH: Final = 32 * 1024 * 1024
 _CHUNK_LENGTH: Final = 256 * 1024
 
 
-class SettlingFile:
+class DurableFile:
     """What becomes of a file's bytes behind the back of who writes them, front to end.
 
     Attributes:
         checksum: of the bytes that were looked at; of all of them after ``finish``.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, checksum: Checksum | None = None) -> None:
         """Begin, without a thread yet.
 
         Args:
             fd: of the file, for reading and writing; stays open until this is finished or stopped.
+            checksum: to be made; CRC-32C by default.
         """
-        self.checksum = RunningChecksum()
+        self.checksum: Checksum = checksum or RunningChecksum()
         self._fd = fd
         self._told = 0
         self._done = 0

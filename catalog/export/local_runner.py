@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.export.options import ExportOptions
     from aerolog.catalog.export.sources import Source, SourceRecording
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 _SAMPLED = ("recording_id", "position", "session_id", "stream_id", "record_time", "payload")
 
 
 def export(
     wanted: Iterable[tuple[Source, int]],
-    target: Target,
+    target: Store,
     options: ExportOptions,
     decoder: Decoder | None,
     request: Request,
@@ -90,7 +90,7 @@ class _Exporter:
 
     def __init__(
         self,
-        target: Target,
+        target: Store,
         manifest: Manifest,
         planner: Planner,
         options: ExportOptions,
@@ -253,7 +253,7 @@ class _Exporter:
 
 
 def _open_manifest(
-    target: Target,
+    target: Store,
     options: ExportOptions,
     decoder: Decoder | None,
     opened: list[tuple[Source, SourceRecording]],
@@ -285,7 +285,7 @@ def _open_manifest(
     return made, decoder
 
 
-def _settled(target: Target, manifest: Manifest, decoder: Decoder | None) -> Decoder | None:
+def _settled(target: Store, manifest: Manifest, decoder: Decoder | None) -> Decoder | None:
     """A decoder whose schema was inferred when the export began goes on with that schema."""
     before = manifest.layout.get("decoder")
     if decoder is None or not decoder.needs_sample or before is None:
@@ -319,7 +319,7 @@ def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOption
         )
 
 
-def _uploads(target: Target, jobs: list[Job]) -> list[str]:
+def _uploads(target: Store, jobs: list[Job]) -> list[str]:
     """What may have been uploaded in part when an export was killed."""
     if not target.keeps_parts:
         return []

@@ -18,7 +18,7 @@ from aerolog.catalog.export.report import FileEntry
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 MANIFEST_NAME: Final = "_aerolog_manifest.json"
 FORMAT: Final = "aerolog-export"
@@ -70,7 +70,7 @@ class Manifest:
     _saved_at: float = 0.0
 
     @classmethod
-    def load(cls, target: Target) -> Manifest | None:
+    def load(cls, target: Store) -> Manifest | None:
         """Read a target's manifest, None when it has none.
 
         Raises:
@@ -137,7 +137,7 @@ class Manifest:
             self._by_recording[entry.recording].pop(path, None)
         self._changed = True
 
-    def save(self, target: Target, *, at_once: bool = True) -> None:
+    def save(self, target: Store, *, at_once: bool = True) -> None:
         """Write it if something changed; not ``at_once``: and if the last time was a while ago."""
         now = time.monotonic()
         if not self._changed or (not at_once and now - self._saved_at < _INTERVAL_S):
@@ -149,7 +149,7 @@ class Manifest:
         self._saved_at = now
         self._changed = False
 
-    def check_layout(self, target: Target, layout: dict[str, Any]) -> None:
+    def check_layout(self, target: Store, layout: dict[str, Any]) -> None:
         """See that an export fits what is there.
 
         Raises:

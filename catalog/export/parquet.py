@@ -18,7 +18,7 @@ from aerolog.catalog.export.options import (
 )
 from aerolog.catalog.export.plan import Request
 from aerolog.catalog.export.sources import folder_source
-from aerolog.catalog.export.store import open_target
+from aerolog.catalog.export.store import open_store
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import Choice, is_catalog_url, recordings_of
 from aerolog.transport.errors import FileFormatError
@@ -177,7 +177,7 @@ def export_sources(
     request = Request(
         until_positions=until_positions or {}, incremental=incremental, progress=progress
     )
-    target = open_target(to)
+    target = open_store(to)
     with Noting(catalog, target) as noting:
         return export(wanted, target, options, decoder, request, noting.finished, noting.begun)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from aerolog.catalog.arrow.schema import (
     recording_metadata,
 )
 from aerolog.catalog.export.layout import REJECTS, ROWS
+from aerolog.catalog.export.parquet_file import ParquetFile
 from aerolog.catalog.export.prefetch import prefetched
 from aerolog.catalog.export.report import FileEntry
 from aerolog.catalog.export.row_groups import row_groups
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.options import ExportOptions
     from aerolog.catalog.export.row_groups import RowGroup
     from aerolog.catalog.export.sources import SourceRecording
-    from aerolog.catalog.export.store import Sink, Target
+    from aerolog.catalog.export.store import Sink, Store
 
 METADATA_TABLE: Final = b"aerolog.table"
 METADATA_OPTIONS: Final = b"aerolog.export"
@@ -100,11 +101,10 @@ class _Described:
 class PartWriter:
     """Writes parts of recordings with the same options."""
 
-    def __init__(self, target: Target, options: ExportOptions, decoder: Decoder | None) -> None:
+    def __init__(self, target: Store, options: ExportOptions, decoder: Decoder | None) -> None:
         self._target = target
         self._options = options
         self._decoder = decoder
-        self._parquet = require("pyarrow.parquet", _PURPOSE)
         self._pyarrow = require("pyarrow", _PURPOSE)
         dropped = options.dropped_columns
         if decoder is None:
@@ -186,8 +186,8 @@ class PartWriter:
                 rejects.select(self._rejects_schema.names),
             )
 
-    def open(self, part: Part, table: str, sink: Sink) -> Any:
-        """A Parquet writer for one of a part's files."""
+    def open(self, part: Part, table: str, sink: Sink) -> ParquetFile:
+        """Begin one of a part's files."""
         schema = self._schema if table == ROWS else self._rejects_schema
         assert schema is not None
         metadata = recording_metadata(
@@ -199,8 +199,8 @@ class PartWriter:
         del metadata[METADATA_UNTIL_POSITION]
         metadata[METADATA_TABLE] = table.encode()
         metadata[METADATA_OPTIONS] = fingerprint(self._options)
-        return self._parquet.ParquetWriter(
-            sink, schema.with_metadata(metadata), **writer_options(schema, self._options)
+        return ParquetFile(
+            sink, schema.with_metadata(metadata), writer_options(schema, self._options)
         )
 
     def create(self, path: str) -> Any:
@@ -215,9 +215,7 @@ class _PartFiles:
         self._owner = owner
         self._part = part
         self._stack = ExitStack()
-        self._open: dict[str, tuple[Sink, Any]] = {}
-        self._rows = {ROWS: 0, REJECTS: 0}
-        self._pyarrow = require("pyarrow", _PURPOSE)
+        self._open: dict[str, ParquetFile] = {}
         self.position = part.from_position
         self.entries: list[FileEntry] = []
         self.damage: FileFormatError | None = None
@@ -232,10 +230,8 @@ class _PartFiles:
         traceback: TracebackType | None,
     ) -> None:
         if exc_type is not None:
-            # They would write their ends when they are collected, to files that are closed.
-            for _, writer in self._open.values():
-                with suppress(OSError, ValueError, self._pyarrow.ArrowException):
-                    writer.close()
+            for file in self._open.values():
+                file.abandon()
         self._stack.__exit__(exc_type, exc, traceback)
 
     def add(self, group: RowGroup) -> None:
@@ -248,54 +244,51 @@ class _PartFiles:
         """End the files; they get their names when the context ends, that of rows last."""
         part = self._part
         if self._open or not part.sparse:
-            self._writer(ROWS)
+            self._file(ROWS)
         until = part.until_position if self.damage is None else self.position
-        ending = {
+        rejected = self._open[REJECTS].rows if REJECTS in self._open else 0
+        ending: dict[bytes, str | bytes] = {
             METADATA_UNTIL_POSITION: str(until).encode(),
             METADATA_TOTALS: json.dumps(asdict(totals)).encode(),
-            METADATA_REJECTED: str(self._rows[REJECTS]).encode(),
+            METADATA_REJECTED: str(rejected).encode(),
         }
         for table in (REJECTS, ROWS):
             if table not in self._open:
                 continue
-            sink, writer = self._open[table]
-            writer.add_key_value_metadata(ending)
-            writer.close()
-            sink.path = part.folders.path(table, part.from_position, until)
+            file = self._open[table]
+            length, checksum = file.finish(ending)
+            file.sink.path = path = part.folders.path(table, part.from_position, until)
             self.entries.append(
                 FileEntry(
-                    path=sink.path,
+                    path=path,
                     table=table,
                     recording=part.key,
                     recording_id=part.descriptor.recording_id,
                     from_position=part.from_position,
                     until_position=until,
-                    rows=self._rows[table],
+                    rows=file.rows,
                     payload_bytes=totals.payload_bytes,
-                    rejected=self._rows[REJECTS],
+                    rejected=rejected,
                     skipped_fragments=totals.skipped_fragments,
                     checksum_mismatches=totals.checksum_mismatches,
-                    bytes=sink.length,
-                    checksum=sink.finished_checksum(),
+                    bytes=length,
+                    checksum=checksum,
                 )
             )
 
     def _append(self, table: str, batches: list[pa.RecordBatch]) -> None:
-        if not batches:
-            return
-        rows = self._pyarrow.Table.from_batches(batches)
-        self._writer(table).write_table(rows, row_group_size=max(rows.num_rows, 1))
-        self._rows[table] += rows.num_rows
+        if batches:
+            self._file(table).write_group(batches)
 
-    def _writer(self, table: str) -> Any:
+    def _file(self, table: str) -> ParquetFile:
         # What is entered first is left last: rows get their name when the rejects have theirs.
         for name in (ROWS, REJECTS)[: 1 if table == ROWS else 2]:
             if name not in self._open:
                 part = self._part
                 path = part.folders.path(name, part.from_position, part.until_position)
                 sink = self._stack.enter_context(self._owner.create(path))
-                self._open[name] = sink, self._owner.open(part, name, sink)
-        return self._open[table][1]
+                self._open[name] = self._owner.open(part, name, sink)
+        return self._open[table]
 
 
 def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.options import ExportOptions
     from aerolog.catalog.export.report import ExportProgress, FileEntry, Purged
     from aerolog.catalog.export.sources import Source, SourceRecording
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 #: What two recordings with the same id hardly have in common.
 _IDENTITY: Final = ("start_timestamp", "initial_term_id", "term_buffer_length", "stream_id")
@@ -86,7 +86,7 @@ class Planner:
 
     def __init__(
         self,
-        target: Target,
+        target: Store,
         manifest: Manifest,
         options: ExportOptions,
         request: Request,

@@ -1,8 +1,9 @@
-"""Where an export goes: a folder of this machine, or an object store through ``pyarrow.fs``.
+"""Where exports go: a folder of this machine, or an object store, and what is done to files there.
 
-A file is written under a temporary name in ``_temporary``, which Spark and others pass over, and
-gets its own name when it is complete and on disk. An object store moves it by copying it on its
-side: its own name never has a part of it, even where closing a broken upload completes it.
+A file is staged first: under a temporary name, which Spark and others pass over, it is written,
+checked and brought to disk, and it gets its own name when it is complete. An object store moves it
+by copying it on its side: its own name never has a part of it, even where closing a broken upload
+completes it.
 """
 
 from __future__ import annotations
@@ -11,23 +12,26 @@ import fcntl
 import os
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from aerolog.catalog.export.crc32c import RunningChecksum
-from aerolog.catalog.export.durable_file import SettlingFile
+from aerolog.catalog.export.checksum import RunningChecksum
+from aerolog.catalog.export.durable_file import DurableFile
 from aerolog.catalog.export.errors import ExportUnderWayError, TargetUnreachableError
-from aerolog.catalog.extras import require
-from aerolog.catalog.locations import local_folder, object_store, without_secrets
+from aerolog.catalog.locations import local_folder, without_secrets
+from aerolog.catalog.object_store import Objects
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from typing_extensions import Buffer
+
+    from aerolog.catalog.export.checksum import Checksum
 
 TEMPORARY: Final = "_temporary"
 _COPY_MAX: Final = 5 * 1024 * 1024 * 1024
@@ -87,9 +91,9 @@ class Sink(ABC):
 class ObjectSink(Sink):
     """A file of an object store, which is checked as it passes."""
 
-    def __init__(self, path: str, raw: Any) -> None:
+    def __init__(self, path: str, raw: Any, checksum: Checksum) -> None:
         super().__init__(path, raw)
-        self._checksum = RunningChecksum()
+        self._checksum = checksum
 
     def write(self, data: Buffer) -> int:
         """Append bytes."""
@@ -105,27 +109,27 @@ class ObjectSink(Sink):
 class LocalSink(Sink):
     """A file of this machine, which goes to disk and is checked while it is written."""
 
-    def __init__(self, path: str, raw: Any, settling: SettlingFile) -> None:
+    def __init__(self, path: str, raw: Any, durable: DurableFile) -> None:
         super().__init__(path, raw)
-        self._settling = settling
+        self._durable = durable
 
     def write(self, data: Buffer) -> int:
         """Append bytes."""
         written = super().write(data)
-        self._settling.grown(self.length)
+        self._durable.grown(self.length)
         return written
 
     def finished_checksum(self) -> str:
         """Of all bytes, which are read back where nobody has yet."""
-        self._settling.finish(self.length)
-        return self._settling.checksum.text
+        self._durable.finish(self.length)
+        return self._durable.checksum.text
 
     def close(self) -> None:
         """End what looks after it; Parquet's writer calls this, too, for it is done."""
-        self._settling.stop()
+        self._durable.stop()
 
 
-class Target(ABC):
+class Store(ABC):
     """A place for files; paths are relative to it, with slashes.
 
     Attributes:
@@ -138,13 +142,26 @@ class Target(ABC):
     identity: str
     keeps_parts = False
 
+    def __init__(self, temporary: str) -> None:
+        """Nothing is done yet.
+
+        Args:
+            temporary: folder in it for files that have not got their names.
+        """
+        self._temporary = temporary
+
     @abstractmethod
-    def lock(self) -> Any:
+    def lock(self) -> AbstractContextManager[None]:
         """A context in which nobody else exports to it."""
 
     @abstractmethod
-    def create(self, path: str) -> Any:
-        """A context with a ``Sink``; the file has its name when it ends without an exception."""
+    def stage(self, path: str, checksum: Checksum | None = None) -> AbstractContextManager[Sink]:
+        """A new file, which has its name from the beginning and is on disk when the context ends.
+
+        Args:
+            path: of it, in a folder where nobody looks.
+            checksum: made of it, CRC-32C by default.
+        """
 
     @abstractmethod
     def open(self, path: str) -> Any:
@@ -160,15 +177,62 @@ class Target(ABC):
 
     @abstractmethod
     def files(self, folder: str = "") -> list[tuple[str, int]]:
-        """Paths and lengths of all files below a folder of it, by path."""
+        """Paths and lengths of all files below a folder of it, by path; temporary ones are none."""
 
     @abstractmethod
-    def sweep(self) -> list[str]:
-        """Remove what an export that was killed was writing; says what was found."""
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder, sorted; none when it is not there."""
+
+    @abstractmethod
+    def move(self, source: str, to: str, *, fresh: bool = False) -> None:
+        """Give a file its name; may be repeated after any interruption.
+
+        Raises:
+            FileExistsError: it must be ``fresh``, and another file has the name.
+        """
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file, if it is there."""
+
+    @abstractmethod
+    def remove_tree(self, folder: str) -> None:
+        """Remove a folder and all that is in it, if it is there."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what the files are in, where its URL allows that (``allow_bucket_creation``)."""
 
     @abstractmethod
     def settle(self) -> None:
-        """Make the names of the files durable that were written so far."""
+        """Make the names durable that files got so far."""
+
+    @contextmanager
+    def create(self, path: str, *, fresh: bool = False) -> Iterator[Sink]:
+        """A new file, which has its name when the context ends without an exception.
+
+        Args:
+            path: of it, which the sink may change until then.
+            fresh: no other file may have it; see ``move``.
+        """
+        staged = f"{self._temporary}/{path.replace('/', '@')}"
+        try:
+            with self.stage(staged) as sink:
+                sink.path = path
+                yield sink
+            self._check_movable(sink)
+            self.move(staged, sink.path, fresh=fresh)
+        except BaseException:
+            # What broke it is told; the next export removes what is left.
+            with suppress(OSError):
+                self.remove(staged)
+            raise
+
+    def sweep(self) -> list[str]:
+        """Remove what an export that was killed was writing; says what was found."""
+        found = self.names(self._temporary)
+        self.remove_tree(self._temporary)
+        return found
 
     def full_path(self, path: str) -> str:
         """A path as the user knows it."""
@@ -182,10 +246,15 @@ class Target(ABC):
         except FileNotFoundError:
             return None
 
-    def write(self, path: str, data: bytes) -> None:
-        """Write or replace a small file, whole or not at all."""
-        with self.create(path) as sink:
+    def write(self, path: str, data: bytes, *, fresh: bool = False) -> None:
+        """Write or replace a small file, whole or not at all; its name is durable then.
+
+        Raises:
+            FileExistsError: it must be ``fresh`` and is there.
+        """
+        with self.create(path, fresh=fresh) as sink:
             sink.write(data)
+        self.settle()
 
     def checksum(self, path: str) -> tuple[int, str]:
         """Length and checksum of a file as it is now; errors as ``open`` has."""
@@ -196,23 +265,27 @@ class Target(ABC):
                 length += len(chunk)
         return length, running.text
 
+    def _check_movable(self, sink: Sink) -> None:  # noqa: B027 - most stores move all
+        """Refuse a file that cannot get its name."""
 
-class LocalTarget(Target):
+
+class FolderStore(Store):
     """A folder, made when the first file is written."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, temporary: str = TEMPORARY) -> None:
+        super().__init__(temporary)
         self._root = Path(folder)
         self._unsynced: set[Path] = set()
         self.shown = str(folder)
         self.identity = os.fsencode(self._root.resolve()).decode("utf-8", "backslashreplace")
 
     def full_path(self, path: str) -> str:
-        """See `Target`."""
+        """See `Store`."""
         return str(self._root / path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """See `Target`."""
+        """See `Store`."""
         self._root.mkdir(parents=True, exist_ok=True)
         fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -225,33 +298,84 @@ class LocalTarget(Target):
                 ) from error
             yield
         finally:
-            _remove_empty(self._root / TEMPORARY)
+            with suppress(OSError):
+                # Other files are in it, or it is gone: both are as they should be.
+                (self._root / self._temporary).rmdir()
             os.close(fd)
 
     @contextmanager
-    def create(self, path: str) -> Iterator[Sink]:
-        """See `Target`."""
-        temporary = self._root / TEMPORARY / _flat(path)
-        temporary.parent.mkdir(exist_ok=True)
+    def stage(self, path: str, checksum: Checksum | None = None) -> Iterator[Sink]:
+        """See `Store`."""
+        staged = self._root / path
+        self._make(staged.parent)
+        if staged.parent != self._root / self._temporary:
+            self._unsynced.add(staged.parent)
+        with (
+            staged.open("w+b", buffering=0) as file,
+            closing(
+                LocalSink(path, UnbufferedFile(file), DurableFile(file.fileno(), checksum))
+            ) as sink,
+        ):
+            yield sink
+            os.fsync(file.fileno())
+
+    def open(self, path: str) -> Any:
+        """See `Store`."""
+        return (self._root / path).open("rb")
+
+    def size(self, path: str) -> int | None:
+        """See `Store`."""
         try:
-            with (
-                temporary.open("w+b", buffering=0) as file,
-                closing(LocalSink(path, _Unbuffered(file), SettlingFile(file.fileno()))) as sink,
-            ):
-                yield sink
-                os.fsync(file.fileno())
-            final = self._root / sink.path
-            self._make(final.parent)
-            temporary.replace(final)
-            self._unsynced.add(final.parent)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+            return (self._root / path).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def files(self, folder: str = "") -> list[tuple[str, int]]:
+        """See `Store`."""
+        found = []
+        for parent, folders, names in os.walk(self._root / folder):
+            folders[:] = [name for name in folders if name != self._temporary]
+            for name in names:
+                file = Path(parent) / name
+                found.append((file.relative_to(self._root).as_posix(), file.stat().st_size))
+        return sorted(found)
+
+    def names(self, folder: str) -> list[str]:
+        """See `Store`."""
+        try:
+            return sorted(found.name for found in (self._root / folder).iterdir())
+        except FileNotFoundError:
+            return []
+
+    def move(self, source: str, to: str, *, fresh: bool = False) -> None:
+        """See `Store`."""
+        final = self._root / to
+        self._make(final.parent)
+        if fresh:
+            os.link(self._root / source, final)
+            (self._root / source).unlink()
+        else:
+            (self._root / source).replace(final)
+        self._unsynced.add(final.parent)
+
+    def remove(self, path: str) -> None:
+        """See `Store`."""
+        (self._root / path).unlink(missing_ok=True)
+
+    def remove_tree(self, folder: str) -> None:
+        """See `Store`."""
+        if (self._root / folder).is_dir():
+            shutil.rmtree(self._root / folder)
+
+    def prepare(self) -> None:
+        """See `Store`."""
+        self._make(self._root)
 
     def settle(self) -> None:
-        """See `Target`."""
+        """See `Store`."""
         while self._unsynced:
-            RealFileSystem().sync_dir(str(self._unsynced.pop()))
+            with suppress(FileNotFoundError):  # removed since, with all that was in it
+                RealFileSystem().sync_dir(str(self._unsynced.pop()))
 
     def _make(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -259,135 +383,103 @@ class LocalTarget(Target):
             folder.mkdir(exist_ok=True)
             self._unsynced.add(folder.parent)
 
-    def open(self, path: str) -> Any:
-        """See `Target`."""
-        return (self._root / path).open("rb")
 
-    def size(self, path: str) -> int | None:
-        """See `Target`."""
-        try:
-            return (self._root / path).stat().st_size
-        except FileNotFoundError:
-            return None
-
-    def files(self, folder: str = "") -> list[tuple[str, int]]:
-        """See `Target`."""
-        found = []
-        for parent, folders, names in os.walk(self._root / folder):
-            folders[:] = [name for name in folders if name != TEMPORARY]
-            for name in names:
-                file = Path(parent) / name
-                found.append((file.relative_to(self._root).as_posix(), file.stat().st_size))
-        return sorted(found)
-
-    def sweep(self) -> list[str]:
-        """See `Target`."""
-        temporary = self._root / TEMPORARY
-        if not temporary.is_dir():
-            return []
-        found = sorted(path.name for path in temporary.iterdir())
-        shutil.rmtree(temporary)
-        return found
-
-
-class ObjectTarget(Target):
+class ObjectStore(Store):
     """A prefix in an object store. Nothing there can keep two exports apart: run one at a time."""
 
     keeps_parts = True
 
-    def __init__(self, url: str) -> None:
-        fs = require("pyarrow.fs", _PURPOSE)
+    def __init__(self, url: str, temporary: str = TEMPORARY, refusal: str | None = None) -> None:
+        super().__init__(temporary)
         self.shown = without_secrets(url).partition("?")[0].rstrip("/")
         self.identity = self.shown
-        self._store, root = object_store(
-            url, _PURPOSE, f"{self.shown} is nothing to export to: give a folder"
+        self._objects = Objects.at(
+            url, _PURPOSE, refusal or f"{self.shown} is nothing to export to: give a folder"
         )
-        self._root = root.rstrip("/")
-        self._fs = fs
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """See `Target`."""
+        """See `Store`."""
         yield
 
     @contextmanager
-    def create(self, path: str) -> Iterator[Sink]:
-        """See `Target`."""
-        temporary = f"{self._root}/{TEMPORARY}/{_flat(path)}"
+    def stage(self, path: str, checksum: Checksum | None = None) -> Iterator[Sink]:
+        """See `Store`."""
         with self._reaching():
-            stream = self._store.open_output_stream(temporary)
+            stream = self._objects.output(path)
         try:
-            sink = ObjectSink(path, stream)
-            yield sink
+            yield ObjectSink(path, stream, checksum or RunningChecksum())
             with self._reaching():
                 stream.close()
-                self._publish(temporary, sink)
         except BaseException:
-            self._discard(stream, temporary)
+            # Ends the broken upload, under a name where nobody looks.
+            with suppress(OSError):
+                if not stream.closed:
+                    stream.close()
             raise
 
-    def settle(self) -> None:
-        """See `Target`; a store that said yes keeps an object."""
-
     def open(self, path: str) -> Any:
-        """See `Target`."""
+        """See `Store`."""
         with self._reaching():
-            return self._store.open_input_file(f"{self._root}/{path}")
+            return self._objects.input(path)
 
     def size(self, path: str) -> int | None:
-        """See `Target`."""
+        """See `Store`."""
         with self._reaching():
-            info = self._store.get_file_info(f"{self._root}/{path}")
-        return int(info.size) if info.type == self._fs.FileType.File else None
+            return self._objects.size(path)
 
     def files(self, folder: str = "") -> list[tuple[str, int]]:
-        """See `Target`."""
-        base = f"{self._root}/{folder}".rstrip("/")
-        selector = self._fs.FileSelector(base, recursive=True, allow_not_found=True)
+        """See `Store`."""
         with self._reaching():
-            infos = self._store.get_file_info(selector)
-        found = []
-        for info in infos:
-            path = info.path[len(self._root) + 1 :]
-            if info.type == self._fs.FileType.File and not path.startswith(f"{TEMPORARY}/"):
-                found.append((path, int(info.size)))
-        return sorted(found)
+            found = self._objects.listed(folder, recursive=True)
+        return [
+            (path, int(info.size))
+            for path, info in found
+            if info.is_file and not path.startswith(f"{self._temporary}/")
+        ]
 
-    def sweep(self) -> list[str]:
-        """See `Target`."""
-        folder = f"{self._root}/{TEMPORARY}"
-        selector = self._fs.FileSelector(folder, recursive=True, allow_not_found=True)
+    def names(self, folder: str) -> list[str]:
+        """See `Store`."""
         with self._reaching():
-            infos = self._store.get_file_info(selector)
-            found = sorted(info.base_name for info in infos if info.type == self._fs.FileType.File)
-            if infos:
-                self._store.delete_dir(folder)
-        return found
+            return [info.base_name for _, info in self._objects.listed(folder)]
 
-    def _publish(self, temporary: str, sink: Sink) -> None:
+    def move(self, source: str, to: str, *, fresh: bool = False) -> None:
+        """See `Store`; two that write one name at the same time are not told apart here."""
+        with self._reaching():
+            if fresh and self._objects.size(to) is not None:
+                raise FileExistsError(to)
+            self._objects.move(source, to)
+
+    def remove(self, path: str) -> None:
+        """See `Store`."""
+        with self._reaching():
+            self._objects.remove(path)
+
+    def remove_tree(self, folder: str) -> None:
+        """See `Store`."""
+        with self._reaching():
+            self._objects.remove_tree(folder)
+
+    def prepare(self) -> None:
+        """See `Store`."""
+        with self._reaching():
+            self._objects.prepare()
+
+    def settle(self) -> None:
+        """See `Store`; a store that said yes keeps an object."""
+
+    def _check_movable(self, sink: Sink) -> None:
         if sink.length > _COPY_MAX:
             raise ConfigurationError(
                 f"{self.full_path(sink.path)} would have {sink.length} bytes, and object stores"
                 f" copy {_COPY_MAX} at most: export in a partitioned layout, or with shorter files"
             )
-        self._store.move(temporary, f"{self._root}/{sink.path}")
-
-    def _discard(self, stream: Any, temporary: str) -> None:
-        """Ends a broken upload under its temporary name, and removes what that made."""
-        try:
-            if not stream.closed:
-                stream.close()
-            if self._store.get_file_info(temporary).type == self._fs.FileType.File:
-                self._store.delete_file(temporary)
-        except OSError:
-            # What broke the upload is told; the next export sweeps what is left.
-            return
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
         try:
             yield
-        except FileNotFoundError:
+        except (FileNotFoundError, FileExistsError):
             raise
         except OSError as error:
             raise TargetUnreachableError(
@@ -395,8 +487,13 @@ class ObjectTarget(Target):
             ) from error
 
 
-def open_target(to: str | Path) -> Target:
-    """The target that a path or URL names.
+def open_store(to: str | Path, temporary: str = TEMPORARY, refusal: str | None = None) -> Store:
+    """The store that a path or URL names.
+
+    Args:
+        to: folder or URL.
+        temporary: see `Store`.
+        refusal: begins the text of the error, for a URL of no use.
 
     Raises:
         ConfigurationError: a URL of no kind of store that is known.
@@ -404,31 +501,20 @@ def open_target(to: str | Path) -> Target:
     """
     folder = local_folder(to) if isinstance(to, str) else str(to)
     if folder is not None:
-        return LocalTarget(folder)
+        return FolderStore(folder, temporary)
     assert isinstance(to, str)
     if not urlsplit(to).netloc:
         raise ConfigurationError(f"{without_secrets(to)} names no bucket or host")
-    return ObjectTarget(to)
+    return ObjectStore(to, temporary, refusal)
 
 
-class _Unbuffered:
+class UnbufferedFile:
     """Writes all of a piece, however many calls that takes."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def write(self, view: memoryview) -> None:
+        """Write it."""
         while view.nbytes:
             view = view[self._file.write(view) :]
-
-
-def _flat(path: str) -> str:
-    return path.replace("/", "@")
-
-
-def _remove_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        # Other files are in it, or it is gone: both are as they should be.
-        return

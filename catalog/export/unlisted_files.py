@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.export.manifest import Manifest
     from aerolog.catalog.export.options import ExportOptions
-    from aerolog.catalog.export.store import Target
+    from aerolog.catalog.export.store import Store
 
 
 class Adopter:
     """Looks for finished files in the place of parts that are to be written."""
 
-    def __init__(self, target: Target, manifest: Manifest, options: ExportOptions) -> None:
+    def __init__(self, target: Store, manifest: Manifest, options: ExportOptions) -> None:
         self._target = target
         self._manifest = manifest
         self._options = options

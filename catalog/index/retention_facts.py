@@ -207,10 +207,10 @@ def _of_replications(session: Session, place: str) -> Iterator[Need]:
 def _of_target(to: str | Path, problems: list[str]) -> list[Need]:
     """What the manifest of an export's target says is under way."""
     from aerolog.catalog.export.manifest import Manifest
-    from aerolog.catalog.export.store import open_target
+    from aerolog.catalog.export.store import open_store
 
     try:
-        target = open_target(to)
+        target = open_store(to)
         manifest = Manifest.load(target)
     except OSError as error:
         problems.append(f"the export to {to} cannot be looked at: {error}")

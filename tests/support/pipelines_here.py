@@ -18,9 +18,10 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.export.pipeline.job import load_job
 from aerolog.catalog.export.pipeline.job_run import run_job
-from aerolog.catalog.export.pipeline.output import LocalStore, open_store
+from aerolog.catalog.export.pipeline.output import open_output
 from aerolog.catalog.export.pipeline.unit_reader import load
 from aerolog.catalog.export.pipeline.unit_writer import write
+from aerolog.catalog.export.store import FolderStore
 from aerolog.catalog.index.folder_sync import sync_folder
 from aerolog.catalog.index.journal_file import JOURNAL_NAME
 from aerolog.catalog.index.recording_catalog import DATABASE_NAME, RecordingCatalog
@@ -67,7 +68,7 @@ class HereExecutor:
                 reject_damage=work.job.output.on_damage == "reject",
                 time_source=work.job.time_source,
             )
-            results.append(write(unit, batches, work.how, open_store(work.how.to)))
+            results.append(write(unit, batches, work.how, open_output(work.how.to)))
             progress(len(results))
         return results
 
@@ -139,36 +140,27 @@ def loaded_numbers(out: Path) -> list[int]:
     return sorted(table["n"].to_pylist()) if table.num_columns else []
 
 
-class DyingStore(LocalStore):
+class DyingStore(FolderStore):
     """Kills this process before the n-th change to the output or the catalog, or amid it."""
 
     left = 0
     torn = False
 
-    def put(self, path: str, content: bytes, *, fresh: bool = False) -> None:
+    def stage(self, path: str, checksum: Any = None) -> Any:
         def tear() -> None:
-            temporary = self._root / f"{path}.tmp"
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(content[:10])
-
-        die(tear)
-        super().put(path, content, fresh=fresh)
-
-    def create(self, path: str) -> Any:
-        def tear() -> None:
-            with LocalStore.create(self, path) as sink:
+            with FolderStore.stage(self, path) as sink:
                 sink.write(b"PAR1 and no more")
 
         die(tear)
-        return super().create(path)
+        return super().stage(path, checksum)
 
-    def move(self, source: str, to: str) -> None:
-        die(lambda: LocalStore.move(self, source, to))
-        super().move(source, to)
+    def move(self, source: str, to: str, *, fresh: bool = False) -> None:
+        die(lambda: FolderStore.move(self, source, to, fresh=fresh))
+        super().move(source, to, fresh=fresh)
 
-    def remove_tree(self, path: str) -> None:
-        die(lambda: LocalStore.remove_tree(self, path))
-        super().remove_tree(path)
+    def remove_tree(self, folder: str) -> None:
+        die(lambda: FolderStore.remove_tree(self, folder))
+        super().remove_tree(folder)
 
 
 def die(tear: Callable[[], object]) -> None:
@@ -182,10 +174,11 @@ def die(tear: Callable[[], object]) -> None:
 
 def run_and_die(path: Path, changes: int, torn: bool) -> None:
     """Run a job with a store and a catalog that let so many changes through."""
-    from aerolog.catalog.export.pipeline import commit, output
+    from aerolog.catalog.export import store
+    from aerolog.catalog.export.pipeline import commit
 
     DyingStore.left, DyingStore.torn = changes, torn
-    output.LocalStore = DyingStore  # type: ignore[misc]
+    store.FolderStore = DyingStore  # type: ignore[misc]
     for name in ("apply_commit", "journal_commit"):
         noted = getattr(commit, name)
 

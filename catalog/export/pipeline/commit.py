@@ -32,7 +32,7 @@ from aerolog.catalog.index.job_runs import (
 from aerolog.catalog.locations import without_secrets
 
 if TYPE_CHECKING:
-    from aerolog.catalog.export.pipeline.output import Store
+    from aerolog.catalog.export.store import Store
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
 

@@ -18,7 +18,7 @@ from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.catalog.export.pipeline.output import Store
+    from aerolog.catalog.export.store import Store
 
 VERSION: Final = 1
 _DIGITS: Final = 8
@@ -161,7 +161,10 @@ def sequences(store: Store) -> list[int]:
 def read_manifest(store: Store, sequence: int) -> Manifest:
     """One commit; errors as ``Manifest.from_bytes`` has."""
     name = commit_name(sequence)
-    return Manifest.from_bytes(store.read(f"{COMMITS}/{name}"), name)
+    content = store.read(f"{COMMITS}/{name}")
+    if content is None:
+        raise FileNotFoundError(f"{COMMITS}/{name}")
+    return Manifest.from_bytes(content, name)
 
 
 def put_manifest(store: Store, manifest: Manifest) -> None:
@@ -170,7 +173,7 @@ def put_manifest(store: Store, manifest: Manifest) -> None:
     Raises:
         FileExistsError: another run committed under this number.
     """
-    store.put(f"{COMMITS}/{commit_name(manifest.sequence)}", manifest.to_bytes(), fresh=True)
+    store.write(f"{COMMITS}/{commit_name(manifest.sequence)}", manifest.to_bytes(), fresh=True)
 
 
 def publish(store: Store, manifest: Manifest) -> None:
@@ -191,6 +194,7 @@ def publish(store: Store, manifest: Manifest) -> None:
                 " an empty place"
             )
         store.move(staged, file.path)
+    store.settle()
     store.remove_tree(folder)
 
 

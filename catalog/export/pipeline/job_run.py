@@ -26,11 +26,10 @@ from aerolog.catalog.export.pipeline.errors import (
 from aerolog.catalog.export.pipeline.load_plan import LOST, Plan, make_plan
 from aerolog.catalog.export.pipeline.output import (
     STAGING,
-    Store,
     claim,
     explained,
     identity,
-    open_store,
+    open_output,
     refuse_foreign,
 )
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report, first_rejects
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.export.pipeline.job import Job
     from aerolog.catalog.export.pipeline.units import Unit, UnitResult
+    from aerolog.catalog.export.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
     """
     check_decoder(job)
     with opened_catalog(job) as catalog, explained(job.output.to):
-        store = open_store(job.output.to)
+        store = open_output(job.output.to)
         found = identity(store, job.output.to)
         commits = Commits(catalog, store, job.name, job.output.to)
         if found is None:
@@ -199,7 +199,7 @@ def run_job(
     with ExitStack() as stack:
         stack.callback(executor.close)
         catalog = stack.enter_context(opened_catalog(job))
-        store = open_store(job.output.to)
+        store = open_output(job.output.to)
         owner = begin_run(catalog, job.name, run_id)
         if owner is not None:
             raise RunInProgressError(

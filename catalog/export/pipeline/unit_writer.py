@@ -6,7 +6,6 @@ open files, and at most ``OPEN_FILES`` files are open.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections import OrderedDict
@@ -15,9 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.catalog.export.checksum import Sha256
+from aerolog.catalog.export.layout import REJECTS, ROWS
+from aerolog.catalog.export.parquet_file import ParquetFile
 from aerolog.catalog.export.pipeline import columns as c
 from aerolog.catalog.export.pipeline.commit_manifest import LoadedFile, LoadedRange
-from aerolog.catalog.export.pipeline.output import REJECTS, ROWS, STAGING, Store, open_store
+from aerolog.catalog.export.pipeline.output import STAGING, open_output
 from aerolog.catalog.export.pipeline.units import Unit, UnitResult
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import without_secrets
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     import pyarrow.compute as pc
+
+    from aerolog.catalog.export.store import Store
 else:
     pa = require("pyarrow", "pipelines")
     pc = require("pyarrow.compute", "pipelines")
@@ -78,7 +82,7 @@ def write(
     Raises:
         OSError: the target cannot be written to.
     """
-    writer = _UnitWriter(unit, how, store or open_store(how.to))
+    writer = _UnitWriter(unit, how, store or open_output(how.to))
     with writer:
         for batch in batches:
             writer.add(batch)
@@ -106,7 +110,7 @@ class _UnitWriter(ExitStack):
         self._attempt = uuid.uuid4().hex[:12]
         self._archive = without_secrets(unit.place)
         self._schemas = {ROWS: c.table_schema(how.rows, how.date_column), REJECTS: c.REJECTS}
-        self._open: OrderedDict[tuple[str, int | None], _Part] = OrderedDict()
+        self._open: OrderedDict[tuple[str, int | None], _StagedFile] = OrderedDict()
         self._parts: dict[tuple[str, int | None], int] = {}
         self._files: list[LoadedFile] = []
         self._counted = {part.recording_id: _Counted() for part in unit.slices}
@@ -136,6 +140,7 @@ class _UnitWriter(ExitStack):
         """Close all files."""
         for key in list(self._open):
             self._close(key)
+        self._store.settle()
         ranges = []
         for loaded in self._ranges:
             counted = self._counted[loaded.recording_id]
@@ -203,7 +208,7 @@ class _UnitWriter(ExitStack):
         ]
         return c.cast_batch(pa.RecordBatch.from_arrays(arrays, names=schema.names), schema)
 
-    def _begin(self, key: tuple[str, int | None]) -> _Part:
+    def _begin(self, key: tuple[str, int | None]) -> _StagedFile:
         if len(self._open) >= OPEN_FILES:
             self._close(next(iter(self._open)))
         table, days = key
@@ -213,23 +218,19 @@ class _UnitWriter(ExitStack):
         name = f"{how.sequence:08d}-{unit.index:05d}" + (f"-{number}" if number else "")
         folder = f"{table}/{how.date_column}={day}/stream_id={unit.stream_id}"
         staged = f"{table}-{day}-{name}-{self._attempt}.parquet"
-        part = _Part(
+        level = how.compression_level if how.compression in {"zstd", "gzip"} else None
+        part = _StagedFile(
             self._store,
             f"{STAGING}/{how.run_id}/{staged}",
             f"{folder}/{name}.parquet",
             self._schemas[table],
-            {"compression": how.compression, "compression_level": how.compression_level},
+            {"compression": how.compression, "compression_level": level},
         )
         self._open[key] = part
         return part
 
     def _close(self, key: tuple[str, int | None]) -> None:
-        part = self._open.pop(key)
-        part.close()
-        staged = part.staged.rpartition("/")[2]
-        self._files.append(
-            LoadedFile(staged, part.path, part.rows, part.sink.bytes, part.sink.digest.hexdigest())
-        )
+        self._files.append(self._open.pop(key).close())
 
     def _abandon(self) -> None:
         """What is open when an error or a failure ends it: nobody will look at it."""
@@ -237,40 +238,27 @@ class _UnitWriter(ExitStack):
             self._open.popitem()[1].abandon()
 
 
-class _Part:
+class _StagedFile:
     """A file that is being staged.
 
     Attributes:
-        staged: its path now.
         path: where it will be.
-        rows: in it so far, with those that wait.
-        buffered: bytes of those that wait.
+        buffered: bytes of the rows that wait for their row group.
     """
 
     def __init__(
         self, store: Store, staged: str, path: str, schema: pa.Schema, options: dict[str, Any]
     ) -> None:
-        parquet = require("pyarrow.parquet", "pipelines")
-        self.staged = staged
         self.path = path
-        self.rows = 0
         self.buffered = 0
-        self._schema = schema
+        self._staged = staged.rpartition("/")[2]
         self._waiting: list[pa.RecordBatch] = []
         self._stack = ExitStack()
-        self.sink = HashingSink(self._stack.enter_context(store.create(staged)))
-        compression = options["compression"]
-        level = options["compression_level"] if compression in {"zstd", "gzip"} else None
-        self._writer = parquet.ParquetWriter(
-            pa.PythonFile(self.sink, mode="w"),
-            schema,
-            compression=compression,
-            compression_level=level,
-        )
+        sink = self._stack.enter_context(store.stage(staged, Sha256()))
+        self._file = ParquetFile(sink, schema, options)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Rows."""
-        self.rows += batch.num_rows
         self.buffered += batch.nbytes
         self._waiting.append(batch)
         if self.buffered >= ROW_GROUP_BYTES:
@@ -279,49 +267,17 @@ class _Part:
     def flush(self) -> None:
         """Waiting rows are a row group."""
         if self._waiting:
-            table = pa.Table.from_batches(self._waiting, self._schema)
-            self._writer.write_table(table, row_group_size=table.num_rows)
+            self._file.write_group(self._waiting)
             self._waiting, self.buffered = [], 0
 
-    def close(self) -> None:
+    def close(self) -> LoadedFile:
         """Complete it."""
         with self._stack:
             self.flush()
-            self._writer.close()
+            length, checksum = self._file.finish()
+        return LoadedFile(self._staged, self.path, self._file.rows, length, checksum)
 
     def abandon(self) -> None:
         """Let go of it, incomplete."""
-        self._waiting = []
         with self._stack:
-            self._writer.close()
-
-
-class HashingSink:
-    """Counts and hashes what goes through it to a file.
-
-    Attributes:
-        bytes: written.
-        digest: SHA-256 of them.
-        closed: for Arrow; the file behind it is somebody else's to close.
-    """
-
-    def __init__(self, sink: Any) -> None:
-        self._sink = sink
-        self.bytes = 0
-        self.digest = hashlib.sha256()
-        self.closed = False
-
-    def write(self, content: Any) -> int:
-        """Bytes."""
-        view = memoryview(content)
-        self._sink.write(view)
-        self.digest.update(view)
-        self.bytes += view.nbytes
-        return view.nbytes
-
-    def flush(self) -> None:
-        """Nothing waits here."""
-
-    def close(self) -> None:
-        """No more comes."""
-        self.closed = True
+            self._file.abandon()

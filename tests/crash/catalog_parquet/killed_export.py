@@ -41,7 +41,7 @@ class Places:
         self._fatal = fatal
         self.passed = 0
         sys.addaudithook(self._hear)
-        write = store._Unbuffered.write
+        write = store.UnbufferedFile.write
 
         def torn(self_: object, view: memoryview) -> None:
             self.step()
@@ -50,7 +50,7 @@ class Places:
             self.step()
             write(self_, view[half:])
 
-        store._Unbuffered.write = torn
+        store.UnbufferedFile.write = torn
 
     def step(self) -> None:
         """Passes a place."""

@@ -20,9 +20,9 @@ from aerolog.catalog.export import (
     check_export,
     export_parquet,
 )
-from aerolog.catalog.export.crc32c import RunningChecksum
+from aerolog.catalog.export.checksum import RunningChecksum
 from aerolog.catalog.export.layout import end_of_part, part_name, part_range
-from aerolog.catalog.export.store import LocalTarget
+from aerolog.catalog.export.store import FolderStore
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import ConfigurationError
 
@@ -328,7 +328,7 @@ def test_a_manifest_that_points_outside_reads_nothing_there(archive: Path, out: 
 
 
 def test_a_target_belongs_to_one_export_at_a_time(archive: Path, out: Path) -> None:
-    with LocalTarget(out).lock(), pytest.raises(ExportUnderWayError, match=str(out)):
+    with FolderStore(out).lock(), pytest.raises(ExportUnderWayError, match=str(out)):
         run(archive, out)
     assert run(archive, out).complete
 

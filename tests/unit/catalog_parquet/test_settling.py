@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.catalog.export import durable_file
-from aerolog.catalog.export.crc32c import RunningChecksum
-from aerolog.catalog.export.durable_file import SettlingFile
-from aerolog.catalog.export.store import LocalTarget
+from aerolog.catalog.export.checksum import RunningChecksum
+from aerolog.catalog.export.durable_file import DurableFile
+from aerolog.catalog.export.store import FolderStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def whole(data: bytes) -> str:
 
 @pytest.mark.parametrize("count", [0, 1, 100])
 def test_the_checksum_is_that_of_all_bytes(short_steps: None, tmp_path: Path, count: int) -> None:
-    target = LocalTarget(tmp_path)
+    target = FolderStore(tmp_path)
     with target.lock(), target.create("a/file") as sink:
         for piece in PIECES[:count]:
             sink.write(piece)
@@ -48,7 +48,7 @@ def test_a_disk_that_does_not_take_it_is_told(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(durable_file.os, "fdatasync", full)
-    target = LocalTarget(tmp_path)
+    target = FolderStore(tmp_path)
 
     with (
         target.lock(),
@@ -68,6 +68,6 @@ def test_a_file_that_is_shorter_than_was_written_is_told(tmp_path: Path) -> None
     fd = os.open(path, os.O_RDWR)
     try:
         with pytest.raises(OSError, match="ends at 5, 6 bytes were written"):
-            SettlingFile(fd).finish(6)
+            DurableFile(fd).finish(6)
     finally:
         os.close(fd)

@@ -24,7 +24,7 @@ from aerolog.catalog.locations import (
     recordings_of,
     without_secrets,
 )
-from aerolog.catalog.object_store import ObjectFiles
+from aerolog.catalog.object_store import ObjectFiles, Objects
 from aerolog.transport.errors import ConfigurationError, RecordingDamagedError
 
 if TYPE_CHECKING:
@@ -118,10 +118,14 @@ def test_a_catalog_finds_by_tag_name_and_session(folder: Path) -> None:
         assert recordings_of(url, choice) == [PlacedRecording(str(folder), 1)]
 
 
+def objects(folder: Path) -> Objects:
+    return Objects(fs.LocalFileSystem(), str(folder), "tests")
+
+
 @pytest.fixture
 def copy(folder: Path) -> ObjectFiles:
     """The folder as an object store shows it."""
-    return ObjectFiles(fs.LocalFileSystem(), str(folder), cache_bytes=2 * TERM)
+    return ObjectFiles(objects(folder), cache_bytes=2 * TERM)
 
 
 def test_a_copy_in_a_store_reads_as_the_folder(folder: Path, copy: ObjectFiles) -> None:
@@ -138,7 +142,7 @@ def test_an_active_recording_ends_where_its_frames_do(folder: Path) -> None:
     for _ in range(10):
         builder.add(b"x")
     recording_id = builder.write(folder, stopped=False)
-    files = ObjectFiles(fs.LocalFileSystem(), str(folder))
+    files = ObjectFiles(objects(folder))
     with ArchiveFolder(str(folder), files) as there:
         assert there.recording(recording_id).end_position == builder.position
 
@@ -148,9 +152,7 @@ def test_what_is_kept_is_bounded_and_has_no_names(
 ) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
-    copy = ObjectFiles(
-        fs.LocalFileSystem(), str(folder), cache_bytes=2 * TERM, cache_dir=str(cache)
-    )
+    copy = ObjectFiles(objects(folder), cache_bytes=2 * TERM, cache_dir=str(cache))
     with ArchiveFolder(str(folder), copy) as there:
         for recording in there.recordings():
             assert rows(recording) == 4000

@@ -1,8 +1,9 @@
-"""CRC-32C over what is written piece by piece, by the native checksum of the archive's files."""
+"""Checksums over what is written piece by piece: CRC-32C by the archive's native one, SHA-256."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import hashlib
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
 
@@ -12,6 +13,44 @@ if TYPE_CHECKING:
 _BLOCK_LENGTH: Final = 256 * 1024
 _POLYNOMIAL: Final = 0x82F63B78
 _PREFIX: Final = "crc32c:"
+
+
+class Checksum(Protocol):
+    """A checksum of a sequence of bytes that comes in pieces."""
+
+    def update(self, data: Buffer) -> None:
+        """Take the next piece."""
+
+    def consume(self, block: memoryview) -> None:
+        """Take the next piece without a copy: its first bytes may change meanwhile.
+
+        Args:
+            block: writable bytes.
+        """
+
+    @property
+    def text(self) -> str:
+        """Of all pieces so far."""
+
+
+class Sha256:
+    """SHA-256, by which a commit of a pipeline knows its files."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def update(self, data: Buffer) -> None:
+        """See `Checksum`."""
+        self._digest.update(data)
+
+    def consume(self, block: memoryview) -> None:
+        """See `Checksum`."""
+        self._digest.update(block)
+
+    @property
+    def text(self) -> str:
+        """Hex digits, of all pieces so far."""
+        return self._digest.hexdigest()
 
 
 class RunningChecksum:
