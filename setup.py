@@ -6,18 +6,34 @@ AEROLOG_EXT       comma-separated shell patterns of module names; only these are
 AEROLOG_SANITIZE  ``address,undefined``: build with those sanitizers and without optimisation
 AEROLOG_COVERAGE  any value: Cython line tracing, for profiling builds only
 AEROLOG_OPTIMIZE  0 to 3 (default): the compiler's -O level; 0 is for tests of packaging
-AEROLOG_JOBS      modules compiled at once (default: the number of cores)
+AEROLOG_JOBS      modules made at once (default: the number of cores)
 """
 
 import fnmatch
+import multiprocessing
 import os
+import signal
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from typing import ClassVar
 
 from Cython.Build import cythonize
+from Cython.Build.Dependencies import DependencyTree, create_dependency_tree
+from Cython.Compiler.Errors import CompileError as CythonError
+from Cython.Compiler.Main import Context
+from Cython.Compiler.Options import CompilationOptions
+from Cython.Utils import file_generated_by_this_cython
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, ExecError, LinkError
 
 ROOT = Path("python")
+C_FOLDER = Path("build/cython")
 HEADERS = [str(path) for path in sorted(Path("native").glob("*.h"))]
+SHARED = "aerolog._cython_shared"
 SANITIZE = os.environ.get("AEROLOG_SANITIZE", "")
 PATTERNS = [p for p in os.environ.get("AEROLOG_EXT", "*").split(",") if p]
 TRACE = bool(os.environ.get("AEROLOG_COVERAGE"))
@@ -26,8 +42,25 @@ JOBS = int(os.environ.get("AEROLOG_JOBS", os.cpu_count() or 1))
 
 COMPILE = ["-std=c11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-cast-function-type"]
 COMPILE += ["-O1", "-g", f"-fsanitize={SANITIZE}"] if SANITIZE else [f"-O{OPTIMIZE}", "-g0"]
+FAILURES = (CythonError, CompileError, ExecError, LinkError)
 LINK = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 MACROS = [("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
+CYTHON = {
+    "include_path": [str(ROOT)],
+    "build_dir": str(C_FOLDER),
+    "shared_utility_qualified_name": SHARED,
+    "compiler_directives": {
+        "language_level": 3,
+        "boundscheck": False,
+        "wraparound": False,
+        "cdivision": True,
+        "initializedcheck": False,
+        "binding": True,
+        "embedsignature": True,
+        "embedsignature.format": "python",
+        "linetrace": TRACE,
+    },
+}
 
 
 def pyx_files() -> list[Path]:
@@ -41,43 +74,147 @@ def pyx_files() -> list[Path]:
     return sorted(found)
 
 
+def extension(name: str, source: str) -> Extension:
+    """An extension of one source, with what all have in common."""
+    return Extension(
+        name,
+        [source],
+        include_dirs=["native"],
+        depends=HEADERS,
+        define_macros=MACROS,
+        extra_compile_args=COMPILE,
+        extra_link_args=LINK,
+    )
+
+
 def extensions() -> list[Extension]:
-    """One extension a source, named by its path below python/, so that classes know their home."""
+    """One extension a source, named by its path below python/, so that classes know their home.
+
+    What Cython needs in every module (memory views, functions, keywords) is compiled once, in
+    a module of its own that comes with any of ours.
+    """
     modules = []
     for source in pyx_files():
         name = ".".join(source.relative_to(ROOT).with_suffix("").parts)
         if any(fnmatch.fnmatch(name, pattern) for pattern in PATTERNS):
-            modules.append(
-                Extension(
-                    name,
-                    [str(source)],
-                    include_dirs=["native"],
-                    depends=HEADERS,
-                    define_macros=MACROS,
-                    extra_compile_args=COMPILE,
-                    extra_link_args=LINK,
-                )
-            )
-    return modules
+            modules.append(extension(name, str(source)))
+    shared = str(ROOT.joinpath(*SHARED.split(".")).with_suffix(".c"))
+    return [extension(SHARED, shared), *modules] if modules else []
 
 
-setup(
-    options={"build_ext": {"parallel": JOBS}},
-    ext_modules=cythonize(
-        extensions(),
-        include_path=[str(ROOT)],
-        build_dir="build/cython",
-        nthreads=JOBS if JOBS > 1 else 0,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": False,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": False,
-            "binding": True,
-            "embedsignature": True,
-            "embedsignature.format": "python",
-            "linetrace": TRACE,
-        },
-    ),
-)
+class Progress:
+    """Modules done, modules in all and the time left, on one line of a terminal.
+
+    Elsewhere it is a line after each quarter of the work.
+    """
+
+    def __init__(self, work: list[int]) -> None:
+        """Begins.
+
+        Args:
+            work: of each module, in any unit.
+        """
+        self._count, self._all_work = len(work), sum(work)
+        self._done = self._done_work = self._quarter = 0
+        self._begin = time.monotonic()
+        self._terminal = sys.stdout.isatty()
+
+    def say(self, text: str) -> None:
+        """Prints in full what compilers said, above the line."""
+        if text:
+            print(("\r\033[K" if self._terminal else "") + text.rstrip(), flush=True)
+
+    def add(self, work: int) -> None:
+        """Tells that a module is done."""
+        self._done += 1
+        self._done_work += work
+        seconds = time.monotonic() - self._begin
+        if self._done == self._count:
+            line = f"compiled {self._done} of {self._count} modules in {seconds:.0f} s"
+        else:
+            left = seconds * (self._all_work / self._done_work - 1)
+            line = f"compiled {self._done} of {self._count} modules, about {left:.0f} s left"
+        quarter = 4 * self._done_work // self._all_work
+        if self._terminal:
+            end = "\n" if self._done == self._count else ""
+            print(f"\r\033[K{line}", end=end, flush=True)
+        elif quarter > self._quarter:
+            print(line, flush=True)
+        self._quarter = quarter
+
+
+class Build(build_ext):
+    """Makes the modules that are out of date, each in one go from its source to its shared file."""
+
+    user_options: ClassVar = [*build_ext.user_options, ("c-only", None, "stop at the C")]
+    boolean_options: ClassVar = [*build_ext.boolean_options, "c-only"]
+    now: ClassVar["Build"]
+
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        self.c_only = False
+
+    def build_extensions(self) -> None:
+        """Makes what is stale, the largest first, and ends at the first that fails."""
+        tree = create_dependency_tree(
+            Context.from_options(CompilationOptions(**CYTHON)), quiet=True
+        )
+        work = {
+            index: 20_000 + (Path(one.sources[0]).stat().st_size if one.name != SHARED else 100_000)
+            for index, one in enumerate(self.extensions)
+            if self.is_stale(one, tree)
+        }
+        Build.now = self  # for the processes, which begin as copies of this one
+        progress = Progress(list(work.values()))
+        fork = multiprocessing.get_context("fork")
+        deaf = (signal.SIGINT, signal.SIG_IGN)  # an interrupt is this process's business
+        with ProcessPoolExecutor(JOBS, fork, signal.signal, deaf) as pool:
+            largest_first = sorted(work, key=work.__getitem__, reverse=True)
+            futures = {pool.submit(make, index): index for index in largest_first}
+            for future in as_completed(futures):
+                text, made = future.result()
+                index = futures[future]
+                progress.say(text)
+                if made:
+                    progress.add(work[index])
+                else:
+                    pool.shutdown(cancel_futures=True)
+                    raise CompileError(f"{self.extensions[index].name} was not built, see above")
+
+    def is_stale(self, module: Extension, tree: DependencyTree) -> bool:
+        """Whether a source, a declaration it depends on or a header is younger than the result."""
+        source = module.sources[0]
+        c_file = (C_FOLDER / source).with_suffix(".c")
+        if self.force or self.c_only or not file_generated_by_this_cython(str(c_file)):
+            return True
+        ages = [Path(path).stat().st_mtime for path in [c_file, *HEADERS]]
+        if module.name != SHARED:
+            ages.append(tree.newest_dependency(source)[0])
+        result = Path(self.get_ext_fullpath(module.name))
+        return not result.exists() or result.stat().st_mtime < max(ages)
+
+    def make_one(self, module: Extension) -> None:
+        """Makes the C of a module where that is out of date, and compiles and links it."""
+        module.sources = cythonize([module], quiet=True, **CYTHON)[0].sources
+        if not self.c_only:
+            self.build_extension(module)
+
+
+def make(index: int) -> tuple[str, bool]:
+    """Makes a module in a process of its own; returns what the compilers said, and success."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+        made = True
+        try:
+            Build.now.make_one(Build.now.extensions[index])
+        except FAILURES as error:
+            print(error, file=sys.stderr)
+            made = False
+        sys.stdout.flush()
+        sys.stderr.flush()
+        said.seek(0)
+        return said.read(), made
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": Build})

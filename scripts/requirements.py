@@ -1,21 +1,33 @@
-"""Prints what development needs: the build requirements, every extra, the dev group.
+"""Prints what pip installs for a part of the work: build, demo or test.
 
-pip learnt dependency groups late; this reads them from pyproject.toml for any pip.
+Usage: requirements.py PART. pip learnt dependency groups late; this reads them for any pip.
+
+build  what compiles the package, and every extra that is installed in seconds: all but Spark
+demo   Spark
+test   Spark and the dependency group of development
 """
 
+import sys
 import tomllib
 from pathlib import Path
 
 
-def main() -> None:
-    """One requirement a line, our own extras left out."""
-    project = tomllib.loads(Path("pyproject.toml").read_text())
-    wanted = list(project["build-system"]["requires"])
-    for extra in project["project"]["optional-dependencies"].values():
-        wanted += [item for item in extra if not item.startswith("aerolog")]
-    wanted += project["dependency-groups"]["dev"]
-    print("\n".join(dict.fromkeys(wanted)))
+def requirements(part: str) -> list[str]:
+    """The requirements of a part, the package itself left out."""
+    content = tomllib.loads(Path("pyproject.toml").read_text())
+    extras: dict[str, list[str]] = content["project"]["optional-dependencies"]
+    spark = extras.pop("spark")
+    if part == "build":
+        wanted = [content["build-system"]["requires"], *extras.values()]
+    elif part == "demo":
+        wanted = [spark]
+    else:
+        wanted = [spark, content["dependency-groups"]["dev"]]
+    named = dict.fromkeys(one for some in wanted for one in some)
+    return [one for one in named if not one.startswith("aerolog[")]
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] not in (["build"], ["demo"], ["test"]):
+        sys.exit(__doc__)
+    print("\n".join(requirements(sys.argv[1])))
