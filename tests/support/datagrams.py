@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import struct
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pytest
+from programs import program_or_skip
 
 from aerolog.tools.wireshark.dissector_tables import dissector
 from aerolog.transport.driver.events.logged_port import LoggedPort
@@ -95,10 +94,7 @@ def bare(tree: dict[str, Any]) -> dict[str, Any]:
 
 def tshark_or_skip(folder: Path) -> Tshark:
     """tshark; without it a visible skip, or under CI a failure."""
-    if shutil.which("tshark") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("tshark must be at hand in CI", pytrace=False)
-        pytest.skip("tshark not found: install tshark")
+    program_or_skip("tshark")
     return Tshark(folder)
 
 

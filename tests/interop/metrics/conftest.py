@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import queue
-import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from peer.streams import free_port
+from programs import program_or_skip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,8 +126,7 @@ class Prometheus:
         path = folder / "prometheus.json"
         path.write_text(json.dumps(config))  # JSON is YAML
         self.log = folder / "prometheus.log"
-        program = shutil.which("prometheus")
-        assert program, "prometheus is in .ci/packages"
+        program = program_or_skip("prometheus")
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [

@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from programs import program_or_skip
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.metrics.dashboard_panels import ROWS
@@ -102,7 +103,7 @@ def test_prometheus_scrapes_a_driver_and_its_archive(
 
     body = "".join(f"{line}\n" for line in raw(url))
     checked = subprocess.run(
-        ["promtool", "check", "metrics"],
+        [program_or_skip("promtool"), "check", "metrics"],
         input=body,
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import program_or_skip
 
 from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main
@@ -16,7 +17,7 @@ ALL = {page.name: page for page in pages()}
 def rendered(text: str) -> str:
     """A page as plain text, in one column; groff's warnings are an error."""
     ran = subprocess.run(
-        ["groff", "-man", "-ww", "-Tutf8", "-P-cbou", "-rLL=250n", "-rHY=0"],
+        [program_or_skip("groff"), "-man", "-ww", "-Tutf8", "-P-cbou", "-rLL=250n", "-rHY=0"],
         input=text,
         capture_output=True,
         text=True,
@@ -64,7 +65,9 @@ def test_man_finds_names_for_its_index(name: str, tmp_path: Path) -> None:
     path = tmp_path / ALL[name].file_name
     path.write_text(ALL[name].text)
 
-    ran = subprocess.run(["lexgrog", path], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [program_or_skip("lexgrog"), path], capture_output=True, text=True, timeout=60, check=False
+    )
 
     assert ran.returncode == 0, ran.stderr
     assert f'"{name} - ' in ran.stdout
@@ -75,7 +78,7 @@ def test_written_pages_are_found_by_man(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == f"{len(ALL)} pages in {tmp_path / 'man1'}\n"
 
     found = subprocess.run(
-        ["man", "-M", str(tmp_path), "-w", "aerolog-recordings-list"],
+        [program_or_skip("man"), "-M", str(tmp_path), "-w", "aerolog-recordings-list"],
         capture_output=True,
         text=True,
         timeout=60,

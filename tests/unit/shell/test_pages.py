@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import program_or_skip
 
 from aerolog.tools.command_line.application import COMMANDS, application
 
@@ -49,7 +50,7 @@ def test_the_configuration_for_prometheus_is_one(tmp_path: Path) -> None:
     (tmp_path / "prometheus.yml").write_text(sample)
 
     checked = subprocess.run(
-        ["promtool", "check", "config", tmp_path / "prometheus.yml"],
+        [program_or_skip("promtool"), "check", "config", tmp_path / "prometheus.yml"],
         capture_output=True,
         text=True,
         timeout=60,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from programs import program_or_skip
 from typing_shell import TypingShell
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def asking(environ: dict[str, str]) -> Iterator[Complete]:
 
 @pytest.fixture(params=["bash", "zsh", "fish"])
 def complete(request: pytest.FixtureRequest, shell_environ: dict[str, str]) -> Iterator[Complete]:
-    assert shutil.which(request.param), f"{request.param} is in .ci/packages"
+    program_or_skip(request.param)
     if request.param == "fish":
         yield from asking(shell_environ)
     else:
