@@ -1,0 +1,100 @@
+"""`make test` names what was skipped and what was left out, and its exit code is honest."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "suites.py"
+TESTS = """
+import time
+import pytest
+
+def test_passes():
+    time.sleep({seconds})
+
+@pytest.mark.parametrize("number", range(3))
+def test_is_skipped(number):
+    pytest.skip("no such machine")
+
+@pytest.mark.skipif(True, reason="never")
+def test_is_marked():
+    pass
+
+@pytest.mark.xfail
+def test_fails_as_expected():
+    assert False
+"""
+
+
+@pytest.fixture
+def suites(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The script as a module, with a folder of tests as its only suites, and nothing missing."""
+    spec = importlib.util.spec_from_file_location("suites", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "suites", module)  # where dataclasses look for annotations
+    spec.loader.exec_module(module)
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_some.py").write_text(TESTS.format(seconds=0))
+    first = module.Suite((str(folder),), "not spark", 1)
+    second = module.Suite((str(folder),), "not spark", 1, workers=2, needs=("maven",))
+    monkeypatch.setattr(module, "SUITES", {"first": first, "second": second})
+    monkeypatch.setattr(module, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(module, "missing_packages", set)
+    monkeypatch.setattr(sys, "argv", ["suites.py"])
+    monkeypatch.delenv("CI", raising=False)
+    return module
+
+
+def test_each_skip_is_told_with_its_reason(suites, capsys):
+    assert suites.main() == 0
+    told = capsys.readouterr().out.split("\nskipped: ")[1]
+    assert told.splitlines()[0] == "8 tests"
+    assert told.count("test_some: no such machine") == 1
+    assert "     6  " in told
+    assert "     2  " in told
+    assert "test_some: never" in told
+    assert told.count("passed") == 2
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+def test_a_suite_without_what_it_needs_is_left_out(suites, capsys, monkeypatch, ci, code):
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(suites, "missing_packages", lambda: {"maven", "fish"})
+    assert suites.main() == code
+    told = capsys.readouterr().out
+    assert "left out, it needs maven\n" in told
+    assert told.endswith("\n1 of 2 suites were left out, nothing is known of them\n")
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+def test_a_suite_over_its_budget_fails_in_ci(suites, capsys, monkeypatch, ci, code):
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(suites, "PATIENCE", 1e6)
+    folder = suites.SUITES["first"].paths
+    monkeypatch.setattr(suites, "SUITES", {"first": suites.Suite(folder, "not spark", 1e-5)})
+    assert suites.main() == code
+    assert ("over its time budget" in capsys.readouterr().out) == bool(code)
+
+
+def test_a_suite_without_tests_is_named(suites, capsys, monkeypatch):
+    monkeypatch.setattr(suites, "SUITES", {"cluster": suites.Suite(("nowhere",), "not spark", 1)})
+    assert suites.main() == 0
+    assert "no tests yet" in capsys.readouterr().out
+
+
+def test_all_suites_fit_into_the_ninety_minutes_of_ci(monkeypatch):
+    spec = importlib.util.spec_from_file_location("suites_as_they_are", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "suites_as_they_are", module)
+    spec.loader.exec_module(module)
+    set_up_minutes = 6
+    total = sum(suite.budget_minutes for suite in module.SUITES.values())
+    assert set_up_minutes + total <= 90
