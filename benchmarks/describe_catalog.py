@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +15,12 @@ from aerolog.testing.recordings import RecordingBuilder
 from benchmarks.folders import archive_folder
 from benchmarks.java import PEER_NAME, java_command
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
+from benchmarks.whole_commands import wall_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RECORDINGS = int(os.environ.get("AEROLOG_BENCH_DESCRIBED", "100000"))
-WARM_UP = 2
 ROUNDS = 7
 _ENTRY_LENGTH = 320
 _HEAD_LINES = 4
@@ -37,11 +35,11 @@ def describe() -> list[Result]:
         try:
             theirs = [*java_command([], "io.aeron.archive.ArchiveTool"), folder, "describe"]
             _check(ours, theirs)
-            peer: float | None = _measure(theirs)
+            peer: float | None = wall_ms(theirs, ROUNDS)
             name = PEER_NAME.format("ArchiveTool describe")
         except PeerUnavailableError as reason:
             peer, name = None, f"ArchiveTool: {reason}"
-        figure = _measure(ours)
+        figure = wall_ms(ours, ROUNDS)
     return [Result("describe", "ms", figure, peer, name, smaller_is_better=True)]
 
 
@@ -77,12 +75,3 @@ def _check(ours: Sequence[str], theirs: Sequence[str]) -> None:
         raise BenchmarkFailedError(
             f"{len(printed[0])} and {len(printed[1])} lines are not the same"
         )
-
-
-def _measure(command: Sequence[str]) -> float:
-    times = []
-    for _ in range(WARM_UP + ROUNDS):
-        start = time.perf_counter()
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-        times.append((time.perf_counter() - start) * 1000)
-    return statistics.median(times[WARM_UP:])

@@ -16,6 +16,7 @@ from benchmarks import (
     find_position,
     ipc_processes,
     ipc_threads,
+    package,
     pipeline_rerun,
     record_indexed,
     record_streams,
@@ -73,6 +74,8 @@ BENCHMARKS: dict[str, Callable[[], list[Result]]] = {
     "udp-loss-1024": udp.goodput_with_loss,
     "udp-streams": udp_streams.streams,
     "top": top_cpu.watch,
+    "build": package.build,
+    "start": package.start,
 }
 
 
