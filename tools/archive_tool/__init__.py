@@ -1,5 +1,5 @@
 """``aerolog archive-tool``: what an archive's folder holds, and putting it right, offline.
 
-``commands`` is the table of all commands; ``classic`` runs them with the output, prompts and exit
-codes of the reference's ArchiveTool, ``running`` with tables or JSON.
+``actions`` is the table of all commands; ``classic_tool`` runs them with the output, prompts and
+exit codes of the reference's ArchiveTool, ``table_tool`` with tables or JSON.
 """

@@ -164,7 +164,7 @@ def _root(
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
-    # Shown and completed here; `running` takes it from wherever it stands before.
+    # Shown and completed here; `invocation` takes it from wherever it stands before.
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where an error comes from; with any command.")
     ] = False,

@@ -12,7 +12,12 @@ from aerolog.archive.format.salvage import salvage_entries
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.format.stop_recovery import recover_stop_position
 from aerolog.tools.doctor.segment_contents import Contents
-from aerolog.tools.doctor.system_snapshot import ArchiveMark, ArchiveSight, Damage, RecordingSight
+from aerolog.tools.doctor.system_snapshot import (
+    ArchiveMark,
+    ArchiveSnapshot,
+    Damage,
+    RecordingSnapshot,
+)
 from aerolog.tools.views import machine
 from aerolog.tools.views.archive_view import SegmentFile
 from aerolog.transport.errors import FileFormatError
@@ -24,13 +29,13 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 
-def look_at_archive(
+def archive_snapshot(
     view: ArchiveView,
     found: list[RecordingView],
     now_ms: int,
     snapshots: tuple[CountersSnapshot, ...] = (),
     contents: Contents | None = None,
-) -> ArchiveSight:
+) -> ArchiveSnapshot:
     """Reads everything that checks want to know of an archive, alive or not.
 
     Args:
@@ -48,8 +53,8 @@ def look_at_archive(
     for snapshot in snapshots:
         for recording_id, one in view.recording_counters(snapshot).recordings.items():
             positions[recording_id] = one.position
-    indexes = view.beside.indexes(found, deep=contents.is_deep)
-    health = view.beside.health(found)
+    indexes = view.companions.indexes(found, deep=contents.is_deep)
+    health = view.companions.health(found)
     recordings = [
         replace(
             _recording(view, one, positions, contents),
@@ -61,7 +66,7 @@ def look_at_archive(
     strays, leftovers, misnamed = _other_files(
         view.archive_dir, {one.descriptor.recording_id for one in recordings}
     )
-    return ArchiveSight(
+    return ArchiveSnapshot(
         archive_dir=view.archive_dir,
         mark=mark,
         mark_fault=view.mark_fault or "",
@@ -77,13 +82,13 @@ def look_at_archive(
         was_deep=contents.is_deep,
         frames=contents.frames,
         bytes_read=contents.bytes_read,
-        keeps_times=view.beside.keeps_times,
-        is_verified=view.beside.is_verified,
-        retention=view.beside.retention(),
+        keeps_times=view.companions.keeps_times,
+        is_verified=view.companions.is_verified,
+        retention=view.companions.retention(),
     )
 
 
-def look_at_damaged(archive_dir: str) -> ArchiveSight:
+def damaged_snapshot(archive_dir: str) -> ArchiveSnapshot:
     """What can be told of a folder whose catalog is damaged in parts.
 
     Raises:
@@ -106,8 +111,8 @@ def look_at_damaged(archive_dir: str) -> ArchiveSight:
         descriptor = entry.descriptor
         files = tuple(segments.get(descriptor.recording_id, ()))
         end = _recovered_end(archive_dir, descriptor, files) if descriptor.is_active else None
-        recordings.append(RecordingSight(descriptor, entry.state, files, recovered_end=end))
-    return ArchiveSight(
+        recordings.append(RecordingSnapshot(descriptor, entry.state, files, recovered_end=end))
+    return ArchiveSnapshot(
         archive_dir=archive_dir,
         recordings=recordings,
         catalog_damages=[Damage("catalog", str(one), CATALOG_NAME) for one in damages],
@@ -120,11 +125,11 @@ def _recording(
     one: RecordingView,
     positions: dict[int, int],
     contents: Contents,
-) -> RecordingSight:
+) -> RecordingSnapshot:
     descriptor, end = one.descriptor, None
     if one.is_valid and descriptor.is_active and descriptor.recording_id not in positions:
         end = _recovered_end(view.archive_dir, descriptor, one.segments)
-    return RecordingSight(
+    return RecordingSnapshot(
         descriptor=descriptor,
         state=one.state,
         segments=one.segments,
@@ -181,5 +186,5 @@ def _other_files(archive_dir: str, known: set[int]) -> tuple[list[str], list[str
     return strays, leftovers, misnamed
 
 
-def _entry_length(one: RecordingSight) -> int:
+def _entry_length(one: RecordingSnapshot) -> int:
     return ENTRY_HEADER_LENGTH + len(one.descriptor.encode())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aerolog.tools.doctor.doctor_report import Report
     from aerolog.tools.doctor.examination import Examination
     from aerolog.tools.doctor.findings import Severity
-    from aerolog.tools.doctor.system_snapshot import Look
+    from aerolog.tools.doctor.system_snapshot import SystemSnapshot
 
 app = typer.Typer(add_completion=False)
 
@@ -147,7 +147,7 @@ class _Rounds:
         self.examination = examination
         self._interval_s = interval_s
         self._unwanted = unwanted
-        self._last: Look | None = None
+        self._last: SystemSnapshot | None = None
         self._is_fresh = False
 
     def next(self) -> None:

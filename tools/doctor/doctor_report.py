@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from aerolog.tools.doctor.findings import Finding
     from aerolog.tools.doctor.segment_contents import Contents
-    from aerolog.tools.doctor.system_snapshot import ArchiveSight, Case, DriverSight, Process
+    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot, Case, DriverSnapshot, Process
 
 EXIT_WARNING: Final = 3
 EXIT_CRITICAL: Final = 4
@@ -147,7 +147,7 @@ def kinds_lines() -> Iterator[str]:
         yield ""
 
 
-def _driver_json(driver: DriverSight | None, now_ms: int) -> dict[str, Any] | None:
+def _driver_json(driver: DriverSnapshot | None, now_ms: int) -> dict[str, Any] | None:
     if driver is None:
         return None
     return {
@@ -162,7 +162,7 @@ def _driver_json(driver: DriverSight | None, now_ms: int) -> dict[str, Any] | No
 
 
 def _archive_json(
-    archive: ArchiveSight | None, now_ms: int, contents: Contents | None
+    archive: ArchiveSnapshot | None, now_ms: int, contents: Contents | None
 ) -> dict[str, Any] | None:
     if archive is None:
         return None

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.doctor.system_snapshot import DriverSight, LogSight
+from aerolog.tools.doctor.system_snapshot import DriverSnapshot, LogSnapshot
 from aerolog.tools.views import machine
 from aerolog.tools.views.stream_views import streams
 from aerolog.transport.logbuffer import metadata
@@ -35,11 +35,11 @@ _PARTITIONS: Final = 3
 _TERM_MIN, _TERM_MAX = 64 * 1024, 1 << 30
 
 
-def look_at_driver(view: DriverView) -> DriverSight:
+def driver_snapshot(view: DriverView) -> DriverSnapshot:
     """Reads everything that checks want to know of a driver; dead ones, too."""
     snapshot = view.counters()
     found = streams(snapshot)
-    return DriverSight(
+    return DriverSnapshot(
         aeron_dir=view.aeron_dir,
         process=machine.process(view.pid & 0xFFFFFFFF),
         heartbeat_ms=view.heartbeat_ms(),
@@ -61,9 +61,9 @@ def look_at_driver(view: DriverView) -> DriverSight:
     )
 
 
-def _logs(aeron_dir: str, found: list[StreamView]) -> dict[int, LogSight]:
+def _logs(aeron_dir: str, found: list[StreamView]) -> dict[int, LogSnapshot]:
     waiting = _consumers(found)
-    logs: dict[int, LogSight] = {}
+    logs: dict[int, LogSnapshot] = {}
     for folder in ("publications", "images"):
         for path in sorted(_log_files(Path(aeron_dir) / folder)):
             log_id = int(path.name.removesuffix(_SUFFIX))
@@ -100,7 +100,7 @@ def _consumers(found: list[StreamView]) -> dict[int, int]:
     return slowest
 
 
-def _log(path: Path, consumer: int | None) -> LogSight | None:
+def _log(path: Path, consumer: int | None) -> LogSnapshot | None:
     """A log's metadata; None when it is gone, or is no log."""
     try:
         with path.open("rb", buffering=0) as file:
@@ -114,7 +114,7 @@ def _log(path: Path, consumer: int | None) -> LogSight | None:
                 blocked = _blocked_at(file.fileno(), consumer, meta)
     except (OSError, ValueError, struct.error):
         return None
-    return LogSight(
+    return LogSnapshot(
         path=f"{path.parent.name}/{path.name}",
         length=status.st_size,
         taken=status.st_blocks * 512,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.mark_file import TERMINATED
-from aerolog.tools.doctor.archive_snapshot import look_at_archive, look_at_damaged
-from aerolog.tools.doctor.driver_snapshot import look_at_driver
+from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
+from aerolog.tools.doctor.driver_snapshot import driver_snapshot
 from aerolog.tools.doctor.segment_contents import Contents, look_inside
-from aerolog.tools.doctor.system_snapshot import LATE_MS, Look
+from aerolog.tools.doctor.system_snapshot import LATE_MS, SystemSnapshot
 from aerolog.tools.views import machine
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
@@ -21,7 +21,7 @@ from aerolog.transport.errors import FileFormatError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.tools.doctor.system_snapshot import ArchiveSight
+    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 #: A process that is gone may live in another container: its sign of life tells within this time.
@@ -51,7 +51,7 @@ class Examination:
     on_bytes: Callable[[int], None] | None = None
     contents: Contents | None = field(default=None, init=False)
 
-    def look(self, *, inside: bool = True, needed: bool = True) -> Look:
+    def look(self, *, inside: bool = True, needed: bool = True) -> SystemSnapshot:
         """Looks once.
 
         Args:
@@ -72,20 +72,20 @@ class Examination:
             before = () if driver is None else (driver.counters(),)
             if archive is not None and inside and self.contents is None:
                 self.contents = self._look_inside(archive)
-            sight = salvaged
+            snapshot = salvaged
             if archive is not None:
-                sight = self._look_at_archive(archive, before, driver)
-            return Look(
+                snapshot = self._archive_snapshot(archive, before, driver)
+            return SystemSnapshot(
                 now_ms=epoch_ms(),
                 monotonic_ns=time.monotonic_ns(),
-                driver=None if driver is None else look_at_driver(driver),
+                driver=None if driver is None else driver_snapshot(driver),
                 driver_fault="" if driver_error is None else str(driver_error),
-                archive=sight,
+                archive=snapshot,
                 archive_fault="" if archive_error is None else str(archive_error),
                 host=machine.host(),
             )
 
-    def settle(self, look: Look) -> Look:
+    def settle(self, look: SystemSnapshot) -> SystemSnapshot:
         """Looks again for as long as it is open whether a process that is not here lives.
 
         One in another container has a process id that does not exist here; one that was just
@@ -127,26 +127,26 @@ class Examination:
         except (FileFormatError, OSError):
             return Contents(self.deep)  # the folder changes just now: its own look says so
 
-    def _look_at_archive(
+    def _archive_snapshot(
         self,
         archive: ArchiveView,
         before: tuple[CountersSnapshot, ...],
         driver: DriverView | None,
-    ) -> ArchiveSight:
+    ) -> ArchiveSnapshot:
         recordings = archive.recordings()
         after = () if driver is None else (driver.counters(),)
-        return look_at_archive(archive, recordings, epoch_ms(), (*before, *after), self.contents)
+        return archive_snapshot(archive, recordings, epoch_ms(), (*before, *after), self.contents)
 
-    def _salvage(self) -> ArchiveSight | None:
+    def _salvage(self) -> ArchiveSnapshot | None:
         """What can be said of a folder whose catalog is damaged."""
         assert self.archive_dir is not None
         try:
-            return look_at_damaged(self.archive_dir)
+            return damaged_snapshot(self.archive_dir)
         except (FileFormatError, OSError):
             return None
 
 
-def _open_beats(look: Look) -> set[tuple[str, int]]:
+def _open_beats(look: SystemSnapshot) -> set[tuple[str, int]]:
     """Fresh signs of life of processes that do not exist here."""
     beats = []
     if look.driver is not None:

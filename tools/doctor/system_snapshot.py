@@ -1,6 +1,6 @@
 """What the doctor looks at, as plain data: one look at a driver, an archive and their machine.
 
-Made from the files by `looking`, and by the tests by hand: checks know nothing else. Times are
+Made from the files by `examination`, and by the tests by hand: checks know nothing else. Times are
 epoch milliseconds, lengths and positions bytes. What could not be seen is None or missing.
 """
 
@@ -72,7 +72,7 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
-class LogSight:
+class LogSnapshot:
     """The metadata of a log file, and what stands at the position that its consumers wait at.
 
     Attributes:
@@ -115,7 +115,7 @@ class Socket:
 
 
 @dataclass(frozen=True)
-class DriverSight:
+class DriverSnapshot:
     """A driver at one moment."""
 
     aeron_dir: str
@@ -129,7 +129,7 @@ class DriverSight:
     max_counters: int = 0
     counters: Sequence[Counter] = ()
     streams: Sequence[StreamView] = ()
-    logs: Mapping[int, LogSight] = field(default_factory=dict)
+    logs: Mapping[int, LogSnapshot] = field(default_factory=dict)
     errors: Sequence[ErrorObservation] = ()
     error_log_capacity: int = 0
     losses: Sequence[LossEntry] = ()
@@ -185,7 +185,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingSight:
+class RecordingSnapshot:
     """A recording in the catalog with its files.
 
     Attributes:
@@ -252,7 +252,7 @@ class ArchiveMark:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveSight:
+class ArchiveSnapshot:
     """An archive's folder at one moment.
 
     Attributes:
@@ -279,7 +279,7 @@ class ArchiveSight:
     archive_dir: str
     mark: ArchiveMark | None = None
     mark_fault: str = ""
-    recordings: Sequence[RecordingSight] = ()
+    recordings: Sequence[RecordingSnapshot] = ()
     catalog_damages: Sequence[Damage] = ()
     catalog_used: int = 0
     strays: Sequence[str] = ()
@@ -310,7 +310,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SystemSnapshot:
     """One look at everything.
 
     Attributes:
@@ -325,9 +325,9 @@ class Look:
 
     now_ms: int
     monotonic_ns: int = 0
-    driver: DriverSight | None = None
+    driver: DriverSnapshot | None = None
     driver_fault: str = ""
-    archive: ArchiveSight | None = None
+    archive: ArchiveSnapshot | None = None
     archive_fault: str = ""
     host: Host = field(default_factory=Host)
 
@@ -341,8 +341,8 @@ class Case:
         before: an earlier one at the same driver and archive, None at the first.
     """
 
-    now: Look
-    before: Look | None = None
+    now: SystemSnapshot
+    before: SystemSnapshot | None = None
 
     @property
     def interval_s(self) -> float:
@@ -352,12 +352,12 @@ class Case:
         return (self.now.monotonic_ns - self.before.monotonic_ns) / 1e9
 
     @property
-    def driver(self) -> DriverSight | None:
+    def driver(self) -> DriverSnapshot | None:
         """The driver now."""
         return self.now.driver
 
     @property
-    def driver_before(self) -> DriverSight | None:
+    def driver_before(self) -> DriverSnapshot | None:
         """The same driver earlier; None when it is another one by now."""
         before, now = self.before and self.before.driver, self.now.driver
         if not before or not now:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.archive.format.mark_file import TERMINATED
-from aerolog.tools.metrics.companion_metrics import BesideRecordings
+from aerolog.tools.metrics.companion_metrics import CompanionMetrics
 from aerolog.tools.metrics.driver_metrics import (
     ALIVE,
     CLOSED,
     DEAD,
     DriverReader,
-    Look,
+    DriverState,
     add_errors,
     add_overflow,
 )
@@ -86,7 +86,7 @@ class ArchiveSource:
         self._streams = Bound(limit)
         self._errors = Bound(_ERROR_CLASSES)
         self._totals = Totals()
-        self._beside = BesideRecordings()
+        self._companions = CompanionMetrics()
 
     def collect(self, samples: Samples) -> None:
         """Adds what there is now."""
@@ -130,7 +130,7 @@ class ArchiveSource:
         due = self._read_ms is None or not 0 <= now_ms - self._read_ms < self._interval_ms
         if due:
             self._recordings = view.recordings()
-            self._beside.read(view, self._recordings)
+            self._companions.read(view, self._recordings)
             self._read_ms = now_ms
 
     def _add_folder(self, samples: Samples, view: ArchiveView) -> None:
@@ -148,10 +148,14 @@ class ArchiveSource:
         disk = view.disk()
         samples.add("archive_disk_bytes", disk.total, where)
         samples.add("archive_disk_free_bytes", disk.usable, where)
-        self._beside.add(samples, where)
+        self._companions.add(samples, where)
 
     def _add_counters(self, samples: Samples, view: ArchiveView, *, alive: bool) -> None:
-        look = self._reader_of(view.aeron_dir).look(samples) if view.aeron_dir else Look(_UNKNOWN)
+        look = (
+            self._reader_of(view.aeron_dir).look(samples)
+            if view.aeron_dir
+            else DriverState(_UNKNOWN)
+        )
         active = [r.recording_id for r in self._recordings if _state_of(r) == "active"]
         if look.snapshot is None or not alive:
             samples.add("archive_recordings_without_writer", len(active), self._archive_dir)
@@ -166,7 +170,7 @@ class ArchiveSource:
         without = [one for one in active if one not in found.recordings]
         samples.add("archive_recordings_without_writer", len(without), self._archive_dir)
         self._add_own(samples, found)
-        self._beside.add_positions(samples, self._archive_dir, found.recordings.values())
+        self._companions.add_positions(samples, self._archive_dir, found.recordings.values())
         self._add_recordings(samples, found.recordings.values(), look)
 
     def _add_own(self, samples: Samples, found: ArchiveCounters) -> None:
@@ -181,7 +185,7 @@ class ArchiveSource:
                 samples.add(name, max(counter.value, 0) * scale, self._archive_dir, shown)
 
     def _add_recordings(
-        self, samples: Samples, positions: Iterable[RecordingPosition], look: Look
+        self, samples: Samples, positions: Iterable[RecordingPosition], look: DriverState
     ) -> None:
         """What is being recorded, by stream; its channel and lag from the driver's streams."""
         heads = {

@@ -17,7 +17,7 @@ _INDEX_STATES: Final = ("whole", "faulty", "missing")
 _HEALTH_STATES: Final = ("sound", "unchecked", "changed", "missing", "damaged")
 
 
-class BesideRecordings:
+class CompanionMetrics:
     """What was read beside an archive's recordings, to be told until it is read again."""
 
     def __init__(self) -> None:
@@ -31,11 +31,11 @@ class BesideRecordings:
     def read(self, view: ArchiveView, recordings: Iterable[RecordingView]) -> None:
         """Reads it."""
         self._recordings = [one for one in recordings if one.is_valid]
-        self._keeps_times = view.beside.keeps_times
-        self._is_verified = view.beside.is_verified
-        self._indexes = view.beside.indexes(self._recordings)
-        self._health = view.beside.health(self._recordings)
-        self._retention = view.beside.retention()
+        self._keeps_times = view.companions.keeps_times
+        self._is_verified = view.companions.is_verified
+        self._indexes = view.companions.indexes(self._recordings)
+        self._health = view.companions.health(self._recordings)
+        self._retention = view.companions.retention()
 
     def add(self, samples: Samples, where: str) -> None:
         """Adds what was read; nothing of what the archive does not have."""

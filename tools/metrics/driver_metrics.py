@@ -46,7 +46,7 @@ class Source(Protocol):
 
 
 @dataclass(slots=True)
-class Look:
+class DriverState:
     """What was found in a driver's directory at one moment.
 
     Attributes:
@@ -71,29 +71,29 @@ class DriverReader:
     def __init__(self, aeron_dir: str) -> None:
         self.aeron_dir = aeron_dir
         self._view: DriverView | None = None
-        self._look: tuple[Samples, Look] | None = None
+        self._look: tuple[Samples, DriverState] | None = None
 
-    def look(self, samples: Samples) -> Look:
+    def look(self, samples: Samples) -> DriverState:
         """What there is now; the same one for the same collection."""
         if self._look is None or self._look[0] is not samples:
             self._look = samples, self._now(samples.now_ms)
         return self._look[1]
 
-    def _now(self, now_ms: int) -> Look:
+    def _now(self, now_ms: int) -> DriverState:
         if self._view is not None and self._view.is_replaced():
             self.close()
         if self._view is None:
             try:
                 self._view = DriverView.open(self.aeron_dir)
             except ViewError as error:
-                return Look(error.trouble.value)
+                return DriverState(error.trouble.value)
         view = self._view
         if view.is_closed():
-            return Look(CLOSED, view)
+            return DriverState(CLOSED, view)
         if not view.is_alive(now_ms):
-            return Look(DEAD, view)
+            return DriverState(DEAD, view)
         snapshot = view.counters()
-        return Look(ALIVE, view, snapshot, streams(snapshot))
+        return DriverState(ALIVE, view, snapshot, streams(snapshot))
 
     def close(self) -> None:
         """Lets go of the files."""

@@ -183,7 +183,7 @@ def print_folder(
         raise ConfigurationError(str(error)) from error
 
 
-class Sight:
+class ReplayPosition:
     """What this driver shows of a replay that goes onto a channel."""
 
     def __init__(self, aeron: Aeron, session_id: int, stream_id: int) -> None:
@@ -238,16 +238,16 @@ def wait_replayed(
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    sight = Sight(archive.aeron, session_id, stream_id)
+    shown = ReplayPosition(archive.aeron, session_id, stream_id)
     told = False
     deadline = time.monotonic() + _APPEAR_TIMEOUT_S
     while True:
         watch()
         late = time.monotonic() > deadline
-        if sight.look():
+        if shown.look():
             return True
-        if sight.position is not None:
-            on_position(sight.position)
+        if shown.position is not None:
+            on_position(shown.position)
         elif late and told:
             return False
         elif late:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.replay.pace_keys import pace_keys
-from aerolog.tools.replay.replayer import Sight, wait_replayed
+from aerolog.tools.replay.replayer import ReplayPosition, wait_replayed
 from aerolog.tools.terminal.console import remark
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def run_onto_channel(
     if session_id is None:
         return
     watch = Watch(archive.aeron, archive)
-    sight = Sight(archive.aeron, session_id, stream_id)
+    shown = ReplayPosition(archive.aeron, session_id, stream_id)
 
     def look() -> bool:
         watch()
-        gone = sight.look()
-        if sight.position is not None:
-            on_position(sight.position)
+        gone = shown.look()
+        if shown.position is not None:
+            on_position(shown.position)
         return gone
 
     with pace_keys(replay):

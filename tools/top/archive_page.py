@@ -156,7 +156,7 @@ class ArchivePage(TablePage[RecordingTrack]):
     def refresh(self, model: Model) -> None:
         """Takes in the directory, too."""
         super().refresh(model)
-        self._top = (_directory(model), *_beside(model))
+        self._top = (_directory(model), *_companions(model))
 
     def head(self, width: int) -> Sequence[Line]:
         """The archive above the heading."""
@@ -195,7 +195,7 @@ def _directory(model: Model) -> Line:
     return tuple(pieces)
 
 
-def _beside(model: Model) -> Iterator[Line]:
+def _companions(model: Model) -> Iterator[Line]:
     """A line about what lies beside the recordings, where there is something."""
     archive = model.archive
     if archive is None or archive.trouble:

@@ -286,7 +286,7 @@ def _catalog(view: ArchiveView, recordings: Sequence[RecordingView]) -> _Catalog
         {one.recording_id: one for one in valid},
         view.archive_id,
         recorded,
-        view.beside.indexes(recordings),
-        view.beside.health(recordings),
-        view.beside.retention(),
+        view.companions.indexes(recordings),
+        view.companions.health(recordings),
+        view.companions.retention(),
     )

@@ -14,7 +14,7 @@ from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.tools.views import counter_keys
-from aerolog.tools.views.companion_files import SideFiles
+from aerolog.tools.views.companion_files import CompanionFiles
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.tools.views.stream_views import RecordingPosition, recording_positions
 from aerolog.transport.errors import FileFormatError
@@ -154,13 +154,13 @@ class ArchiveView(Resource):
         mark: the mark file's fields when it was opened, None when it cannot be read.
         mark_fault: why not, None when it can.
         damages: what the last ``recordings()`` could not read, in words.
-        beside: what lies beside the recordings: time indexes, health, retention.
+        companions: what lies beside the recordings: time indexes, health, retention.
     """
 
     def __init__(self, archive_dir: str, catalog: CatalogReader) -> None:
         self.archive_dir = archive_dir
         self.damages: list[str] = []
-        self.beside = SideFiles(archive_dir)
+        self.companions = CompanionFiles(archive_dir)
         self.mark: MarkFileHeader | None = None
         self.mark_fault: str | None = None
         self._catalog = catalog

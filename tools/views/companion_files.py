@@ -69,7 +69,7 @@ class _Kept(Generic[T]):
         self._known = {key: value for key, value in self._known.items() if key in there}
 
 
-class SideFiles:
+class CompanionFiles:
     """The folder beside an archive's recordings.
 
     Args:

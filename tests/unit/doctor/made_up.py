@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.tools.doctor.system_snapshot import (
     ArchiveMark,
-    ArchiveSight,
+    ArchiveSnapshot,
     Case,
     Disk,
-    DriverSight,
-    LogSight,
-    Look,
+    DriverSnapshot,
+    LogSnapshot,
     Process,
-    RecordingSight,
+    RecordingSnapshot,
+    SystemSnapshot,
 )
 from aerolog.tools.views.archive_view import SegmentFile
 from aerolog.tools.views.counters_snapshot import Counter
@@ -72,7 +72,7 @@ def local_address(counter_id: int, status_id: int, address: str) -> Counter:
     return counter(counter_id, 14, f"rcv-local-sockaddr: {status_id} {address}", 1, key)
 
 
-def driver(counters: Sequence[Counter] | None = None, **changes: Any) -> DriverSight:
+def driver(counters: Sequence[Counter] | None = None, **changes: Any) -> DriverSnapshot:
     """A driver in good health, with changes."""
     fields: dict[str, Any] = {
         "aeron_dir": "/dev/shm/aeron-made-up",
@@ -85,10 +85,10 @@ def driver(counters: Sequence[Counter] | None = None, **changes: Any) -> DriverS
         "loss_report_capacity": 1 << 20,
         "disk": PLENTY,
     }
-    return DriverSight(**(fields | changes))
+    return DriverSnapshot(**(fields | changes))
 
 
-def log(kind: LogType = LogType.PUBLICATION, **changes: Any) -> LogSight:
+def log(kind: LogType = LogType.PUBLICATION, **changes: Any) -> LogSnapshot:
     """A log of 64 KiB terms; changes to its metadata and to what was seen."""
     seen = {
         name: changes.pop(name)
@@ -117,7 +117,7 @@ def log(kind: LogType = LogType.PUBLICATION, **changes: Any) -> LogSight:
         "metadata": LogMetadata(**(meta | changes)),
         "is_connected": True,
     }
-    return LogSight(**(fields | seen))
+    return LogSnapshot(**(fields | seen))
 
 
 def ipc_stream(position: int, limit: int, *readers: int) -> StreamView:
@@ -180,7 +180,7 @@ def segment(base: int, length: int = TERM, recording_id: int = 0) -> SegmentFile
     return SegmentFile(f"{recording_id}-{base}.rec", base, length, length)
 
 
-def recording(*segments: SegmentFile, **changes: Any) -> RecordingSight:
+def recording(*segments: SegmentFile, **changes: Any) -> RecordingSnapshot:
     """A recording with its files; two whole ones when none are given."""
     fields = {
         name: changes.pop(name)
@@ -194,12 +194,12 @@ def recording(*segments: SegmentFile, **changes: Any) -> RecordingSight:
         )
         if name in changes
     }
-    return RecordingSight(
+    return RecordingSnapshot(
         descriptor(**changes), segments=segments or (segment(0), segment(TERM)), **fields
     )
 
 
-def archive(*recordings: RecordingSight, **changes: Any) -> ArchiveSight:
+def archive(*recordings: RecordingSnapshot, **changes: Any) -> ArchiveSnapshot:
     """An archive in good health with recordings."""
     mark = ArchiveMark(ALIVE, NOW_MS - 500, 1, "/dev/shm/aeron-made-up", error_log_capacity=1 << 20)
     fields: dict[str, Any] = {
@@ -209,7 +209,7 @@ def archive(*recordings: RecordingSight, **changes: Any) -> ArchiveSight:
         "disk": Disk("/data", total=100 * GIB, free=50 * GIB),
         "sees_counters": True,
     }
-    return ArchiveSight(**(fields | changes))
+    return ArchiveSnapshot(**(fields | changes))
 
 
 def marked(**changes: Any) -> ArchiveMark:
@@ -220,22 +220,23 @@ def marked(**changes: Any) -> ArchiveMark:
 
 
 def look(
-    driver_: DriverSight | None = None, archive_: ArchiveSight | None = None, **more: Any
-) -> Look:
+    driver_: DriverSnapshot | None = None, archive_: ArchiveSnapshot | None = None, **more: Any
+) -> SystemSnapshot:
     """A look at both."""
     fields: dict[str, Any] = {"now_ms": NOW_MS, "monotonic_ns": 2_000_000_000}
-    return Look(driver=driver_, archive=archive_, **(fields | more))
+    return SystemSnapshot(driver=driver_, archive=archive_, **(fields | more))
 
 
 def case(
-    now: DriverSight | ArchiveSight | Look, before: DriverSight | ArchiveSight | Look | None = None
+    now: DriverSnapshot | ArchiveSnapshot | SystemSnapshot,
+    before: DriverSnapshot | ArchiveSnapshot | SystemSnapshot | None = None,
 ) -> Case:
     """A case of one look, or of two that are a second apart."""
     first = None if before is None else replace(_as_look(before), monotonic_ns=1_000_000_000)
     return Case(_as_look(now), first)
 
 
-def _as_look(seen: DriverSight | ArchiveSight | Look) -> Look:
-    if isinstance(seen, Look):
+def _as_look(seen: DriverSnapshot | ArchiveSnapshot | SystemSnapshot) -> SystemSnapshot:
+    if isinstance(seen, SystemSnapshot):
         return seen
-    return look(seen) if isinstance(seen, DriverSight) else look(None, seen)
+    return look(seen) if isinstance(seen, DriverSnapshot) else look(None, seen)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import Case, RecordingSight
+    from aerolog.tools.doctor.system_snapshot import Case, RecordingSnapshot
 
 _SAVE: Final = (
     "aerolog verify {id} --repair-plan says what can be saved, and does nothing; copy the segments"
@@ -84,7 +84,7 @@ def verified_segments_are_sound(case: Case) -> Iterator[Finding]:
             )
 
 
-def _faults(one: RecordingSight) -> Iterator[Finding]:
+def _faults(one: RecordingSnapshot) -> Iterator[Finding]:
     assert one.health is not None
     for state, kind in (("damaged", DAMAGED), ("changed", CHANGED), ("missing", MISSING)):
         faults = [fault for fault in one.health.faults if fault.state == state]
@@ -118,7 +118,7 @@ def recordings_are_verified(case: Case) -> Iterator[Finding]:
         )
 
 
-def _is_waiting(one: RecordingSight) -> bool:
+def _is_waiting(one: RecordingSnapshot) -> bool:
     if one.health is not None:
         return one.health.segments.get("unchecked", 0) > 0
     return one.end - one.descriptor.start_position >= one.descriptor.segment_file_length

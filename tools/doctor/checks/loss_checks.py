@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import Case, DriverSight, Socket
+    from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot, Socket
     from aerolog.transport.memory.loss_report import LossEntry
 
 _LOCAL_ADDRESS: Final = 14
@@ -185,7 +185,7 @@ def losses_by_cause(case: Case) -> Iterator[Finding]:
 
 
 def _entry(
-    entry: LossEntry, case: Case, driver: DriverSight, dropping: dict[str, Socket]
+    entry: LossEntry, case: Case, driver: DriverSnapshot, dropping: dict[str, Socket]
 ) -> Finding:
     age_ms = max(case.now.now_ms - entry.last_observation_ms, 0)
     named = (entry.session_id, entry.stream_id, entry.source)
@@ -250,7 +250,7 @@ def packets_counted(case: Case) -> Iterator[Finding]:
             yield kind.found(f"driver {driver.aeron_dir}", severity, count=counter.value, new=new)
 
 
-def _dropping(driver: DriverSight) -> dict[str, Socket]:
+def _dropping(driver: DriverSnapshot) -> dict[str, Socket]:
     """The driver's sockets by channel and address, as far as they can be told apart by port."""
     by_port: dict[int, list[Socket]] = {}
     for socket in driver.sockets:

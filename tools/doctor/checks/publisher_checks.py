@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Figure, Finding
-    from aerolog.tools.doctor.system_snapshot import Case, DriverSight
+    from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot
     from aerolog.tools.views.stream_views import StreamView, Subscriber
 
 _UNBLOCKED: Final = 19
@@ -205,7 +205,7 @@ def _streams_before(case: Case) -> dict[tuple[int, int, int], StreamView]:
     return {} if before is None else {stream.identity: stream for stream in before.streams}
 
 
-def _blocked(stream: StreamView, case: Case, driver: DriverSight) -> Finding | None:
+def _blocked(stream: StreamView, case: Case, driver: DriverSnapshot) -> Finding | None:
     """A frame that stayed uncommitted from one look to the next, or None."""
     assert stream.publisher is not None
     log_id, before = stream.publisher.registration_id, case.driver_before
@@ -220,7 +220,7 @@ def _blocked(stream: StreamView, case: Case, driver: DriverSight) -> Finding | N
     )
 
 
-def _is_connected(stream: StreamView, driver: DriverSight) -> bool:
+def _is_connected(stream: StreamView, driver: DriverSnapshot) -> bool:
     assert stream.publisher is not None
     log = driver.logs.get(stream.publisher.registration_id)
     if log is not None:
@@ -238,7 +238,7 @@ def _was_held(earlier: StreamView | None, case: Case) -> bool:
 
 
 def _held(
-    stream: StreamView, earlier: StreamView | None, case: Case, driver: DriverSight
+    stream: StreamView, earlier: StreamView | None, case: Case, driver: DriverSnapshot
 ) -> Finding:
     publisher = stream.publisher
     assert publisher is not None
@@ -260,7 +260,9 @@ def _held(
     return kind.found(subject(stream), **figures)
 
 
-def _cause(stream: StreamView, earlier: StreamView | None, driver: DriverSight) -> tuple[str, str]:
+def _cause(
+    stream: StreamView, earlier: StreamView | None, driver: DriverSnapshot
+) -> tuple[str, str]:
     """What holds a publisher back, and what to do."""
     readers = sorted(_readers(stream, earlier, driver), key=lambda one: -one.lag)
     if readers and readers[0].lag >= readers[0].window // 2 > 0:
@@ -276,7 +278,7 @@ def _cause(stream: StreamView, earlier: StreamView | None, driver: DriverSight) 
 
 
 def _readers(
-    stream: StreamView, earlier: StreamView | None, driver: DriverSight
+    stream: StreamView, earlier: StreamView | None, driver: DriverSnapshot
 ) -> Iterator[_Reader]:
     """All subscribers of a stream on this driver, with what they could have read."""
     heads = _heads(stream)
@@ -306,7 +308,7 @@ def _heads(stream: StreamView) -> dict[int, int]:
     return heads
 
 
-def _window(registration_id: int, driver: DriverSight) -> int:
+def _window(registration_id: int, driver: DriverSnapshot) -> int:
     log = driver.logs.get(registration_id)
     if log is None:
         return _DEFAULT_WINDOW

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Figure, Finding
-    from aerolog.tools.doctor.system_snapshot import ArchiveSight, Case, Damage, RecordingSight
+    from aerolog.tools.doctor.system_snapshot import (
+        ArchiveSnapshot,
+        Case,
+        Damage,
+        RecordingSnapshot,
+    )
 
 UNWRITTEN = Kind(
     "recording-without-writer",
@@ -160,7 +165,7 @@ def recordings_are_written(case: Case) -> Iterator[Finding]:
             yield UNWRITTEN.found(one.subject)
 
 
-def _was_unwritten(one: RecordingSight, case: Case) -> bool:
+def _was_unwritten(one: RecordingSnapshot, case: Case) -> bool:
     """Whether the look before says the same: a recording that just starts or stops is none."""
     before = case.before.archive if case.before is not None else None
     if before is None:
@@ -188,7 +193,7 @@ def segments_are_there(case: Case) -> Iterator[Finding]:
         yield from _lengths(one)
 
 
-def _missing(one: RecordingSight) -> Iterator[Finding]:
+def _missing(one: RecordingSnapshot) -> Iterator[Finding]:
     descriptor, end = one.descriptor, one.end
     length = descriptor.segment_file_length
     first = descriptor.segment_base(descriptor.start_position)
@@ -221,7 +226,7 @@ def _missing(one: RecordingSight) -> Iterator[Finding]:
         )
 
 
-def _lengths(one: RecordingSight) -> Iterator[Finding]:
+def _lengths(one: RecordingSnapshot) -> Iterator[Finding]:
     whole = one.descriptor.segment_file_length
     for segment in one.segments:
         needed = max(min(one.end - segment.base_position, whole), 0)
@@ -249,7 +254,7 @@ def contents_are_sound(case: Case) -> Iterator[Finding]:
             yield _damage(one, damage)
 
 
-def _damage(one: RecordingSight, damage: Damage) -> Finding:
+def _damage(one: RecordingSnapshot, damage: Damage) -> Finding:
     kinds = {"checksum": CHECKSUM_WRONG, "descriptor": DESCRIPTOR_CHECKSUM}
     return kinds.get(damage.kind, SEGMENT_DAMAGED).found(
         one.subject,
@@ -284,7 +289,7 @@ def nothing_is_left_over(case: Case) -> Iterator[Finding]:
             yield kind.found(subject, count=len(found), files=names(list(found)))
 
 
-def _valid(archive: ArchiveSight) -> Iterator[RecordingSight]:
+def _valid(archive: ArchiveSnapshot) -> Iterator[RecordingSnapshot]:
     return (one for one in archive.recordings if one.state == RecordingState.VALID)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import Case, DriverSight, LogSight
+    from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot, LogSnapshot
 
 _EXHAUSTED_PART: Final = 0.9
 #: A term should last for some milliseconds.
@@ -128,7 +128,7 @@ def terms_fit(case: Case) -> Iterator[Finding]:
             yield WINDOWS_DIFFER.found(channel, least=min(found), most=max(found))
 
 
-def _image(log: LogSight, name: str) -> Iterator[Finding]:
+def _image(log: LogSnapshot, name: str) -> Iterator[Finding]:
     meta = log.metadata
     if meta.receiver_window_length == meta.term_length // 2 < _USUAL_WINDOW:
         yield WINDOW_OF_TERM.found(
@@ -136,7 +136,7 @@ def _image(log: LogSight, name: str) -> Iterator[Finding]:
         )
 
 
-def _publication(log: LogSight, name: str, position: int, rate: float) -> Iterator[Finding]:
+def _publication(log: LogSnapshot, name: str, position: int, rate: float) -> Iterator[Finding]:
     meta = log.metadata
     if rate / meta.term_length > _TERMS_PER_SECOND:
         every = int(1e9 * meta.term_length / rate)
@@ -164,7 +164,7 @@ def _rates(case: Case) -> dict[int, float]:
     }
 
 
-def _positions(driver: DriverSight) -> dict[int, int]:
+def _positions(driver: DriverSnapshot) -> dict[int, int]:
     return {
         stream.publisher.registration_id: stream.publisher.position or 0
         for stream in driver.streams

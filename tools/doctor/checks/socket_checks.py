@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import Case, DriverSight, LogSight
+    from aerolog.tools.doctor.system_snapshot import Case, DriverSnapshot, LogSnapshot
     from aerolog.tools.views.counters_snapshot import Counter
 
 _LOCAL_ADDRESS: Final = 14
@@ -106,7 +106,7 @@ def buffers_fit(case: Case) -> Iterator[Finding]:
                 yield finding
 
 
-def _buffers(log: LogSight, channel: str) -> Iterator[Finding]:
+def _buffers(log: LogSnapshot, channel: str) -> Iterator[Finding]:
     meta = log.metadata
     receive, send = meta.socket_rcvbuf_length, meta.socket_sndbuf_length
     if meta.type is LogType.IMAGE:
@@ -135,7 +135,7 @@ def machine_permits(case: Case) -> Iterator[Finding]:
         yield HOST_BUFFERS.found("this machine", granted=granted)
 
 
-def _channels_of_logs(driver: DriverSight) -> dict[int, str]:
+def _channels_of_logs(driver: DriverSnapshot) -> dict[int, str]:
     found: dict[int, str] = {}
     for stream in driver.streams:
         if stream.publisher is not None:

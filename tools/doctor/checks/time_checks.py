@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.doctor.findings import Finding
-    from aerolog.tools.doctor.system_snapshot import ArchiveSight, Case, RecordingSight
+    from aerolog.tools.doctor.system_snapshot import ArchiveSnapshot, Case, RecordingSnapshot
 
 _NS_PER_MS: Final = 1_000_000
 #: An index is written at the latest a few times a second while its recording grows.
@@ -133,7 +133,7 @@ def no_times_are_lost(case: Case) -> Iterator[Finding]:
             yield NOTES_LOST.found(counter.label, severity, count=counter.value, new=new)
 
 
-def _positions(archive: ArchiveSight) -> dict[int, int]:
+def _positions(archive: ArchiveSnapshot) -> dict[int, int]:
     return {
         one.descriptor.recording_id: one.counter_position
         for one in archive.recordings
@@ -141,7 +141,7 @@ def _positions(archive: ArchiveSight) -> dict[int, int]:
     }
 
 
-def _has_data(one: RecordingSight) -> bool:
+def _has_data(one: RecordingSnapshot) -> bool:
     return one.end > one.descriptor.start_position
 
 
