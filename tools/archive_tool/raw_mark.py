@@ -26,6 +26,7 @@ from aerolog.tools.archive_tool.uncaught_error import (
     UncaughtError,
     out_of_bounds,
 )
+from aerolog.tools.connection.patience import Deadline
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import offsets
 
@@ -140,10 +141,10 @@ class RawMark:
         return start, self._i32(self.base + _AT["error_buffer_length"])
 
     def _wait(self, field: str, problem: str, wait_s: float, *, wide: bool = False) -> None:
-        deadline = time.monotonic() + wait_s
+        deadline = Deadline(wait_s)
         at = self.base + _AT[field]
         while (self._i64(at) if wide else self._i32(at)) == 0:
-            if time.monotonic() >= deadline:
+            if deadline.passed:
                 raise UncaughtError(ILLEGAL_STATE, problem)
             time.sleep(_LOOK_S)
 

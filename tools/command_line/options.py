@@ -26,7 +26,7 @@ T = TypeVar("T")
 _NS_PER_SECOND = 1_000_000_000
 
 
-def _option(parse: Callable[[str, str], T], name: str) -> Callable[[str | T], T]:
+def option_parser(parse: Callable[[str, str], T], name: str) -> Callable[[str | T], T]:
     """A Typer parser out of one of ours, with our message in the usage error."""
 
     def parser(given: str | T) -> T:
@@ -51,7 +51,7 @@ def seconds_parser(name: str) -> Callable[[str | float], float]:
     Args:
         name: of the option, in messages.
     """
-    return _option(_seconds, name)
+    return option_parser(_seconds, name)
 
 
 def _positive_size(name: str, text: str) -> int:
@@ -114,7 +114,7 @@ DurationOption = Annotated[
         "--duration",
         metavar="TIME",
         help="Stop after this time, such as 90s, 5m or 1.5h; a bare number is seconds.",
-        parser=_option(_seconds, "--duration"),
+        parser=seconds_parser("--duration"),
     ),
 ]
 WaitOption = Annotated[
@@ -123,7 +123,7 @@ WaitOption = Annotated[
         "--wait",
         metavar="TIME",
         help="How long to wait for a subscriber, at the start and when there is none any more.",
-        parser=_option(_seconds, "--wait"),
+        parser=seconds_parser("--wait"),
     ),
 ]
 SizeOption = Annotated[
@@ -132,7 +132,7 @@ SizeOption = Annotated[
         "--size",
         metavar="BYTES",
         help="Generate messages of this size (k, m, g allowed).",
-        parser=_option(_positive_size, "--size"),
+        parser=option_parser(_positive_size, "--size"),
     ),
 ]
 FrameSizeOption = Annotated[
@@ -141,7 +141,7 @@ FrameSizeOption = Annotated[
         "--frame-size",
         metavar="BYTES",
         help="Read records of this size instead of lines (k, m, g allowed).",
-        parser=_option(_positive_size, "--frame-size"),
+        parser=option_parser(_positive_size, "--frame-size"),
     ),
 ]
 DryRunOption = Annotated[
@@ -166,7 +166,7 @@ LengthOption = Annotated[
         "--length",
         metavar="N",
         help="Bytes of the stream to replay, frames included (k, m, g allowed).",
-        parser=_option(_positive_size, "--length"),
+        parser=option_parser(_positive_size, "--length"),
     ),
 ]
 
@@ -177,7 +177,7 @@ FileIoOption = Annotated[
         "--file-io-max-length",
         metavar="N",
         help="Bytes that the source reads at once (k, m, g allowed).",
-        parser=_option(_positive_size, "--file-io-max-length"),
+        parser=option_parser(_positive_size, "--file-io-max-length"),
     ),
 ]
 
@@ -203,7 +203,7 @@ class DriverOptions:
             metavar="TIME",
             rich_help_panel=CONNECTION_PANEL,
             help="How long to wait for the driver.",
-            parser=_option(_seconds, "--driver-timeout"),
+            parser=seconds_parser("--driver-timeout"),
         ),
     ] = 10.0
 
@@ -265,7 +265,7 @@ class ArchiveOptions(DriverOptions):
             metavar="TIME",
             rich_help_panel=CONNECTION_PANEL,
             help="How long to wait for an answer.",
-            parser=_option(_seconds, "--archive-timeout"),
+            parser=seconds_parser("--archive-timeout"),
         ),
     ] = 10.0
     user: Annotated[

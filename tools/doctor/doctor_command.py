@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aerolog.tools.command_line.help import CONNECTION_PANEL, command
-from aerolog.tools.command_line.options import JsonOption
-from aerolog.transport.config.values import parse_long_duration_ns
-from aerolog.transport.errors import AerologError
+from aerolog.tools.command_line.options import JsonOption, seconds_parser
 
 if TYPE_CHECKING:
     from aerolog.tools.doctor.doctor_report import Report
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False)
 
-_NS_PER_SECOND = 1_000_000_000
 _INTERVAL_S = 1.0
 
 
@@ -30,15 +27,6 @@ class _FailOn(StrEnum):
     WARNING = "warning"
     CRITICAL = "critical"
     NEVER = "never"
-
-
-def _interval(given: str | float) -> float:
-    if not isinstance(given, str):
-        return given
-    try:
-        return parse_long_duration_ns("--interval", given) / _NS_PER_SECOND
-    except AerologError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 @command(
@@ -75,7 +63,7 @@ def doctor(
             "--interval",
             metavar="TIME",
             help="Between two looks, from which rates are told; 0 for one look.",
-            parser=_interval,
+            parser=seconds_parser("--interval"),
         ),
     ] = _INTERVAL_S,
     watch: Annotated[

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.mark_file import TERMINATED
+from aerolog.tools.connection.patience import Deadline, epoch_ms
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
 from aerolog.tools.doctor.segment_contents import Contents, look_inside
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 #: A process that is gone may live in another container: its sign of life tells within this time.
 _SETTLE_S: Final = 4.0
 _SETTLE_STEP_S: Final = 0.1
-
-
-def epoch_ms() -> int:
-    """The time of the machine; tests have one of their own."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(slots=True)
@@ -91,9 +87,9 @@ class Examination:
         One in another container has a process id that does not exist here; one that was just
         killed has left a fresh sign of life. The next sign of life tells, or its absence.
         """
-        until = time.monotonic() + _SETTLE_S
+        deadline = Deadline(_SETTLE_S)
         beats = _open_beats(look)
-        while beats & _open_beats(look) and time.monotonic() < until:
+        while beats & _open_beats(look) and not deadline.passed:
             time.sleep(_SETTLE_STEP_S)
             look = self.look(needed=False)
         return look

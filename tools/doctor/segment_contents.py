@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from aerolog.archive.format.archive_folder import ArchiveFolder, Recording, Scan
 from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
+from aerolog.tools.connection.patience import Deadline
 from aerolog.tools.doctor.system_snapshot import Damage
 from aerolog.transport.errors import (
     ArchiveError,
@@ -75,11 +75,11 @@ def look_inside(
         FileFormatError: it is damaged.
     """
     found = Contents(is_deep=deep)
-    deadline = time.monotonic() + shallow_s
+    deadline = Deadline(shallow_s)
     with ArchiveFolder(archive_dir) as folder:
         bases = _bases_by_recording(folder)
         for recording_id in folder.catalog.ids():
-            if not deep and time.monotonic() >= deadline:
+            if not deep and deadline.passed:
                 found.unread += 1
                 continue
             damages = list(_entry(folder, recording_id))

@@ -8,9 +8,14 @@ import typer
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import ArchiveDirOption, ArchiveOptions, JsonOption, grouped
+from aerolog.tools.command_line.options import (
+    ArchiveDirOption,
+    ArchiveOptions,
+    JsonOption,
+    grouped,
+    option_parser,
+)
 from aerolog.transport.config.values import parse_size
-from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,13 +37,6 @@ def _pairs(given: list[str], name: str) -> dict[str, str]:
             raise typer.BadParameter(f"{name} takes KEY=VALUE, not {text!r}")
         found[key] = value
     return found
-
-
-def _size(name: str, text: str) -> int:
-    try:
-        return parse_size(name, text)
-    except AerologError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class LayoutOptions:
             assemble=not self.fragments,
             compression=codec,
             compression_level=int(level) if colon else None,
-            file_length=_size("--file-size", self.file_size),
+            file_length=option_parser(parse_size, "--file-size")(self.file_size),
             time_source=self.time_source,
         )
 

@@ -11,7 +11,7 @@ from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Idle
 from aerolog.tools.replay.replayer import Range, check_complete, range_in_archive
 from aerolog.transport.errors import TimeIndexUnavailableError
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Deadline, Idle
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -94,19 +94,18 @@ class Publisher:
         self._check_lengths(messages)
         idle = Idle()
         sent = 0
-        given_up_at: float | None = None
+        deadline: Deadline | None = None
         while sent < len(messages):
             accepted = self._publication.offer_many(messages[sent:] if sent else messages)
             if accepted > 0:
                 self._count(messages[sent : sent + accepted])
                 sent += accepted
-                given_up_at = None
+                deadline = None
                 continue
             self._watch()
             if not self._publication.is_connected:
-                now = time.monotonic()
-                given_up_at = given_up_at or now + self._reconnect_timeout
-                if now >= given_up_at:
+                deadline = deadline or Deadline(self._reconnect_timeout)
+                if deadline.passed:
                     raise NotConnectedError(
                         f"no subscriber on {self._publication.channel} stream "
                         f"{self._publication.stream_id} for {self._reconnect_timeout:g} s, "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from aerolog.tools.connection.patience import Idle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,25 +14,8 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Subscription
 
 _BATCH = 256
-_FIRST_IDLE_S = 0.000_05
-_LAST_IDLE_S = 0.002
 
 payload_of: Callable[[Any], bytes] = attrgetter("data")
-
-
-class Idle:
-    """Sleeps, longer the longer there is nothing to do."""
-
-    def __init__(self) -> None:
-        self._sleep_s = _FIRST_IDLE_S
-
-    def __call__(self, work_count: int) -> None:
-        """Sleeps when there was no work; the next sleep is twice as long, up to 2 ms."""
-        if work_count > 0:
-            self._sleep_s = _FIRST_IDLE_S
-            return
-        time.sleep(self._sleep_s)
-        self._sleep_s = min(2 * self._sleep_s, _LAST_IDLE_S)
 
 
 def follow(

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from aerolog._version import __version__
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.metrics.archive_metrics import ArchiveSource
 from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Source
 from aerolog.tools.metrics.samples import Collected, Samples
@@ -68,7 +69,7 @@ class Exporter(Resource):
         """All metrics as they are now."""
         with self._lock:
             begin = time.perf_counter()
-            samples = Samples(time.time_ns() // 1_000_000)
+            samples = Samples(epoch_ms())
             for source in self._sources:
                 source.collect(samples)
             samples.add("exporter_info", 1, __version__)

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.transport.config.values import parse_long_duration_ns
-from aerolog.transport.errors import AerologError
+from aerolog.tools.command_line.options import seconds_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 _LISTEN = "127.0.0.1:9464"
-_NS_PER_SECOND = 1e9
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -39,10 +37,7 @@ def _url(otlp: str) -> str:
 
 
 def _seconds(text: str, option: str) -> float:
-    try:
-        seconds = parse_long_duration_ns(option, text) / _NS_PER_SECOND
-    except AerologError as error:
-        raise typer.BadParameter(str(error)) from error
+    seconds = seconds_parser(option)(text)
     if seconds <= 0:
         raise typer.BadParameter(f"{option} must be more than 0")
     return seconds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import RecordingSignal, SourceLocation
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Idle
 from aerolog.tools.recordings.recording_waits import wait_recorded, wait_stopped
 from aerolog.transport.uri import ChannelUri
 

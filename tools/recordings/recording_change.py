@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.tools.connection.clients import open_archive
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Deadline, Idle
 from aerolog.tools.recordings.recording_waits import wait_deleted
 from aerolog.tools.terminal.confirmation import ask, check, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_json, say
@@ -102,7 +101,7 @@ def after_replays(archive: AeronArchive, request: Callable[[], T]) -> T:
         ArchiveError: also when a replay still goes on after the archive's timeout.
     """
     idle = Idle()
-    deadline = time.monotonic() + archive.options.message_timeout
+    deadline = Deadline(archive.options.message_timeout)
     while True:
         try:
             return request()
@@ -110,6 +109,6 @@ def after_replays(archive: AeronArchive, request: Callable[[], T]) -> T:
             waits = error.code == ArchiveErrorCode.ACTIVE_RECORDING and "active replay" in str(
                 error
             )
-            if not waits or time.monotonic() > deadline:
+            if not waits or deadline.passed:
                 raise
         idle(0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import RecordingSignal
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Deadline, Idle
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ def wait_stopped(archive: AeronArchive, recording_id: int) -> int:
         AeronTimeoutError: it is still active after the archive's timeout.
     """
     idle = Idle()
-    deadline = time.monotonic() + archive.options.message_timeout
+    deadline = Deadline(archive.options.message_timeout)
     while (position := archive.stop_position(recording_id)) is None:
-        if time.monotonic() > deadline:
+        if deadline.passed:
             raise AeronTimeoutError(f"recording {recording_id} has not stopped")
         idle(0)
     return position
@@ -41,15 +40,15 @@ def wait_recorded(archive: AeronArchive, recording_id: int, position: int) -> No
     """
     idle = Idle()
     reached = -1
-    deadline = time.monotonic() + archive.options.message_timeout
+    deadline = Deadline(archive.options.message_timeout)
     while True:
         now = archive.recording_position(recording_id)
         if now is None or now >= position:
             return
         if now > reached:
             reached = now
-            deadline = time.monotonic() + archive.options.message_timeout
-        elif time.monotonic() > deadline:
+            deadline = Deadline(archive.options.message_timeout)
+        elif deadline.passed:
             raise AeronTimeoutError(
                 f"recording {recording_id} stays at {now}, before position {position}"
             )
@@ -78,7 +77,7 @@ def wait_for_signal(
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    deadline = time.monotonic() + patience
+    deadline = Deadline(patience)
     while True:
         events = archive.poll_signals()
         # The signal comes last, even if something went wrong: errors count more.
@@ -86,7 +85,7 @@ def wait_for_signal(
         for event in events:
             if event.signal == signal and event.correlation_id == correlation_id:
                 return event
-        if time.monotonic() > deadline:
+        if deadline.passed:
             raise AeronTimeoutError(
                 f"the archive has not signalled {signal.name} in {patience:g} s; "
                 "what was asked for may still go on"

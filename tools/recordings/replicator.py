@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerolog.archive.client import RecordingSignal
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle
+from aerolog.tools.connection.patience import Deadline, Every, Idle
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
@@ -88,8 +87,8 @@ class Replicator:
         self._archive = archive
         self._watch = Watch(archive.aeron, archive)
         self._on_signal = on_signal
-        self._asked = 0.0
-        self._stop_deadline = 0.0
+        self._asks = Every(_ASK_EVERY_S)
+        self._stop_deadline: Deadline | None = None
 
     def run(
         self,
@@ -134,10 +133,10 @@ class Replicator:
         archive = self._archive
         archive.try_stop_replication(self.state.replication_id)
         idle = Idle()
-        deadline = time.monotonic() + archive.options.message_timeout
+        deadline = Deadline(archive.options.message_timeout)
         while not self._is_over():
             work = self._take_signals()
-            if time.monotonic() > deadline:
+            if deadline.passed:
                 raise AeronTimeoutError(
                     f"replication {self.state.replication_id} has not ended; "
                     f"aerolog recordings stop-replication {self.state.replication_id} tries again"
@@ -155,7 +154,7 @@ class Replicator:
         state = self.state
         if not state.ended or state.stopped or state.merged:
             return state.ended
-        if time.monotonic() > self._stop_deadline:
+        if self._stop_deadline is not None and self._stop_deadline.passed:
             raise AeronTimeoutError(
                 f"replication {state.replication_id} is over, and recording {state.recording_id} "
                 "has not stopped"
@@ -187,14 +186,12 @@ class Replicator:
             state.position = signal.position
         elif signal.signal == RecordingSignal.REPLICATE_END:
             state.ended = True
-            self._stop_deadline = time.monotonic() + self._archive.options.message_timeout
+            self._stop_deadline = Deadline(self._archive.options.message_timeout)
 
     def _ask_position(self) -> None:
         state = self.state
-        now = time.monotonic()
-        if state.recording_id is None or state.stopped or now < self._asked + _ASK_EVERY_S:
+        if state.recording_id is None or state.stopped or not self._asks.is_due():
             return
-        self._asked = now
         position = self._archive.recording_position(state.recording_id)
         if position is not None:
             state.position = position

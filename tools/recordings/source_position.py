@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import time
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import ArchiveClientOptions, ArchiveConnection, request
+from aerolog.tools.connection.patience import Every
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
@@ -58,7 +58,7 @@ class SourceArchive:
         self._recording_id = recording_id
         self._session: ControlSession | None = None
         self._asking: Pending[int | None] | None = None
-        self._asked = -_ASK_EVERY_S
+        self._asks = Every(_ASK_EVERY_S)
         self._position: int | None = None
         self._connection: ArchiveConnection | None = None
         response = response_channel_for(channel)
@@ -98,9 +98,7 @@ class SourceArchive:
         session = self._session
         if session is None:
             return
-        now = time.monotonic()
-        if self._asking is None and now >= self._asked + _ASK_EVERY_S:
-            self._asked = now
+        if self._asking is None and self._asks.is_due():
             call = request.ask_position("max recorded position", self._recording_id)
             self._asking = session.begin(call, self._aeron.next_correlation_id())
         session.pump()

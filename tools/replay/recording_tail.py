@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle, payload_of
+from aerolog.tools.connection.patience import Every, Idle
+from aerolog.tools.messages.subscription_output import payload_of
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
@@ -158,7 +158,7 @@ def print_tail(
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    asked = time.monotonic()
+    asks = Every(_ASK_EVERY_S, at_once=False)
     while count is None or writer.written.messages < count:
         limit = _BATCH if count is None else min(_BATCH, count - writer.written.messages)
         batch = stream.poll_messages(limit)
@@ -167,11 +167,8 @@ def print_tail(
             if isinstance(event, trouble) and not event.is_fatal:
                 remark(f"aerolog: {event.error}")
         watch()
-        now = time.monotonic()
-        if not batch and now >= asked + _ASK_EVERY_S:
-            asked = now
-            if _is_over(archive, stream, tail.recording.recording_id):
-                return
+        if not batch and asks.is_due() and _is_over(archive, stream, tail.recording.recording_id):
+            return
         idle(len(batch))
 
 

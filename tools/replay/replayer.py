@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-import time
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.messages.subscription_output import Idle, follow
+from aerolog.tools.connection.patience import Deadline, Idle
+from aerolog.tools.messages.subscription_output import follow
 from aerolog.tools.recordings.recording_rows import known_recording
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
@@ -240,10 +240,10 @@ def wait_replayed(
     idle = Idle()
     shown = ReplayPosition(archive.aeron, session_id, stream_id)
     told = False
-    deadline = time.monotonic() + _APPEAR_TIMEOUT_S
+    deadline = Deadline(_APPEAR_TIMEOUT_S)
     while True:
         watch()
-        late = time.monotonic() > deadline
+        late = deadline.passed
         if shown.look():
             return True
         if shown.position is not None:
@@ -252,7 +252,7 @@ def wait_replayed(
             return False
         elif late:
             told = True
-            deadline += on_unseen()
+            deadline.extend(on_unseen())
         idle(0)
 
 

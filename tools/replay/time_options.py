@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from aerolog.tools.command_line.options import option_parser
 from aerolog.transport.config.times import format_time, parse_time_ns
 from aerolog.transport.config.values import parse_long_duration_ns
 from aerolog.transport.errors import AerologError
@@ -35,15 +36,10 @@ def parse_speed(text: str | float) -> float:
     return speed
 
 
-def _duration_ns(text: str | int) -> int:
-    if not isinstance(text, str):
-        return text
-    try:
-        value = parse_long_duration_ns("--last", text)
-    except AerologError as error:
-        raise typer.BadParameter(str(error)) from error
+def _duration_ns(name: str, text: str) -> int:
+    value = parse_long_duration_ns(name, text)
     if value == 0:
-        raise typer.BadParameter("--last must be more than 0")
+        raise typer.BadParameter(f"{name} must be more than 0")
     return value
 
 
@@ -93,7 +89,7 @@ class TimedOptions:
             rich_help_panel=TIME_PANEL,
             help="The last part, such as 5m: before --until, before now where a recording is live, "
             "else before it stopped.",
-            parser=_duration_ns,
+            parser=option_parser(_duration_ns, "--last"),
         ),
     ] = None
     speed: Annotated[

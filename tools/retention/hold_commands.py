@@ -1,6 +1,5 @@
 """``aerolog retention hold`` and ``release``: recordings that nothing goes of."""
 
-import time
 from dataclasses import asdict
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 
@@ -48,7 +48,7 @@ def hold(
     check_recordings(archive_dir, recording_ids)
     until_ms = None if until is None else parse_time_ns("--until", until) // _NS_PER_MS
     holds = Holds.open(archive_dir)
-    now_ms = time.time_ns() // _NS_PER_MS
+    now_ms = epoch_ms()
     made = [holds.add(one, reason, until_ms, now_ms=now_ms) for one in recording_ids]
     if as_json:
         console.print_json([asdict(one) for one in made])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from aerolog.archive.retention.plan import RECORDING
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
 from aerolog.tools.connection.clients import open_archive
+from aerolog.tools.connection.patience import Deadline
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
@@ -61,7 +61,7 @@ class _Asking:
         self._archive_dir = archive_dir
         self._by_label = policies.asks_for_labels
         self._options = options
-        self._asked = 0.0
+        self._is_old = Deadline(_KNOWN_S)
         self._known: Known | None = None
 
     def __call__(self) -> Known:
@@ -70,10 +70,9 @@ class _Asking:
         Raises:
             AerologError: somebody who may need something cannot be asked.
         """
-        now = time.monotonic()
-        if self._known is None or now - self._asked > _KNOWN_S:
+        if self._known is None or self._is_old.passed:
             self._known = self._ask()
-            self._asked = time.monotonic()
+            self._is_old = Deadline(_KNOWN_S)
         return self._known
 
     def _ask(self) -> Known:

@@ -1,6 +1,5 @@
 """``aerolog retention status``: runs, what went, what is held, what is unfinished."""
 
-import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 
@@ -29,7 +29,7 @@ def status(*, archive_dir: FolderOption = DEFAULT_FOLDER, as_json: JsonOption = 
     from aerolog.tools.terminal import console
 
     check_folder(archive_dir)
-    found = retention_status(archive_dir, time.time_ns() // 1_000_000)
+    found = retention_status(archive_dir, epoch_ms())
     if as_json:
         console.print_json(asdict(found))
     else:

@@ -58,7 +58,8 @@ def driver(arguments: ServiceArguments = None, aeron_dir: AeronDirProperty = Non
     Properties have the reference's names, such as -Daeron.threading.mode=SHARED; they and
     properties files apply in their order, over AERON_* variables of the environment.
     """
-    run_service(service("driver"), service_arguments(arguments, {"aeron.dir": aeron_dir}))
+    given = service_arguments(arguments, {"aeron.dir": aeron_dir})
+    run_service(service("driver"), given)
 
 
 def _with_archive(name: str) -> Callable[..., None]:
@@ -75,7 +76,8 @@ def _with_archive(name: str) -> Callable[..., None]:
             "aeron.archive.dir": archive_dir,
             "aeron.archive.control.channel": control_channel,
         }
-        run_service(service(name), service_arguments(arguments, properties))
+        given = service_arguments(arguments, properties)
+        run_service(service(name), given)
 
     return run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.tools.connection.patience import Deadline, epoch_ms
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
@@ -26,7 +27,7 @@ _SOFTWARE: Final = 34
 
 def facts(view: DriverView) -> dict[str, Any]:
     """What cnc.dat says of its driver."""
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = epoch_ms()
     snapshot = view.counters()
     row = snapshot.row_of(_SOFTWARE)
     software = "" if row is None else snapshot.label(row).partition(": ")[2]
@@ -122,9 +123,9 @@ def ask_and_terminate(
 
 def _terminate(view: DriverView, token: str, wait_s: float) -> None:
     _request(view.aeron_dir, token)
-    deadline = time.monotonic() + wait_s
+    deadline = Deadline(wait_s)
     while not (view.is_closed() or view.is_replaced()):
-        if time.monotonic() >= deadline:
+        if deadline.passed:
             raise AerologError(
                 f"the driver of pid {view.pid} has not stopped within {wait_s:g} s: it takes "
                 "requests only with a validator that likes the token, such as -Daeron.driver."
@@ -166,5 +167,5 @@ def classic(aeron_dir: str | None, words: Sequence[str]) -> None:
         except OSError as error:
             uncaught(ILLEGAL_STATE, str(error))
     else:
-        for line in lines.driver(view, aeron_dir, time.time_ns() // 1_000_000):
+        for line in lines.driver(view, aeron_dir, epoch_ms()):
             say(line)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.top.companion_text import (
     health_words,
     index_words,
@@ -69,7 +70,7 @@ class LiveSource:
         archive_dir: str | Path | None = None,
         *,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
-        epoch_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        epoch_ms: Callable[[], int] = epoch_ms,
     ) -> None:
         self.aeron_dir = str(unconfigured_aeron_dir() if aeron_dir is None else aeron_dir)
         self._monotonic_ns = monotonic_ns

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import ArchiveDirOption
-from aerolog.transport.config.values import parse_long_duration_ns
+from aerolog.tools.command_line.options import ArchiveDirOption, option_parser, seconds_parser
 from aerolog.transport.errors import AerologError
 
 app = typer.Typer(add_completion=False)
@@ -20,15 +19,10 @@ class NoTerminalError(AerologError):
     """Input or output is no terminal."""
 
 
-def _interval(given: str | float) -> float:
-    if not isinstance(given, str):
-        return given
-    try:
-        seconds = parse_long_duration_ns("--interval", given) / 1e9
-    except AerologError as error:
-        raise typer.BadParameter(str(error)) from error
+def _interval(name: str, given: str) -> float:
+    seconds = seconds_parser(name)(given)
     if not _INTERVAL_MIN_S <= seconds <= _INTERVAL_MAX_S:
-        raise typer.BadParameter(f"--interval={given}: it goes from 100ms to 1h")
+        raise typer.BadParameter(f"{name}={given}: it goes from 100ms to 1h")
     return seconds
 
 
@@ -57,7 +51,7 @@ def top(
             "--interval",
             metavar="TIME",
             help="Time between two looks, such as 250ms or 5s; a bare number is seconds.",
-            parser=_interval,
+            parser=option_parser(_interval, "--interval"),
         ),
     ] = 1.0,
     plain_ascii: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.companion_files import CompanionFiles
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -241,7 +241,7 @@ class ArchiveView(Resource):
         activity = self.activity_ms()
         if activity is None or activity == TERMINATED:
             return None
-        return (time.time_ns() // 1_000_000 if now_ms is None else now_ms) - activity
+        return (epoch_ms() if now_ms is None else now_ms) - activity
 
     def is_alive(self, now_ms: int | None = None) -> bool:
         """Whether the archive gave a sign of life in the last ten seconds."""

@@ -10,6 +10,8 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from aerolog.tools.connection.patience import epoch_ms
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -56,7 +58,7 @@ class CountersSnapshot:
         self.registration_ids = scanned.registration_ids
         self.owner_ids = scanned.owner_ids
         self.reference_ids = scanned.reference_ids
-        self.taken_ms = time.time_ns() // 1_000_000 if taken_ms is None else taken_ms
+        self.taken_ms = epoch_ms() if taken_ms is None else taken_ms
         self.taken_ns = time.monotonic_ns() if taken_ns is None else taken_ns
 
     def __len__(self) -> int:

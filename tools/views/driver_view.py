@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aerolog.tools.connection.patience import epoch_ms
 from aerolog.tools.views.counter_scan import scan_counters
 from aerolog.tools.views.counters_snapshot import CountersSnapshot
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -160,7 +160,7 @@ class DriverView(Resource):
 
     def heartbeat_age_ms(self, now_ms: int | None = None) -> int:
         """Milliseconds since the last sign of life; after an orderly close since before 1970."""
-        return (time.time_ns() // 1_000_000 if now_ms is None else now_ms) - self.heartbeat_ms()
+        return (epoch_ms() if now_ms is None else now_ms) - self.heartbeat_ms()
 
     def is_closed(self) -> bool:
         """Whether the driver said that it stops."""
