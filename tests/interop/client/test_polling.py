@@ -4,6 +4,8 @@ import os
 import pickle
 import threading
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from aerolog.transport.client import Action, Header, Message, Poller
@@ -31,14 +33,13 @@ def test_a_handler_gets_views_that_are_released_and_headers_that_may_be_kept(str
 
 
 def test_slices_and_arrays_of_a_view_stay_readable_after_everything_is_closed(aeron, stream):
-    numpy = pytest.importorskip("numpy")
     stream.publication.offer(b"0123456789")
     stream.publication.offer(b"assembled" * 500)
     kept = []
 
     def keep(data, _):
         assert data.readonly
-        kept.extend((data[2:5], numpy.frombuffer(data, "u1")))
+        kept.extend((data[2:5], np.frombuffer(data, "u1")))
 
     stream.subscription.poll(keep)
     stream.publication.offer(b"another" * 500)
@@ -89,12 +90,11 @@ def test_a_controlled_handler_commits_breaks_and_aborts(stream):
 
 
 def test_an_aborted_long_message_comes_again_whole(stream):
-    numpy = pytest.importorskip("numpy")
     stream.publication.offer(b"abcdefgh" * 500)
     kept = []
 
     def abort(data, _):
-        kept.append(numpy.frombuffer(data, "u1"))
+        kept.append(np.frombuffer(data, "u1"))
         return Action.ABORT
 
     assert stream.subscription.poll_controlled(abort) == 2
@@ -213,9 +213,8 @@ def test_iteration_ends_after_a_quiet_time(stream):
 
 
 def test_arrays_are_filled_with_messages_of_their_size(stream):
-    numpy = pytest.importorskip("numpy")
-    record = numpy.dtype([("id", "<i8"), ("price", "<f8")])
-    sent = numpy.zeros(10, record)
+    record = np.dtype([("id", "<i8"), ("price", "<f8")])
+    sent = np.zeros(10, record)
     sent["id"] = range(10)
     stream.publication.offer_array(sent)
     stream.publication.offer(b"odd")
@@ -225,22 +224,21 @@ def test_arrays_are_filled_with_messages_of_their_size(stream):
         stream.subscription.poll_array(record)
     assert stream.take(1) == [b"odd"]
     stream.publication.offer_array(sent)
-    out = numpy.zeros(4, record)
+    out = np.zeros(4, record)
     assert stream.subscription.poll_array(out=out)["id"].tolist() == [0, 1, 2, 3]
     assert stream.subscription.poll_array(record, limit=3)["id"].tolist() == [4, 5, 6]
-    stream.publication.offer_array(numpy.arange(1000, dtype="<i8").reshape(1, 1000))
+    stream.publication.offer_array(np.arange(1000, dtype="<i8").reshape(1, 1000))
     assert stream.subscription.poll_array(record)["id"].tolist() == [7, 8, 9]
     assert stream.subscription.poll_array("(1000,)<i8")[0, 999] == 999
 
 
 def test_messages_go_into_memory_of_the_caller_with_their_offsets(stream):
-    numpy = pytest.importorskip("numpy")
     messages = [b"a", b"", b"long" * 500, b"end"]
     stream.publication.offer_many(messages)
     buffer = bytearray(2004)
-    offsets = numpy.zeros(10, "<i8")
-    positions = numpy.zeros(9, "<i8")
-    sessions = numpy.zeros(9, "<i4")
+    offsets = np.zeros(10, "<i8")
+    positions = np.zeros(9, "<i8")
+    sessions = np.zeros(9, "<i4")
     count = stream.subscription.poll_into(
         buffer, offsets, positions=positions, session_ids=sessions
     )
@@ -250,16 +248,15 @@ def test_messages_go_into_memory_of_the_caller_with_their_offsets(stream):
     assert set(sessions[:4]) == {stream.publication.session_id}
     stream.publication.offer_many(messages)
     small = bytearray(10)
-    assert stream.subscription.poll_into(small, numpy.zeros(10, "<i4")) == 2
+    assert stream.subscription.poll_into(small, np.zeros(10, "<i4")) == 2
     with pytest.raises(ValueError, match="next message has 2000 bytes, buffer has 10"):
         stream.subscription.poll_into(small, offsets)
     assert stream.subscription.poll_into(buffer, offsets, limit=1) == 1
     with pytest.raises(ValueError, match="offsets has items of 2 bytes"):
-        stream.subscription.poll_into(buffer, numpy.zeros(10, "<i2"))
+        stream.subscription.poll_into(buffer, np.zeros(10, "<i2"))
 
 
 def test_an_arrow_batch_holds_what_the_messages_held(stream):
-    pyarrow = pytest.importorskip("pyarrow")
     messages = [b"%d" % i * i for i in range(300)]
     for i, message in enumerate(messages[:50]):
         stream.publication.offer(message, reserved_value=i)
@@ -267,11 +264,11 @@ def test_an_arrow_batch_holds_what_the_messages_held(stream):
     table = batch.to_pyarrow()
     assert len(batch) == 50
     assert table.schema.names == ["data", "position", "session_id", "reserved_value"]
-    assert table.schema.field("data").type == pyarrow.binary()
+    assert table.schema.field("data").type == pa.binary()
     assert table.column("data").to_pylist() == messages[:50]
     assert table.column("reserved_value").to_pylist() == list(range(50))
     assert table.column("position")[-1].as_py() == stream.publication.position
-    data = pyarrow.array(table.column("data"))
+    data = pa.array(table.column("data"))
     del batch, table
     assert data.to_pylist() == messages[:50]
     assert len(stream.subscription.poll_arrow()) == 0
@@ -284,7 +281,6 @@ def test_an_arrow_batch_holds_what_the_messages_held(stream):
 
 
 def test_an_arrow_batch_grows_with_its_messages(stream):
-    pytest.importorskip("pyarrow")
     got = []
     for _ in range(12):
         stream.publication.send(bytes(8000), timeout=30)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 
+import prerequisites
 import pytest
+from prerequisites import needs_mounts
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.doctor.findings import Severity
@@ -171,18 +172,8 @@ def test_a_recorder_that_stands_still_is_named(start_server, doctor, connect, st
 @pytest.fixture
 def small_disk(tmp_path):
     """A memory file system of 200 MiB of this test's own."""
-    path = tmp_path / "small"
-    path.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"cannot mount a tmpfs here: {mounted.stderr.strip()}")
-    yield path
-    subprocess.run(["umount", "-l", str(path)], check=True)
+    with prerequisites.small_disk(tmp_path / "small", 200 << 20, lazy=True) as path:
+        yield path
 
 
 def fill(folder, leave):
@@ -192,6 +183,7 @@ def fill(folder, leave):
         os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - leave)
 
 
+@needs_mounts
 def test_an_archive_on_a_full_disk(start_server, doctor, implementation, connect, small_disk):
     server = start_server(implementation, "archiving-driver", archive_dir=small_disk / "archive")
     fill(small_disk, leave=50 << 20)
@@ -201,6 +193,7 @@ def test_an_archive_on_a_full_disk(start_server, doctor, implementation, connect
         archive.start_recording(CHANNEL, 5)
 
 
+@needs_mounts
 def test_a_driver_on_a_full_disk(start_server, doctor, implementation, connect, small_disk):
     server = start_server(implementation, "driver", aeron_dir=small_disk / "aeron")
     client = connect(server)

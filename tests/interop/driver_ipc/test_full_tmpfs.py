@@ -8,8 +8,9 @@ from pathlib import Path
 
 import peer
 import pytest
+from prerequisites import needs_mounts, small_disk
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, needs_mounts]
 
 SIZE = 16 << 20
 PROPERTIES = {
@@ -23,18 +24,8 @@ PROPERTIES = {
 @pytest.fixture
 def small_tmpfs(tmp_path) -> Path:
     """A memory file system of 16 MiB of this test's own."""
-    path = tmp_path / "small"
-    path.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"cannot mount a tmpfs here: {mounted.stderr.strip()}")
-    yield path
-    subprocess.run(["umount", "-l", str(path)], check=True)
+    with small_disk(tmp_path / "small", SIZE, lazy=True) as path:
+        yield path
 
 
 class Filler:

@@ -5,7 +5,6 @@ The agent's newest published version is 1.48.0; it runs in the reference's own 1
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import time
@@ -17,6 +16,7 @@ import pytest
 from peer.artifact import JVM_FLAGS, PeerUnavailable, cache_dir, locked, program, run, toolchain
 from peer.process import ServerProcess
 from peer.servers import ServerSpec, start_ours
+from prerequisites import skip_without_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,9 +55,7 @@ def agent(reference: Any) -> Path:
     try:
         return agent_jar()
     except PeerUnavailable as reason:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"the reference's agent must be at hand in CI: {reason}", pytrace=False)
-        pytest.skip(f"no reference agent: {reason}")
+        skip_without_program(f"no reference agent: {reason}")
 
 
 @dataclass

@@ -22,7 +22,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from peer.streams import free_port
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 if TYPE_CHECKING:
     from pathlib import Path

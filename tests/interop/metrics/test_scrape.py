@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 from aerolog.archive.client import AeronArchive
 from aerolog.tools.metrics.dashboard_panels import ROWS

@@ -8,6 +8,7 @@ from peer.channels import Row, check_rest, join
 from peer.namespaces import LEFT, LEFT6, RIGHT, RIGHT6, NamespacesUnavailable, Wire
 from peer.process import run_quietly
 from peer.streams import Receipt, checked_messages, transfer
+from prerequisites import skip_without
 
 pytestmark = pytest.mark.interop
 
@@ -19,7 +20,7 @@ def wire():
         made = Wire()
         made.__enter__()
     except NamespacesUnavailable as reason:
-        pytest.skip(str(reason))
+        skip_without(str(reason))
     yield made
     made.__exit__()
 

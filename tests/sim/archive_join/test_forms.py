@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from aerolog.archive.client import FROM_START, LiveJoined, PersistentSubscriptionListener
@@ -56,23 +58,21 @@ def by_buffers(stream):
 
 
 def by_arrow(stream):
-    pyarrow = pytest.importorskip("pyarrow")
 
     def poll(limit):
         batch = stream.poll_arrow(limit)
         if batch is None:
             return []
-        return [Payload(value) for value in pyarrow.record_batch(batch).column("data").to_pylist()]
+        return [Payload(value) for value in pa.record_batch(batch).column("data").to_pylist()]
 
     return poll
 
 
 def by_array(stream):
-    numpy = pytest.importorskip("numpy")
-    dtype = numpy.dtype(f"S{LENGTH}")
+    dtype = np.dtype(f"S{LENGTH}")
 
     def poll(limit):
-        rows = stream.poll_array(numpy.dtype((numpy.void, dtype.itemsize)), limit=limit)
+        rows = stream.poll_array(np.dtype((np.void, dtype.itemsize)), limit=limit)
         return [] if rows is None else [Payload(row.tobytes()) for row in rows]
 
     return poll

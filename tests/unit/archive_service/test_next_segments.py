@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -175,7 +174,6 @@ def test_a_closed_maker_can_be_closed_again(maker) -> None:
         files.create(7, 0, SEGMENT)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority alone")
 def test_the_thread_that_makes_segments_lets_others_go_first(maker) -> None:
     files = maker()
     seen = []

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from prerequisites import skip_without
 
 ROOT = Path(__file__).parents[3]
 TIMEOUT_S = 90
@@ -59,7 +60,7 @@ def test_a_lossy_stream_is_recorded_and_replayed_byte_by_byte(network: str, tmp_
     assert counter(out, "Loss gap fills") == (0, 0)
     assert len(list((tmp_path / "out" / "archive").glob("0-*.rec"))) == 1
     if network == "namespaces" and "veth" not in out.splitlines()[0]:
-        pytest.skip(out.splitlines()[0])
+        skip_without(out.splitlines()[0])
 
 
 def test_a_wire_that_loses_nothing_needs_no_retransmission(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from prerequisites import needs_mounts, small_disk
 
 from aerolog.transport.errors import FileFormatError, StorageSpaceError
 from aerolog.transport.memory.mapped_file import MappedFile
@@ -152,14 +153,9 @@ except StorageSpaceError as error:
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+@needs_mounts
 def test_a_full_file_system_is_an_error_and_never_a_bus_error(tmp_path):
-    mount = tmp_path / "small"
-    mount.mkdir()
-    subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], check=True, timeout=30
-    )
-    try:
+    with small_disk(tmp_path / "small", 1 << 20) as mount:
         done = subprocess.run(
             [sys.executable, "-c", FULL_DISK, str(mount)],
             capture_output=True,
@@ -167,8 +163,6 @@ def test_a_full_file_system_is_an_error_and_never_a_bus_error(tmp_path):
             check=False,
             timeout=60,
         )
-    finally:
-        subprocess.run(["umount", str(mount)], check=True, timeout=30)
     assert done.returncode != -signal.SIGBUS
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["refused 28 True", "withheld 28"]

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 from aerolog.tools.metrics import system_metrics
 from aerolog.tools.metrics.dashboard_panels import ROWS

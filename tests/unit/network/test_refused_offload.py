@@ -1,12 +1,10 @@
 """A path whose datagrams are smaller than the segments: the kernel refuses to cut runs for it."""
 
-import shutil
 import subprocess
 import sys
 
-import pytest
+from prerequisites import NETWORK_NAMESPACE, needs_network_namespace
 
-NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
 PROGRAM = """
 import time
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
@@ -27,17 +25,11 @@ with (
 """
 
 
-def namespaces_are_permitted():
-    if not (shutil.which("unshare") and shutil.which("ip")):
-        return False
-    return subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
-
-
-@pytest.mark.skipif(not namespaces_are_permitted(), reason="needs a network namespace of its own")
+@needs_network_namespace
 def test_a_run_arrives_whole_and_the_offload_stays_off():
     command = f'ip link set lo mtu 1400 up && exec "{sys.executable}" -c "$0"'
     done = subprocess.run(
-        [*NAMESPACE, "sh", "-c", command, PROGRAM],
+        [*NETWORK_NAMESPACE, "sh", "-c", command, PROGRAM],
         capture_output=True,
         text=True,
         timeout=60,

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from prerequisites import skip_without
 
 from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.network.port import address_key, is_multicast, normal_address
@@ -197,7 +198,7 @@ def test_a_group_is_heard_and_answered(take):
 def test_a_group_of_ipv6_is_heard_and_answered(take):
     local = ipv6_multicast_address()
     if local is None:
-        pytest.skip("no interface with IPv6 but loopback, which carries no groups")
+        skip_without("no interface with IPv6 but loopback, which carries no groups")
     port = free_group_port()
     data, control = ("ff02::3", port), ("ff02::4", port)
     with (

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 from aerolog.tools.command_line.application import COMMANDS
 from aerolog.tools.main import main

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import program_or_skip
+from prerequisites import program_or_skip
 
 from aerolog.tools.command_line.application import COMMANDS, application
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from programs import program_or_skip
+from prerequisites import program_or_skip
 from typing_shell import TypingShell
 
 if TYPE_CHECKING:
