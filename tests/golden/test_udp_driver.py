@@ -1,11 +1,11 @@
 """Every channel of the corpus on our driver: accepted, or refused in the reference's words."""
 
-import itertools
 import re
 import time
 
 import pytest
 from golden_data import channel_uris
+from peer.streams import free_port
 
 from aerolog.transport.client import Aeron
 from aerolog.transport.driver import MediaDriver
@@ -24,8 +24,6 @@ SHOWN_PORTS = ("23500", "23501", "23502", "23555")
 TEXT_LENGTH = 300
 CLIENT_S_PREFIX = "io.aeron.exceptions.AeronException : "
 
-_ports = itertools.count(26_000)
-
 
 @pytest.fixture(scope="module")
 def aeron():
@@ -42,7 +40,7 @@ def aeron():
 @pytest.fixture
 def with_ports():
     """Puts ports of this row where the corpus shows its own."""
-    ports = {shown: str(next(_ports)) for shown in SHOWN_PORTS}
+    ports = {shown: str(free_port("0.0.0.0")) for shown in SHOWN_PORTS}
     pattern = re.compile("|".join(SHOWN_PORTS))
     return lambda text: pattern.sub(lambda found: ports[found[0]], text)
 
