@@ -80,7 +80,7 @@ def test_citations_have_no_other_form(specification, texts):
     hyphenated = "|".join(name for name in specification if "-" in name)
     forms = (
         rf"\b(?![Ss]pec (?:{page}) \d)[Ss]pecs?{SPACE}(?:(?:{page})\b|sections?\b|\d)",
-        rf"(?<![Ss]pec )(?<![\w`/-])(?:{hyphenated})(?:\.md|`)?,?{SPACE}(?:sections?{SPACE})?\d",
+        rf"(?<![Ss]pec )(?<![\w`/-])(?:{hyphenated})(?:\.md)?`?,?{SPACE}(?:sections?{SPACE})?\d",
         rf"[Ss]pecs? (?!(?:{page})\b)[a-z]+(?:-[a-z]+)* \d|\([Ss]pecs? (?!(?:{page}) \d)\w",
         rf"(?:\(|\d[,;]{SPACE}(?:and{SPACE})?)(?:{page})(?:\.md)? {NUMBER}[),;]",
     )
