@@ -93,7 +93,7 @@ class Inbox:
         pending.fail(RegistrationError(message.correlation_id, message.code, message.message))
 
     def _on_channel_error(self, message: responses.OnError) -> None:
-        """The id in it is that of a channel status counter (spec client 17)."""
+        """The id in it is that of a channel status counter (spec client 7)."""
         status_id = message.correlation_id
         conductor = self._conductor
         ids = [p.channel_status_id for p in conductor.publications.values()]

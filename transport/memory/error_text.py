@@ -1,6 +1,6 @@
 """Texts of distinct errors: how an exception is written down, how a log is printed.
 
-Formats: spec stat-tools 1 and 3.
+Formats: spec cnc-and-commands 6 (an exception), spec stat-tools 1 and 3 (a log as it is printed).
 """
 
 from __future__ import annotations

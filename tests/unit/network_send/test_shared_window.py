@@ -1,4 +1,4 @@
-"""What the streams of one endpoint may have under way together (spec wire-protocol 7)."""
+"""What the streams of one endpoint may have under way together (decision 0007)."""
 
 import pytest
 from sending_station import Stream

@@ -1,4 +1,4 @@
-"""What all streams of a send endpoint may have under way, and send again (spec wire-protocol 7)."""
+"""What all streams of a send endpoint may have under way, and send again (decision 0007)."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""What all streams of a send endpoint may have under way, and send again (spec wire-protocol 7).
+"""What all streams of a send endpoint may have under way, and send again (decision 0007).
 
 The streams of an endpoint share the receiver's socket buffer, while flow control knows each one's
 window only. When a thousand windows together overflow the buffer, every stream asks for its window
