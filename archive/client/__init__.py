@@ -3,10 +3,9 @@
 Both speak the reference's control protocol and work with an archive of either kind.
 """
 
-from aerolog.archive.client.aeron_archive import AeronArchive
-from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
+from aerolog.archive.client.aeron_archive import AeronArchive, AsyncAeronArchive
 from aerolog.archive.client.client_base import ArchiveClientState
-from aerolog.archive.client.client_stats import ArchiveClientStats
+from aerolog.archive.client.client_session import ArchiveClientStats
 from aerolog.archive.client.connection import ArchiveConnection, ConnectStep
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.recording_events import (

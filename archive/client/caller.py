@@ -1,9 +1,9 @@
-"""Operations written once as steps, and the two forms that carry steps out: waiting and awaited.
+"""Operations written once as steps, and the callers that carry them out: waiting and awaited.
 
 Steps never wait. They yield how much they did when they can go no further, and return the result;
 a series yields lists of what it has found as well. `operation` and `series` make methods of them
-that block in a client of the `WaitingForm` and are awaited in one of the `AwaitedForm`, with the
-arguments of the steps and with types that checkers see.
+that block in a `WaitingForm` and are awaited in an `AwaitedForm`, with the arguments of the steps
+and with types that checkers see.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Itera
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
 from aerolog.transport.concurrent.idle import BackoffIdleStrategy
+from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Self
 
 P = ParamSpec("P")
 T = TypeVar("T")
-OwnerT = TypeVar("OwnerT", bound="Turned")
+OwnerT = TypeVar("OwnerT")
 Steps = Generator[int, None, T]
 Parts = Generator[int | list[T], None, None]
 BUSY_TURNS: Final = 50  # of the loop without work, before it sleeps
@@ -31,30 +33,48 @@ FIRST_SLEEP: Final = 50e-6
 LONGEST_SLEEP: Final = 1e-3
 
 
-class Turned:
-    """What both forms stand on: an owner of steps that may have something to turn between them."""
+class Caller:
+    """Carries steps out.
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
+    Attributes:
+        turn: called between two steps, for what has no thread of its own.
+        lock: held while steps are carried out.
+    """
 
-    def _turn(self) -> None:
-        """Turn what has no thread of its own."""
+    def __init__(
+        self, turn: Callable[[], object], lock: AbstractContextManager[Any] | None = None
+    ) -> None:
+        self.turn = turn
+        self.lock: AbstractContextManager[Any] = threading.RLock() if lock is None else lock
 
 
-class WaitingForm(Turned):
+class WaitingCaller(Caller):
     """Carries steps out in the calling thread, which waits; one thread at a time gets through."""
 
-    _idle: Callable[[int], object]
+    def __init__(
+        self,
+        turn: Callable[[], object],
+        idle: Callable[[int], object] | None = None,
+        lock: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        """Make a caller.
 
-    def _use_idle(self, idle: Callable[[int], object] | None) -> None:
-        self._idle = BackoffIdleStrategy() if idle is None else idle
+        Args:
+            turn: called between two steps.
+            idle: called with the work done while waiting; a back-off by default.
+            lock: held while steps are carried out, a new one by default.
+        """
+        super().__init__(turn, lock)
+        self.idle = BackoffIdleStrategy() if idle is None else idle
 
-    def _wait(self, work_count: int) -> None:
-        self._turn()
-        self._idle(work_count)
+    def wait(self, work_count: int) -> None:
+        """Turn, then idle where nothing was done."""
+        self.turn()
+        self.idle(work_count)
 
-    def _carry_out(self, steps: Steps[T]) -> T:
-        with self._lock:
+    def carry_out(self, steps: Steps[T]) -> T:
+        """The result of steps."""
+        with self.lock:
             try:
                 while True:
                     try:
@@ -62,68 +82,97 @@ class WaitingForm(Turned):
                     except StopIteration as done:
                         result: T = done.value
                         return result
-                    self._wait(work)
+                    self.wait(work)
             finally:
                 steps.close()
 
-    def _iterate(self, parts: Parts[T]) -> Iterator[T]:
+    def iterate(self, parts: Parts[T]) -> Iterator[T]:
+        """What a series finds, one by one; others may call between two parts."""
         try:
             while True:
-                with self._lock:
+                with self.lock:
                     part = next(parts, None)
                 if part is None:
                     return
                 if isinstance(part, int):
-                    self._wait(part)
+                    self.wait(part)
                 else:
-                    self._wait(len(part))  # with work done: no wait
+                    self.wait(len(part))  # with work done: no wait
                     yield from part
         finally:
-            with self._lock:
+            with self.lock:
                 parts.close()
 
 
-class AwaitedForm(Turned):
+class AwaitedCaller(Caller):
     """Carries steps out in an event loop; several may be under way at once."""
 
-    async def _pause(self, work_count: int, idle_turns: int) -> int:
+    async def pause(self, work_count: int, idle_turns: int) -> int:
         """Give the loop its turn, and the machine a rest when there was nothing to do for long.
 
         Returns:
             How many turns in a row there was nothing to do.
         """
-        self._turn()
+        self.turn()
         if work_count > 0:
             idle_turns = -1
         excess = idle_turns - BUSY_TURNS
         await asyncio.sleep(0 if excess < 0 else min(FIRST_SLEEP * 2**excess, LONGEST_SLEEP))
         return min(idle_turns + 1, MOST_TURNS)
 
-    async def _carry_out(self, steps: Steps[T]) -> T:
+    async def carry_out(self, steps: Steps[T]) -> T:
+        """The result of steps."""
         idle_turns = 0
         try:
             while True:
                 try:
-                    work = next(steps)
+                    with self.lock:
+                        work = next(steps)
                 except StopIteration as done:
                     result: T = done.value
                     return result
-                idle_turns = await self._pause(work, idle_turns)
+                idle_turns = await self.pause(work, idle_turns)
         finally:
             steps.close()
 
-    async def _iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
+    async def iterate(self, parts: Parts[T]) -> AsyncIterator[T]:
+        """What a series finds, one by one."""
         idle_turns = 0
         try:
-            while (part := next(parts, None)) is not None:
+            while True:
+                with self.lock:
+                    part = next(parts, None)
+                if part is None:
+                    return
                 if isinstance(part, int):
-                    idle_turns = await self._pause(part, idle_turns)
+                    idle_turns = await self.pause(part, idle_turns)
                     continue
                 for one in part:
                     yield one
-                idle_turns = await self._pause(len(part), idle_turns)
+                idle_turns = await self.pause(len(part), idle_turns)
         finally:
-            parts.close()
+            with self.lock:
+                parts.close()
+
+
+class WaitingForm(Resource):
+    """What is called by threads that wait.
+
+    Attributes:
+        caller: carries operations out.
+    """
+
+    caller: WaitingCaller
+
+
+class AwaitedForm(AsyncResource):
+    """What is awaited in an event loop.
+
+    Attributes:
+        caller: carries operations out.
+    """
+
+    caller: AwaitedCaller
 
 
 class Operation(Generic[P, T]):
@@ -159,7 +208,7 @@ def operation(steps: Callable[Concatenate[OwnerT, P], Steps[T]]) -> Operation[P,
 
     @functools.wraps(steps)
     def carry_out(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        return owner._carry_out(steps(owner, *args, **kwargs))  # noqa: SLF001 - forms are of here
+        return owner.caller.carry_out(steps(owner, *args, **kwargs))
 
     _show_as(carry_out, steps, "Steps[", "")
     return carry_out  # type: ignore[return-value]  # at run time a plain method
@@ -170,7 +219,7 @@ def series(parts: Callable[Concatenate[OwnerT, P], Parts[T]]) -> Series[P, T]:
 
     @functools.wraps(parts)
     def iterate(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
-        return owner._iterate(parts(owner, *args, **kwargs))  # noqa: SLF001 - forms are of here
+        return owner.caller.iterate(parts(owner, *args, **kwargs))
 
     _show_as(iterate, parts, "Parts[", "Iterator[")
     return iterate  # type: ignore[return-value]  # at run time a plain method

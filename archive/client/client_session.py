@@ -7,10 +7,9 @@ Time is read from the clock given; nothing here waits, so blocking and asyncio c
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from aerolog.archive.client.client_stats import ArchiveClientStats
-from aerolog.archive.client.pending_request import Pending
 from aerolog.archive.client.recording_signals import SignalQueue
 from aerolog.archive.protocol import (
     CloseSessionRequest,
@@ -34,7 +33,7 @@ from aerolog.transport.errors import (
 if TYPE_CHECKING:
     from aerolog.archive.client.control_stream import ControlStream
     from aerolog.archive.client.options import ArchiveClientOptions
-    from aerolog.archive.client.request import Call
+    from aerolog.archive.client.request import Request
     from aerolog.archive.protocol import Message
 
 T = TypeVar("T")
@@ -48,6 +47,107 @@ ENDS_OF_LISTING: Final = frozenset(
 def refusal_text(correlation_id: int, text: str) -> str:
     """What an archive said to a request, as the error of the request puts it."""
     return f"response for correlationId={correlation_id}, error: {text}"
+
+
+@dataclass(slots=True)
+class ArchiveClientStats:
+    """Counts since the client was made; they go on over a reconnect.
+
+    A round trip is the time from the moment a request is in the log to the moment its last answer
+    is taken in, so it holds the waits of a client between two looks at its responses.
+
+    Attributes:
+        requests: sent.
+        answers: requests that ended in a result or in an error of the archive's.
+        refused: of these, in an error.
+        timeouts: requests that had no answer in the message timeout.
+        signals: recording signals that came.
+        sessions: connected, the first one included.
+        round_trip_last_ns: of the last answer.
+        round_trip_min_ns: the shortest, 0 before there is any.
+        round_trip_max_ns: the longest.
+        round_trip_total_ns: of all together.
+    """
+
+    requests: int = 0
+    answers: int = 0
+    refused: int = 0
+    timeouts: int = 0
+    signals: int = 0
+    sessions: int = 0
+    round_trip_last_ns: int = 0
+    round_trip_min_ns: int = 0
+    round_trip_max_ns: int = 0
+    round_trip_total_ns: int = 0
+
+    @property
+    def round_trip_mean_ns(self) -> float:
+        """Of the answers so far, 0 before there is any."""
+        return self.round_trip_total_ns / self.answers if self.answers else 0.0
+
+    def on_answer(self, round_trip_ns: int, *, refused: bool) -> None:
+        """A request was answered."""
+        first = self.answers == 0
+        self.answers += 1
+        self.refused += refused
+        self.round_trip_last_ns = round_trip_ns
+        self.round_trip_total_ns += round_trip_ns
+        self.round_trip_max_ns = max(self.round_trip_max_ns, round_trip_ns)
+        if first or round_trip_ns < self.round_trip_min_ns:
+            self.round_trip_min_ns = round_trip_ns
+
+
+class PendingRequest(Generic[T]):
+    """A request under way: unsent, sent, then done with a result or an error.
+
+    Attributes:
+        request: what is asked.
+        message: it as bytes.
+        correlation_id: of the request and its answer.
+        tries: how often it was offered in vain.
+        sent_ns: when it was sent, None before.
+        deadline_ns: when it is late, once it was sent.
+        done: whether there is a result or an error.
+        found: descriptors of a listing.
+    """
+
+    def __init__(self, request: Request[T], message: bytes, correlation_id: int) -> None:
+        self.request = request
+        self.message = message
+        self.correlation_id = correlation_id
+        self.tries = 0
+        self.sent_ns: int | None = None
+        self.deadline_ns = 0
+        self.done = False
+        self.found: list[Message] = []
+        self._result: T | None = None
+        self._error: BaseException | None = None
+
+    def mark_sent(self, now_ns: int, timeout_ns: int) -> None:
+        """The archive has until now and the timeout."""
+        self.sent_ns = now_ns
+        self.deadline_ns = now_ns + timeout_ns
+
+    def finish(self, answer: Any) -> None:
+        """Turn an answer into the result."""
+        self._result = self.request.result(answer)
+        self.done = True
+
+    def forgive(self) -> None:
+        """The error that came is a result of this request."""
+        self._result = self.request.forgiven_result
+        self.done = True
+
+    def fail(self, error: BaseException) -> None:
+        """End with an error."""
+        self._error = error
+        self.done = True
+
+    def result(self) -> T:
+        """The result; raises what the request ended in."""
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]  # done without an error: set
 
 
 class ControlSession:
@@ -82,8 +182,8 @@ class ControlSession:
         self.signals = SignalQueue()
         self.stats = ArchiveClientStats()
         self._clock = options.clock
-        self._unsent: deque[Pending[Any]] = deque()
-        self._sent: dict[int, Pending[Any]] = {}
+        self._unsent: deque[PendingRequest[Any]] = deque()
+        self._sent: dict[int, PendingRequest[Any]] = {}
         self._errors: deque[ArchiveError] = deque(maxlen=ERROR_LIMIT)
         self._in_callback = False
 
@@ -93,11 +193,13 @@ class ControlSession:
         self.stats = previous.stats
         self._errors = previous._errors
 
-    def begin(self, call: Call[T], correlation_id: int, *, sent: bool = False) -> Pending[T]:
+    def begin(
+        self, request: Request[T], correlation_id: int, *, sent: bool = False
+    ) -> PendingRequest[T]:
         """Note a request; `pump` sends it and finds its answer.
 
         Args:
-            call: what to ask.
+            request: what to ask.
             correlation_id: a new one.
             sent: the request goes another way than the session's own stream.
 
@@ -110,8 +212,8 @@ class ControlSession:
             raise ResourceClosedError("client is closed")
         if self.disconnected:
             raise ResourceClosedError("client is closed: the archive has disconnected")
-        request = call.request(self.control_session_id, correlation_id).encode()
-        pending = Pending(call, request, correlation_id)
+        message = request.message(self.control_session_id, correlation_id).encode()
+        pending = PendingRequest(request, message, correlation_id)
         if sent:
             self._on_sent(pending)
         else:
@@ -119,7 +221,7 @@ class ControlSession:
         self.last_correlation_id = correlation_id
         return pending
 
-    def forget(self, pending: Pending[Any]) -> None:
+    def forget(self, pending: PendingRequest[Any]) -> None:
         """Nobody waits for this request any more; its answer will be ignored."""
         if self._sent.pop(pending.correlation_id, None) is None and pending in self._unsent:
             self._unsent.remove(pending)
@@ -177,7 +279,7 @@ class ControlSession:
         left = 0
         while self._unsent and len(self._sent) < IN_FLIGHT_LIMIT:
             pending = self._unsent[0]
-            if pending.call.listing is not None and self._is_listing():
+            if pending.request.listing is not None and self._is_listing():
                 break
             if not self._try_to_send(pending):
                 break
@@ -185,12 +287,12 @@ class ControlSession:
         return left
 
     def _is_listing(self) -> bool:
-        return any(pending.call.listing is not None for pending in self._sent.values())
+        return any(pending.request.listing is not None for pending in self._sent.values())
 
-    def _try_to_send(self, pending: Pending[Any]) -> bool:
+    def _try_to_send(self, pending: PendingRequest[Any]) -> bool:
         """Whether a request left the queue, sent or failed."""
         try:
-            if self.stream.offer(pending.request):
+            if self.stream.offer(pending.message):
                 self._unsent.popleft()
                 self._on_sent(pending)
                 return True
@@ -200,10 +302,10 @@ class ControlSession:
         pending.tries += 1
         if pending.tries < self.options.message_retry_attempts:
             return False
-        self._end(pending, BackPressuredError(f"failed to send {pending.call.what} request"))
+        self._end(pending, BackPressuredError(f"failed to send {pending.request.what} request"))
         return True
 
-    def _on_sent(self, pending: Pending[Any]) -> None:
+    def _on_sent(self, pending: PendingRequest[Any]) -> None:
         pending.mark_sent(self._clock.now_ns(), self.options.message_timeout_ns)
         self._sent[pending.correlation_id] = pending
         self.stats.requests += 1
@@ -227,17 +329,20 @@ class ControlSession:
                 self._on_stray_error(response)
         elif response.code == ControlResponseCode.ERROR:
             self._on_error(pending, response)
-        elif pending.call.listing is not None and response.code in ENDS_OF_LISTING:
+        elif pending.request.listing is not None and response.code in ENDS_OF_LISTING:
             self._finish(pending, pending.found)
-        elif response.code == ControlResponseCode.OK and pending.call.listing is None:
-            whole = pending.call.takes_response
+        elif response.code == ControlResponseCode.OK and pending.request.listing is None:
+            whole = pending.request.takes_response
             self._finish(pending, response if whole else response.relevant_id)
         else:
             text = f"unexpected response code: {response.code.name}"
             self._refuse(pending, ArchiveError(0, text, response.correlation_id))
 
-    def _on_error(self, pending: Pending[Any], response: ControlResponse) -> None:
-        if pending.call.forgiven is not None and response.relevant_id == pending.call.forgiven:
+    def _on_error(self, pending: PendingRequest[Any], response: ControlResponse) -> None:
+        if (
+            pending.request.forgiven is not None
+            and response.relevant_id == pending.request.forgiven
+        ):
             self._count(pending, refused=False)
             self.forget(pending)
             pending.forgive()
@@ -256,11 +361,11 @@ class ControlSession:
         self, message: RecordingDescriptor | RecordingSubscriptionDescriptor
     ) -> None:
         pending = self._sent.get(message.correlation_id)
-        if pending is None or pending.call.listing is None:
+        if pending is None or pending.request.listing is None:
             return
         pending.found.append(message)
         pending.deadline_ns = self._clock.now_ns() + self.options.message_timeout_ns
-        if len(pending.found) == pending.call.listing:
+        if len(pending.found) == pending.request.listing:
             self._finish(pending, pending.found)
 
     def _on_signal(self, signal: RecordingSignalEvent) -> None:
@@ -280,20 +385,20 @@ class ControlSession:
 
     # -- ends of requests ------------------------------------------------------------------------
 
-    def _count(self, pending: Pending[Any], *, refused: bool) -> None:
+    def _count(self, pending: PendingRequest[Any], *, refused: bool) -> None:
         if pending.sent_ns is not None:
             self.stats.on_answer(self._clock.now_ns() - pending.sent_ns, refused=refused)
 
-    def _finish(self, pending: Pending[Any], answer: Any) -> None:
+    def _finish(self, pending: PendingRequest[Any], answer: Any) -> None:
         self._count(pending, refused=False)
         self.forget(pending)
         pending.finish(answer)
 
-    def _refuse(self, pending: Pending[Any], error: ArchiveError) -> None:
+    def _refuse(self, pending: PendingRequest[Any], error: ArchiveError) -> None:
         self._count(pending, refused=True)
         self._end(pending, error)
 
-    def _end(self, pending: Pending[Any], error: BaseException) -> None:
+    def _end(self, pending: PendingRequest[Any], error: BaseException) -> None:
         self.forget(pending)
         pending.fail(error)
 
@@ -305,7 +410,8 @@ class ControlSession:
                 self._end(
                     pending,
                     AeronTimeoutError(
-                        f"awaiting {pending.call.awaits} - correlationId={pending.correlation_id} "
+                        f"awaiting {pending.request.awaits} - "
+                        f"correlationId={pending.correlation_id} "
                         f"messageTimeout={format_duration(self.options.message_timeout_ns)}"
                     ),
                 )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Self
 
-from aerolog.archive.client.caller import AwaitedForm, Parts, Steps, Turned, WaitingForm, series
+from aerolog.archive.client.caller import (
+    AwaitedCaller,
+    AwaitedForm,
+    Parts,
+    Steps,
+    WaitingCaller,
+    WaitingForm,
+    series,
+)
 from aerolog.archive.client.connection import give_up
-from aerolog.archive.client.options import RECORDING_EVENTS_STREAM_ID
+from aerolog.archive.client.options import NS_PER_SECOND, RECORDING_EVENTS_STREAM_ID
 from aerolog.archive.protocol import (
     RecordingProgress,
     RecordingStarted,
@@ -15,7 +22,6 @@ from aerolog.archive.protocol import (
     decode,
 )
 from aerolog.transport.errors import MessageFormatError
-from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +34,7 @@ EVENTS_CHANNEL = "aeron:ipc"
 LIMIT = 64
 
 
-class RecordingEventsBase(Turned):
+class RecordingEventsBase:
     """A subscription to what an archive publishes about its recordings.
 
     Attributes:
@@ -38,8 +44,8 @@ class RecordingEventsBase(Turned):
     subscription: Subscription
 
     def __init__(self, aeron: Aeron, on_error: Callable[[BaseException], object] | None) -> None:
-        super().__init__()
         self._aeron = aeron
+        self._clock = aeron.options.clock
         self._on_error = on_error
 
     def poll(self, limit: int = LIMIT) -> list[RecordingEvent]:
@@ -64,7 +70,7 @@ class RecordingEventsBase(Turned):
             timeout: seconds without a wanted one after which the iteration ends.
             recording_id: only of this recording.
         """
-        last = time.monotonic()
+        last_ns = self._clock.now_ns()
         while not self.subscription.closed:
             messages = self.subscription.poll_messages(LIMIT)
             wanted = [
@@ -74,8 +80,8 @@ class RecordingEventsBase(Turned):
             ]
             if wanted:
                 yield wanted
-                last = time.monotonic()
-            elif timeout is not None and time.monotonic() - last >= timeout:
+                last_ns = self._clock.now_ns()
+            elif timeout is not None and self._clock.now_ns() - last_ns >= timeout * NS_PER_SECOND:
                 return
             else:
                 yield len(messages)
@@ -100,7 +106,7 @@ class RecordingEventsBase(Turned):
             self._aeron.do_work()
 
 
-class RecordingEvents(RecordingEventsBase, WaitingForm, Resource):
+class RecordingEvents(RecordingEventsBase, WaitingForm):
     """A subscription to what an archive publishes about its recordings.
 
     The archive publishes only when it is told to (``aeron.archive.recording.events.enabled``), to
@@ -121,7 +127,7 @@ class RecordingEvents(RecordingEventsBase, WaitingForm, Resource):
         idle: Callable[[int], object] | None = None,
     ) -> None:
         super().__init__(aeron, on_error)
-        self._use_idle(idle)
+        self.caller = WaitingCaller(self._turn, idle)
         self.subscription = aeron.add_subscription(channel, stream_id)
 
     def close(self) -> None:
@@ -129,7 +135,7 @@ class RecordingEvents(RecordingEventsBase, WaitingForm, Resource):
         self.subscription.close()
 
 
-class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm, AsyncResource):
+class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm):
     """As `RecordingEvents`, for asyncio.
 
     Example:
@@ -148,7 +154,8 @@ class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm, AsyncResource):
     ) -> Self:
         """Subscribe; arguments as `RecordingEvents`."""
         events = cls(aeron, on_error)
-        events.subscription = await events._carry_out(_subscribed(aeron, channel, stream_id))
+        events.caller = AwaitedCaller(events._turn)
+        events.subscription = await events.caller.carry_out(_subscribed(aeron, channel, stream_id))
         return events
 
     async def close(self) -> None:

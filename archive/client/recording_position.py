@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
 
 if TYPE_CHECKING:
@@ -86,9 +87,10 @@ class RecordingPosition:
         recording_id: of the recording.
     """
 
-    def __init__(self, counter: CounterView, recording_id: int) -> None:
+    def __init__(self, counter: CounterView, recording_id: int, clock: Clock | None = None) -> None:
         self.counter = counter
         self.recording_id = recording_id
+        self._clock = SystemClock() if clock is None else clock
 
     @property
     def key(self) -> RecordingPositionKey | None:
@@ -122,9 +124,9 @@ class RecordingPosition:
             AeronTimeoutError: it was not in ``timeout`` seconds.
             ResourceClosedError: the recording has ended.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline_ns = None if timeout is None else self._clock.now_ns() + round(timeout * 1e9)
         while (reached := self.value) < position:
-            if deadline is not None and time.monotonic() > deadline:
+            if deadline_ns is not None and self._clock.now_ns() > deadline_ns:
                 raise AeronTimeoutError(
                     f"recording {self.recording_id} is at {reached}, not at {position}, "
                     f"after {timeout:g} s"

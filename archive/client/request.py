@@ -1,6 +1,6 @@
 """The archive's operations as values: what is sent and what its answer means.
 
-A call knows nothing of time and streams, so the blocking and the asyncio client send the same ones.
+A request knows nothing of time and streams, so all clients send the same ones.
 Positions are bytes in the stream; a position that there is none of is None (spec client 22).
 """
 
@@ -78,14 +78,14 @@ _described: Final = attrgetter(*_DESCRIBED)
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Request(Generic[T]):
     """One request.
 
     Attributes:
         what: its name in error texts.
-        request: makes the message out of control session id and correlation id.
+        message: makes the message out of control session id and correlation id.
         result: makes the result out of the answer's relevant id, or of a list of descriptors.
-        listing: how many descriptors are wanted, None for a call with one answer.
+        listing: how many descriptors are wanted, None for a request with one answer.
         forgiven: an error code that is a result.
         forgiven_result: that result.
         awaits: what is awaited, in the text of a timeout.
@@ -93,7 +93,7 @@ class Call(Generic[T]):
     """
 
     what: str
-    request: Callable[[int, int], Message]
+    message: Callable[[int, int], Message]
     result: Callable[[Any], T]
     listing: int | None = None
     forgiven: ArchiveErrorCode | None = None
@@ -124,34 +124,34 @@ def _position(value: int) -> int | None:
     return None if value == NULL_POSITION else value
 
 
-def _call(
+def _request(
     what: str, message: Callable[..., Message], result: Callable[[int], T], **fields: Any
-) -> Call[T]:
-    def request(control_session_id: int, correlation_id: int) -> Message:
+) -> Request[T]:
+    def encoder(control_session_id: int, correlation_id: int) -> Message:
         return message(
             control_session_id=control_session_id, correlation_id=correlation_id, **fields
         )
 
-    return Call(what, request, result)
+    return Request(what, encoder, result)
 
 
 def _truth(value: bool) -> BooleanType:
     return BooleanType.TRUE if value else BooleanType.FALSE
 
 
-def archive_id() -> Call[int]:
+def archive_id() -> Request[int]:
     """The archive's own id."""
-    return _call("archive id", ArchiveIdRequest, int)
+    return _request("archive id", ArchiveIdRequest, int)
 
 
 def start_recording(
     channel: Channel, stream_id: int, location: SourceLocation, *, auto_stop: bool | None
-) -> Call[int]:
+) -> Request[int]:
     """Subscription id; without ``auto_stop`` the older message is sent, as the reference does."""
     fields = {"stream_id": stream_id, "source_location": location, "channel": str(channel)}
     if auto_stop is None:
-        return _call("start recording", StartRecordingRequest, int, **fields)
-    return _call(
+        return _request("start recording", StartRecordingRequest, int, **fields)
+    return _request(
         "start recording", StartRecordingRequest2, int, auto_stop=_truth(auto_stop), **fields
     )
 
@@ -163,7 +163,7 @@ def extend_recording(
     location: SourceLocation,
     *,
     auto_stop: bool | None,
-) -> Call[int]:
+) -> Request[int]:
     """Subscription id."""
     fields = {
         "recording_id": recording_id,
@@ -172,41 +172,43 @@ def extend_recording(
         "channel": str(channel),
     }
     if auto_stop is None:
-        return _call("extend recording", ExtendRecordingRequest, int, **fields)
-    return _call(
+        return _request("extend recording", ExtendRecordingRequest, int, **fields)
+    return _request(
         "extend recording", ExtendRecordingRequest2, int, auto_stop=_truth(auto_stop), **fields
     )
 
 
-def _stop(message: Callable[..., Message], **fields: Any) -> Call[bool]:
-    call = _call("stop recording", message, lambda _: True, **fields)
-    return Call(
-        call.what,
-        call.request,
-        call.result,
+def _stop(message: Callable[..., Message], **fields: Any) -> Request[bool]:
+    request = _request("stop recording", message, lambda _: True, **fields)
+    return Request(
+        request.what,
+        request.message,
+        request.result,
         forgiven=ArchiveErrorCode.UNKNOWN_SUBSCRIPTION,
         forgiven_result=False,
     )
 
 
-def try_stop_recording(channel: Channel, stream_id: int) -> Call[bool]:
+def try_stop_recording(channel: Channel, stream_id: int) -> Request[bool]:
     """Whether there was such a recording subscription."""
     return _stop(StopRecordingRequest, channel=str(channel), stream_id=stream_id)
 
 
-def try_stop_recording_subscription(subscription_id: int) -> Call[bool]:
+def try_stop_recording_subscription(subscription_id: int) -> Request[bool]:
     """Whether there was such a recording subscription."""
     return _stop(StopRecordingSubscriptionRequest, subscription_id=subscription_id)
 
 
-def strictly(call: Call[T]) -> Call[None]:
+def strictly(request: Request[T]) -> Request[None]:
     """The same request with every error an error and no result."""
-    return Call(call.what, call.request, _none)
+    return Request(request.what, request.message, _none)
 
 
-def try_stop_recording_by_identity(recording_id: int) -> Call[bool]:
+def try_stop_recording_by_identity(recording_id: int) -> Request[bool]:
     """Whether the recording was active."""
-    return _call("stop recording", StopRecordingByIdentityRequest, bool, recording_id=recording_id)
+    return _request(
+        "stop recording", StopRecordingByIdentityRequest, bool, recording_id=recording_id
+    )
 
 
 def start_replay(
@@ -219,7 +221,7 @@ def start_replay(
     limit_counter_id: int | None = None,
     file_io_max_length: int | None = None,
     replay_token: int = NULL_VALUE,
-) -> Call[int]:
+) -> Request[int]:
     """Replay session id, whose low 32 bits are the session id of the image."""
     fields: dict[str, Any] = {
         "recording_id": recording_id,
@@ -231,38 +233,38 @@ def start_replay(
         "replay_channel": str(channel),
     }
     if limit_counter_id is None:
-        return _call("replay", ReplayRequest, int, **fields)
-    return _call(
+        return _request("replay", ReplayRequest, int, **fields)
+    return _request(
         "bounded replay", BoundedReplayRequest, int, limit_counter_id=limit_counter_id, **fields
     )
 
 
-def stop_replay(replay_session_id: int) -> Call[None]:
+def stop_replay(replay_session_id: int) -> Request[None]:
     """An unknown replay is no error."""
-    return _call("stop replay", StopReplayRequest, _none, replay_session_id=replay_session_id)
+    return _request("stop replay", StopReplayRequest, _none, replay_session_id=replay_session_id)
 
 
-def stop_all_replays(recording_id: int | None) -> Call[None]:
+def stop_all_replays(recording_id: int | None) -> Request[None]:
     """Of one recording, or of all."""
     wanted = NULL_VALUE if recording_id is None else recording_id
-    return _call("stop all replays", StopAllReplaysRequest, _none, recording_id=wanted)
+    return _request("stop all replays", StopAllReplaysRequest, _none, recording_id=wanted)
 
 
-def replay_token(recording_id: int) -> Call[int]:
+def replay_token(recording_id: int) -> Request[int]:
     """Token for a replay over a response channel."""
-    return _call("replay token", ReplayTokenRequest, int, recording_id=recording_id)
+    return _request("replay token", ReplayTokenRequest, int, recording_id=recording_id)
 
 
-def ask_position(what: str, recording_id: int) -> Call[int | None]:
+def ask_position(what: str, recording_id: int) -> Request[int | None]:
     """One of the position queries, by its name."""
-    return _call(f"get {what}", _ASK[what], _position, recording_id=recording_id)
+    return _request(f"get {what}", _ASK[what], _position, recording_id=recording_id)
 
 
 def find_last_matching(
     min_recording_id: int, channel_fragment: str, stream_id: int, session_id: int
-) -> Call[int | None]:
+) -> Request[int | None]:
     """The newest recording that matches, None when there is none."""
-    return _call(
+    return _request(
         "find last matching recording",
         FindLastMatchingRecordingRequest,
         _position,
@@ -273,9 +275,9 @@ def find_last_matching(
     )
 
 
-def ask_time(recording_id: int, question: str) -> Call[ControlResponse]:
+def ask_time(recording_id: int, question: str) -> Request[ControlResponse]:
     """A question about times, as `archive.time_index.time_query` writes it."""
-    call = _call(
+    request = _request(
         "time index",
         FindLastMatchingRecordingRequest,
         int,
@@ -284,7 +286,7 @@ def ask_time(recording_id: int, question: str) -> Call[ControlResponse]:
         stream_id=0,
         channel=question,
     )
-    return Call(call.what, call.request, _whole, takes_response=True)
+    return Request(request.what, request.message, _whole, takes_response=True)
 
 
 def _whole(response: ControlResponse) -> ControlResponse:
@@ -308,14 +310,14 @@ def _listing(
     *,
     awaits: str = "recording descriptors",
     **fields: Any,
-) -> Call[T]:
+) -> Request[T]:
     if count < 1:
         raise ValueError(f"{what}: count is at least 1, not {count}")
-    call = _call(what, message, int, **fields)
-    return Call(what, call.request, result, listing=count, awaits=awaits)
+    request = _request(what, message, int, **fields)
+    return Request(what, request.message, result, listing=count, awaits=awaits)
 
 
-def list_recording(recording_id: int) -> Call[RecordingDescriptor | None]:
+def list_recording(recording_id: int) -> Request[RecordingDescriptor | None]:
     """The descriptor, None for an unknown recording."""
     return _listing(
         "list recording",
@@ -326,7 +328,7 @@ def list_recording(recording_id: int) -> Call[RecordingDescriptor | None]:
     )
 
 
-def list_recordings(from_recording_id: int, count: int) -> Call[list[RecordingDescriptor]]:
+def list_recordings(from_recording_id: int, count: int) -> Request[list[RecordingDescriptor]]:
     """Up to ``count`` descriptors from an id on."""
     return _listing(
         "list recordings",
@@ -340,7 +342,7 @@ def list_recordings(from_recording_id: int, count: int) -> Call[list[RecordingDe
 
 def list_recordings_for_uri(
     from_recording_id: int, count: int, channel_fragment: str, stream_id: int
-) -> Call[list[RecordingDescriptor]]:
+) -> Request[list[RecordingDescriptor]]:
     """As list_recordings, of one stream and of channels that contain a text."""
     return _listing(
         "list recordings",
@@ -364,7 +366,7 @@ def _subscriptions(messages: list[Message]) -> list[RecordingSubscription]:
 
 def list_recording_subscriptions(
     from_index: int, count: int, channel_fragment: str, stream_id: int | None
-) -> Call[list[RecordingSubscription]]:
+) -> Request[list[RecordingSubscription]]:
     """Active recording subscriptions, of one stream or of all."""
     return _listing(
         "list recording subscriptions",
@@ -380,9 +382,9 @@ def list_recording_subscriptions(
     )
 
 
-def truncate_recording(recording_id: int, position: int) -> Call[int]:
+def truncate_recording(recording_id: int, position: int) -> Request[int]:
     """Segment files to be deleted."""
-    return _call(
+    return _request(
         "truncate recording",
         TruncateRecordingRequest,
         int,
@@ -391,14 +393,14 @@ def truncate_recording(recording_id: int, position: int) -> Call[int]:
     )
 
 
-def purge_recording(recording_id: int) -> Call[int]:
+def purge_recording(recording_id: int) -> Request[int]:
     """Segment files to be deleted."""
-    return _call("purge recording", PurgeRecordingRequest, int, recording_id=recording_id)
+    return _request("purge recording", PurgeRecordingRequest, int, recording_id=recording_id)
 
 
-def detach_segments(recording_id: int, new_start_position: int) -> Call[None]:
+def detach_segments(recording_id: int, new_start_position: int) -> Request[None]:
     """Move the start of a recording forward, leaving files behind."""
-    return _call(
+    return _request(
         "detach segments",
         DetachSegmentsRequest,
         _none,
@@ -407,16 +409,16 @@ def detach_segments(recording_id: int, new_start_position: int) -> Call[None]:
     )
 
 
-def delete_detached_segments(recording_id: int) -> Call[int]:
+def delete_detached_segments(recording_id: int) -> Request[int]:
     """Segment files to be deleted."""
-    return _call(
+    return _request(
         "delete detached segments", DeleteDetachedSegmentsRequest, int, recording_id=recording_id
     )
 
 
-def purge_segments(recording_id: int, new_start_position: int) -> Call[int]:
+def purge_segments(recording_id: int, new_start_position: int) -> Request[int]:
     """Segment files to be deleted."""
-    return _call(
+    return _request(
         "purge segments",
         PurgeSegmentsRequest,
         int,
@@ -425,14 +427,14 @@ def purge_segments(recording_id: int, new_start_position: int) -> Call[int]:
     )
 
 
-def attach_segments(recording_id: int) -> Call[int]:
+def attach_segments(recording_id: int) -> Request[int]:
     """Segment files attached."""
-    return _call("attach segments", AttachSegmentsRequest, int, recording_id=recording_id)
+    return _request("attach segments", AttachSegmentsRequest, int, recording_id=recording_id)
 
 
-def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Call[int]:
+def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Request[int]:
     """Segment files moved."""
-    return _call(
+    return _request(
         "migrate segments",
         MigrateSegmentsRequest,
         int,
@@ -441,9 +443,9 @@ def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Call[int]:
     )
 
 
-def update_channel(recording_id: int, channel: Channel) -> Call[None]:
+def update_channel(recording_id: int, channel: Channel) -> Request[None]:
     """Another channel for a recording in the catalog."""
-    return _call(
+    return _request(
         "update channel",
         UpdateChannelRequest,
         _none,
@@ -467,7 +469,7 @@ def replicate(
     file_io_max_length: int | None = None,
     credentials: bytes = b"",
     src_response_channel: Channel | None = None,
-) -> Call[int]:
+) -> Request[int]:
     """Replication id, which everything that the replication tells has as its correlation id.
 
     Raises:
@@ -478,7 +480,7 @@ def replicate(
             "a live stream has the session id of its publication: pass either live_destination or"
             f" replication_session_id={replication_session_id}, not both"
         )
-    return _call(
+    return _request(
         "replicate",
         ReplicateRequest2,
         int,
@@ -500,15 +502,15 @@ def replicate(
     )
 
 
-def try_stop_replication(replication_id: int) -> Call[bool]:
+def try_stop_replication(replication_id: int) -> Request[bool]:
     """Whether there was such a replication."""
-    call = _call(
+    request = _request(
         "stop replication", StopReplicationRequest, lambda _: True, replication_id=replication_id
     )
-    return Call(
-        call.what,
-        call.request,
-        call.result,
+    return Request(
+        request.what,
+        request.message,
+        request.result,
         forgiven=ArchiveErrorCode.UNKNOWN_REPLICATION,
         forgiven_result=False,
     )

@@ -131,5 +131,5 @@ def test_the_same_operation_is_the_same_bytes(entry):
     sent = bytes.fromhex(entry["hex"])
     message = decode(sent)
     made = CALLS[entry["name"]](message)
-    request = made.request(message.control_session_id, message.correlation_id)
+    request = made.message(message.control_session_id, message.correlation_id)
     assert request.encode(version=entry["header"]["version"]) == sent

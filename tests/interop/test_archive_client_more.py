@@ -205,7 +205,7 @@ def test_a_replay_comes_over_a_response_channel(java_archive, our_archive_client
 
 def test_an_unclosed_client_warns_and_is_closed(any_archive, our_client):
     archive = AeronArchive(our_client(any_archive.aeron_dir))
-    publication = archive._session.stream.publication
+    publication = archive.conversation.session.stream.publication
     with pytest.warns(ResourceWarning, match="unclosed <AeronArchive"):
         del archive
         gc.collect()

@@ -11,8 +11,7 @@ from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.client_session import ControlSession
-    from aerolog.archive.client.pending_request import Pending
+    from aerolog.archive.client.client_session import ControlSession, PendingRequest
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.transport.client import Aeron
 
@@ -57,7 +56,7 @@ class SourceArchive:
         self._aeron = aeron
         self._recording_id = recording_id
         self._session: ControlSession | None = None
-        self._asking: Pending[int | None] | None = None
+        self._asking: PendingRequest[int | None] | None = None
         self._asks = Every(_ASK_EVERY_S)
         self._position: int | None = None
         self._connection: ArchiveConnection | None = None

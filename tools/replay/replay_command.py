@@ -196,7 +196,7 @@ def _from_archive(options: ArchiveOptions, wanted: "_Wanted", writer: MessageWri
 def _onto_channel(
     options: ArchiveOptions, wanted: "_Wanted", target: tuple[str, int], as_json: bool
 ) -> None:
-    from aerolog.archive.client.replay.replay_request import image_session_id
+    from aerolog.archive.client.replay.archive_replay import image_session_id
     from aerolog.tools.connection.clients import connect_archive, connect_driver
     from aerolog.tools.replay.replayer import wait_replayed
     from aerolog.tools.terminal.console import remark
@@ -259,7 +259,7 @@ def _say_replaying(
     part: tuple[int, int | None],
     as_json: bool,
 ) -> None:
-    from aerolog.archive.client.replay.replay_request import image_session_id
+    from aerolog.archive.client.replay.archive_replay import image_session_id
     from aerolog.tools.terminal.console import print_json_line, say
 
     session_id = image_session_id(replay_id)

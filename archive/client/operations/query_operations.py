@@ -20,7 +20,7 @@ class QueryOperations(ArchiveClientBase):
     @operation
     def list_recording(self, recording_id: int) -> Steps[RecordingDescriptor | None]:
         """One recording, None when unknown."""
-        return self._ask(request.list_recording(recording_id))
+        return self.conversation.ask(request.list_recording(recording_id))
 
     @operation
     def list_recordings(
@@ -31,14 +31,14 @@ class QueryOperations(ArchiveClientBase):
         Raises:
             ValueError: a count below 1, which no archive answers.
         """
-        return self._ask(request.list_recordings(from_recording_id, count))
+        return self.conversation.ask(request.list_recordings(from_recording_id, count))
 
     @operation
     def list_recordings_for_uri(
         self, from_recording_id: int, count: int, channel_fragment: str, stream_id: int
     ) -> Steps[list[RecordingDescriptor]]:
         """As list_recordings, of one stream whose original channel contains a text."""
-        return self._ask(
+        return self.conversation.ask(
             request.list_recordings_for_uri(from_recording_id, count, channel_fragment, stream_id)
         )
 
@@ -61,7 +61,7 @@ class QueryOperations(ArchiveClientBase):
         """
         begin = from_recording_id
         while True:
-            found = yield from self._ask(
+            found = yield from self.conversation.ask(
                 request.list_recordings(begin, page)
                 if stream_id is None
                 else request.list_recordings_for_uri(begin, page, channel, stream_id)
@@ -89,7 +89,7 @@ class QueryOperations(ArchiveClientBase):
             channel_fragment: a text that the channel contains.
             stream_id: only this stream.
         """
-        return self._ask(
+        return self.conversation.ask(
             request.list_recording_subscriptions(from_index, count, channel_fragment, stream_id)
         )
 
@@ -109,7 +109,7 @@ class QueryOperations(ArchiveClientBase):
             stream_id: of the recording.
             session_id: of the recorded publication.
         """
-        return self._ask(
+        return self.conversation.ask(
             request.find_last_matching(
                 min_recording_id, str(channel_fragment), stream_id, session_id
             )
@@ -118,36 +118,36 @@ class QueryOperations(ArchiveClientBase):
     @operation
     def start_position(self, recording_id: int) -> Steps[int | None]:
         """Where a recording begins."""
-        return self._ask(request.ask_position("start position", recording_id))
+        return self.conversation.ask(request.ask_position("start position", recording_id))
 
     @operation
     def stop_position(self, recording_id: int) -> Steps[int | None]:
         """Where a recording ended, None while it is active."""
-        return self._ask(request.ask_position("stop position", recording_id))
+        return self.conversation.ask(request.ask_position("stop position", recording_id))
 
     @operation
     def recording_position(self, recording_id: int) -> Steps[int | None]:
         """How far an active recording is, None when it is not active."""
-        return self._ask(request.ask_position("recording position", recording_id))
+        return self.conversation.ask(request.ask_position("recording position", recording_id))
 
     @operation
     def max_recorded_position(self, recording_id: int) -> Steps[int | None]:
         """How far a recording is or was."""
-        return self._ask(request.ask_position("max recorded position", recording_id))
+        return self.conversation.ask(request.ask_position("max recorded position", recording_id))
 
     @operation
     def query_archive_id(self) -> Steps[int]:
         """Ask for the archive's id, which connecting has asked for already (`archive_id`)."""
-        return self._ask(request.archive_id())
+        return self.conversation.ask(request.archive_id())
 
     def recording_position_counter(self, recording_id: int) -> RecordingPosition | None:
         """The counter that tells how far an active recording is, None when it is not active.
 
         It is a counter of the archive's driver, so this is for clients of the same driver.
         """
-        archive_id = self._usable().archive_id
+        archive_id = self.conversation.usable().archive_id
         counters = self.aeron.counters
         counter_id = find_by_recording(counters, recording_id, archive_id)
         if counter_id is None or counter_id not in counters:
             return None
-        return RecordingPosition(counters[counter_id], recording_id)
+        return RecordingPosition(counters[counter_id], recording_id, self.options.clock)

@@ -28,7 +28,7 @@ class ReaderOperations(ArchiveClientBase):
         found: list[RecordingReader] = []
         from_id = 0
         while from_id != NO_MORE:
-            answer = yield from self._ask(request.ask_time(from_id, READERS))
+            answer = yield from self.conversation.ask(request.ask_time(from_id, READERS))
             if not answer.error_message.startswith(PREFIX):
                 return None
             found += parse(answer.error_message)

@@ -41,7 +41,9 @@ class RecordingOperations(ArchiveClientBase):
         Returns:
             The subscription id, for `stop_recording_subscription`.
         """
-        return self._ask(request.start_recording(channel, stream_id, location, auto_stop=auto_stop))
+        return self.conversation.ask(
+            request.start_recording(channel, stream_id, location, auto_stop=auto_stop)
+        )
 
     @operation
     def extend_recording(
@@ -65,7 +67,7 @@ class RecordingOperations(ArchiveClientBase):
         Returns:
             The subscription id.
         """
-        return self._ask(
+        return self.conversation.ask(
             request.extend_recording(
                 recording_id, channel, stream_id, location, auto_stop=auto_stop
             )
@@ -78,12 +80,14 @@ class RecordingOperations(ArchiveClientBase):
         Raises:
             ArchiveError: UNKNOWN_SUBSCRIPTION, there is no such recording subscription.
         """
-        return self._ask(request.strictly(request.try_stop_recording(channel, stream_id)))
+        return self.conversation.ask(
+            request.strictly(request.try_stop_recording(channel, stream_id))
+        )
 
     @operation
     def try_stop_recording(self, channel: Channel, stream_id: int) -> Steps[bool]:
         """As stop_recording; False when there is no such recording subscription."""
-        return self._ask(request.try_stop_recording(channel, stream_id))
+        return self.conversation.ask(request.try_stop_recording(channel, stream_id))
 
     @operation
     def stop_recording_subscription(self, subscription_id: int) -> Steps[None]:
@@ -92,12 +96,14 @@ class RecordingOperations(ArchiveClientBase):
         Raises:
             ArchiveError: UNKNOWN_SUBSCRIPTION, there is no such recording subscription.
         """
-        return self._ask(request.strictly(request.try_stop_recording_subscription(subscription_id)))
+        return self.conversation.ask(
+            request.strictly(request.try_stop_recording_subscription(subscription_id))
+        )
 
     @operation
     def try_stop_recording_subscription(self, subscription_id: int) -> Steps[bool]:
         """As stop_recording_subscription; False when there is none."""
-        return self._ask(request.try_stop_recording_subscription(subscription_id))
+        return self.conversation.ask(request.try_stop_recording_subscription(subscription_id))
 
     @operation
     def stop_recording_by_identity(self, recording_id: int) -> Steps[bool]:
@@ -106,13 +112,13 @@ class RecordingOperations(ArchiveClientBase):
         Raises:
             ArchiveError: UNKNOWN_RECORDING.
         """
-        return self._ask(request.try_stop_recording_by_identity(recording_id))
+        return self.conversation.ask(request.try_stop_recording_by_identity(recording_id))
 
     @operation
     def stop_recording_of(self, publication: Publication | ExclusivePublication) -> Steps[None]:
         """Stop what `add_recorded_publication` began."""
         call = request.try_stop_recording(recorded_channel(publication), publication.stream_id)
-        return self._ask(request.strictly(call))
+        return self.conversation.ask(request.strictly(call))
 
     @operation
     def add_recorded_publication(self, channel: Channel, stream_id: int) -> Steps[Publication]:
@@ -121,7 +127,7 @@ class RecordingOperations(ArchiveClientBase):
         Raises:
             AerologError: this client has such a publication already.
         """
-        publication = yield from self._added(
+        publication = yield from self.conversation.added(
             self.aeron.add_publication_async(str(channel), stream_id)
         )
         if not publication.is_original:
@@ -138,7 +144,7 @@ class RecordingOperations(ArchiveClientBase):
         self, channel: Channel, stream_id: int
     ) -> Steps[ExclusivePublication]:
         """As add_recorded_publication, exclusive."""
-        publication = yield from self._added(
+        publication = yield from self.conversation.added(
             self.aeron.add_exclusive_publication_async(str(channel), stream_id)
         )
         yield from self._record(publication)
@@ -150,7 +156,7 @@ class RecordingOperations(ArchiveClientBase):
             channel, publication.stream_id, SourceLocation.LOCAL, auto_stop=None
         )
         try:
-            yield from self._ask(call)
+            yield from self.conversation.ask(call)
         except BaseException:
             publication.close()
             raise

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
 from aerolog.archive.client.caller import Parts, Steps, operation, series
 from aerolog.archive.client.client_base import ArchiveClientBase
 from aerolog.archive.client.options import REPLAY_STREAM_ID
-from aerolog.archive.client.replay.replay_request import (
-    ReplayChannel,
-    ReplayOverResponse,
+from aerolog.archive.client.replay.archive_replay import (
+    ArchiveReplay,
     ReplayParams,
     replay_length,
 )
-from aerolog.transport.client import ChannelStatus
-from aerolog.transport.errors import AerologError, AeronTimeoutError
+from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-
     from aerolog.archive.client.request import Channel
-    from aerolog.transport.client import Image
     from aerolog.transport.client.message import Message
     from aerolog.transport.client.options import ImageHandler
     from aerolog.transport.client.subscription import Subscription
@@ -70,7 +63,7 @@ class ReplayOperations(ArchiveClientBase):
             limit_counter_id,
             file_io_max_length,
         )
-        return self._ask(params.call(channel, stream_id))
+        return self.conversation.ask(params.request(channel, stream_id))
 
     @operation
     def start_replay_to(
@@ -105,7 +98,7 @@ class ReplayOperations(ArchiveClientBase):
             limit_counter_id,
             file_io_max_length,
         )
-        return self._replay_to(subscription, params)
+        return ArchiveReplay(self.conversation, params).ask_over_response(subscription)
 
     @operation
     def replay(
@@ -135,58 +128,14 @@ class ReplayOperations(ArchiveClientBase):
             limit_counter_id,
             file_io_max_length,
         )
-        wanted = self.options.default_replay_channel if channel is None else channel
-        return self._replayed(
+        return ArchiveReplay(
+            self.conversation,
             params,
-            ReplayChannel(wanted),
-            partial(
-                self.aeron.add_subscription_async,
-                stream_id=stream_id,
-                on_image=on_image,
-                on_image_gone=on_image_gone,
-            ),
+            channel,
             stream_id,
-        )
-
-    def _replayed(
-        self,
-        params: ReplayParams,
-        wanted: ReplayChannel,
-        subscribe: Callable[[str], Future[Subscription]],
-        stream_id: int,
-    ) -> Steps[Subscription]:
-        """A subscription to a replay that has begun."""
-        if wanted.is_response_mode:
-            subscription = yield from self._added(subscribe(str(wanted)))
-            return (yield from _or_close(subscription, self._replay_to(subscription, params)))
-        if wanted.has_wildcard_port:
-            session = yield from self._added(self.aeron.next_session_id_async(stream_id))
-            subscription = yield from self._added(subscribe(wanted.with_session(session)))
-            return (yield from _or_close(subscription, self._replay_to_port(subscription, params)))
-        replay_session_id = yield from self._ask(params.call(str(wanted), stream_id))
-        return (yield from self._added(subscribe(wanted.for_session(replay_session_id))))
-
-    def _replay_to(self, subscription: Subscription, params: ReplayParams) -> Steps[int]:
-        """Ask for a replay over the response channel that a subscription has opened."""
-        token = yield from self._ask(request.replay_token(params.recording_id))
-        call = params.call(subscription.channel, subscription.stream_id, token)
-        with ReplayOverResponse(self.aeron, self._usable(), subscription, call) as asking:
-            while not asking.poll():
-                yield 0
-            return asking.result()
-
-    def _replay_to_port(self, subscription: Subscription, params: ReplayParams) -> Steps[int]:
-        """Ask for a replay to the port that the system has chosen for a subscription."""
-        deadline = self._deadline_ns(self.options.message_timeout)
-        while (channel := subscription.resolved_channel) is None:
-            if subscription.channel_status is ChannelStatus.ERRORED:
-                raise AerologError(f"the driver could not open {subscription.channel}")
-            if self._is_late(deadline):
-                raise AeronTimeoutError(
-                    f"the driver does not say which port {subscription.channel} has"
-                )
-            yield 0
-        return (yield from self._ask(params.call(channel, subscription.stream_id)))
+            on_image=on_image,
+            on_image_gone=on_image_gone,
+        ).open()
 
     @series
     def read(
@@ -211,66 +160,45 @@ class ReplayOperations(ArchiveClientBase):
         """
         begin, end = start, stop
         if begin is None:
-            begin = yield from self._ask(request.ask_position("start position", recording_id))
+            begin = yield from self.conversation.ask(
+                request.ask_position("start position", recording_id)
+            )
         if end is None:
-            end = yield from self._ask(request.ask_position("max recorded position", recording_id))
+            end = yield from self.conversation.ask(
+                request.ask_position("max recorded position", recording_id)
+            )
         if begin is None or end is None or begin >= end:
             return
-        images: list[Image] = []
-        replaying = self._replayed(
-            ReplayParams(recording_id, begin, end - begin),
-            ReplayChannel(self.options.default_replay_channel),
-            partial(
-                self.aeron.add_subscription_async,
-                stream_id=REPLAY_STREAM_ID,
-                on_image=images.append,
-            ),
-            REPLAY_STREAM_ID,
-        )
-        with (yield from replaying) as subscription:
-            correlation_id = self.last_correlation_id
-            deadline = self._deadline_ns(timeout)
+        conversation = self.conversation
+        replay = ArchiveReplay(conversation, ReplayParams(recording_id, begin, end - begin))
+        with (yield from replay.open()) as subscription:
+            deadline = conversation.deadline_ns(timeout)
             while True:
-                over = bool(images) and _is_over(images[0])  # before the poll: nothing is left
+                over = replay.is_over
                 messages = subscription.poll_messages(READ_LIMIT)
-                self._usable().pump()  # an archive ends sessions that do not read its pings
+                conversation.pump()  # an archive ends sessions that do not read its pings
                 if messages:
                     yield messages
                     if messages[-1].position >= end:
                         return
-                    deadline = self._deadline_ns(timeout)
-                elif over or self._is_late(deadline):
+                    deadline = conversation.deadline_ns(timeout)
+                elif over or conversation.is_late(deadline):
                     break
                 else:
                     yield 0
-            session = self._usable()
-            session.pump()
-            reached = images[0].position if images else begin
-            if reached < end:
-                raise session.take_error(correlation_id) or AeronTimeoutError(
-                    f"replay of recording {recording_id} ended at {reached}, before {end}"
+            conversation.pump()
+            if replay.position < end:
+                replay.check()
+                raise AeronTimeoutError(
+                    f"replay of recording {recording_id} ended at {replay.position}, before {end}"
                 )
 
     @operation
     def stop_replay(self, replay_session_id: int) -> Steps[None]:
         """End a replay; an unknown one is no error."""
-        return self._ask(request.stop_replay(replay_session_id))
+        return self.conversation.ask(request.stop_replay(replay_session_id))
 
     @operation
     def stop_all_replays(self, recording_id: int | None = None) -> Steps[None]:
         """End the replays of a recording, or all."""
-        return self._ask(request.stop_all_replays(recording_id))
-
-
-def _or_close(subscription: Subscription, steps: Steps[int]) -> Steps[Subscription]:
-    """A subscription when a replay to it has begun, closed when it could not."""
-    try:
-        yield from steps
-    except BaseException:
-        subscription.close()
-        raise
-    return subscription
-
-
-def _is_over(image: Image) -> bool:
-    return image.closed or image.is_end_of_stream
+        return self.conversation.ask(request.stop_all_replays(recording_id))

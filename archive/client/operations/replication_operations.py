@@ -57,7 +57,7 @@ class ReplicationOperations(ArchiveClientBase):
         Returns:
             The replication id.
         """
-        return self._ask(
+        return self.conversation.ask(
             request.replicate(
                 src_recording_id,
                 src_control_channel,
@@ -82,9 +82,9 @@ class ReplicationOperations(ArchiveClientBase):
         Raises:
             ArchiveError: UNKNOWN_REPLICATION.
         """
-        return self._ask(request.strictly(request.try_stop_replication(replication_id)))
+        return self.conversation.ask(request.strictly(request.try_stop_replication(replication_id)))
 
     @operation
     def try_stop_replication(self, replication_id: int) -> Steps[bool]:
         """As stop_replication; False when there is no such replication."""
-        return self._ask(request.try_stop_replication(replication_id))
+        return self.conversation.ask(request.try_stop_replication(replication_id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aerolog.archive.client.caller import Steps, operation
 from aerolog.archive.client.client_base import ArchiveClientBase
-from aerolog.transport.errors import ResourceClosedError
 
 
 class SessionOperations(ArchiveClientBase):
@@ -25,32 +24,4 @@ class SessionOperations(ArchiveClientBase):
             ArchiveError: the archive refused the session.
             ResourceClosedError: this client is closed, or the transport client that it was given.
         """
-        previous = self._known_session()
-        if self._reconnecting:
-            while self._reconnecting:
-                yield 0
-            if self._known_session() is not previous:
-                return
-        self._reconnecting = True
-        try:
-            previous.close()
-            self._renew_aeron()
-            session = yield from self._connecting()
-            if self._closed:
-                session.close()
-                raise ResourceClosedError("client is closed")
-            session.inherit(previous)
-            session.stats.sessions += 1
-            self._session = session
-        finally:
-            self._reconnecting = False
-
-    def _renew_aeron(self) -> None:
-        """A new transport client in place of an own one that has lost its driver."""
-        if not self.aeron.closed:
-            return
-        if not self._owns_aeron:
-            raise ResourceClosedError(
-                "the transport client is closed: make a new one, and an archive client on it"
-            ) from self.aeron.close_reason
-        self.aeron = self._own_aeron()
+        return self.conversation.reconnect()

@@ -20,9 +20,9 @@ class HappeningOperations(ArchiveClientBase):
 
     def poll(self) -> int:
         """Take in what has come: signals for handlers and `signals`, errors; the work done."""
-        with self._lock:
-            self._turn()
-            return self._usable().pump()
+        with self.conversation.lock:
+            self.conversation.turn()
+            return self.conversation.pump()
 
     def poll_signals(
         self,
@@ -39,9 +39,9 @@ class HappeningOperations(ArchiveClientBase):
             kinds: only of this kind, or of these.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
-        with self._lock:
+        with self.conversation.lock:
             self.poll()
-            return self._usable().signals.take_all(wanted)
+            return self.conversation.usable().signals.take_all(wanted)
 
     @series
     def signals(
@@ -61,20 +61,20 @@ class HappeningOperations(ArchiveClientBase):
             kinds: only of this kind, or of these.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
-        deadline = self._deadline_ns(timeout)
+        deadline = self.conversation.deadline_ns(timeout)
         looked_at = -1
         while True:
-            session = self._usable()
+            session = self.conversation.usable()
             if looked_at != session.signals.received:
                 signal = session.signals.take(wanted)
                 if signal is not None:
                     yield [signal]
-                    deadline = self._deadline_ns(timeout)
+                    deadline = self.conversation.deadline_ns(timeout)
                     continue
                 looked_at = session.signals.received
             work = session.pump()
             if not work:
-                if session.disconnected or self._is_late(deadline):
+                if session.disconnected or self.conversation.is_late(deadline):
                     return
                 yield 0
 
@@ -101,13 +101,13 @@ class HappeningOperations(ArchiveClientBase):
             The handler; closing it ends the calls.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
-        with self._lock:
-            return self._known_session().signals.add_handler(consumer, wanted)
+        with self.conversation.lock:
+            return self.conversation.known().signals.add_handler(consumer, wanted)
 
     def poll_for_error(self) -> str | None:
         """The text of an error response that belonged to no request, None without one."""
-        with self._lock:
-            session = self._usable()
+        with self.conversation.lock:
+            session = self.conversation.usable()
             self.poll()
             if session.disconnected:
                 return "not connected"
@@ -116,8 +116,8 @@ class HappeningOperations(ArchiveClientBase):
 
     def check_for_error(self) -> None:
         """Raise the oldest error response that belonged to no request."""
-        with self._lock:
+        with self.conversation.lock:
             self.poll()
-            error = self._usable().take_error()
+            error = self.conversation.usable().take_error()
         if error is not None:
             raise error

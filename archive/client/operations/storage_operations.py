@@ -25,7 +25,7 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files will be deleted.
         """
-        return self._ask(request.truncate_recording(recording_id, position))
+        return self.conversation.ask(request.truncate_recording(recording_id, position))
 
     @operation
     def purge_recording(self, recording_id: int) -> Steps[int]:
@@ -34,12 +34,12 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files will be deleted.
         """
-        return self._ask(request.purge_recording(recording_id))
+        return self.conversation.ask(request.purge_recording(recording_id))
 
     @operation
     def detach_segments(self, recording_id: int, new_start_position: int) -> Steps[None]:
         """Move the start forward to a segment's base, keeping the files before it."""
-        return self._ask(request.detach_segments(recording_id, new_start_position))
+        return self.conversation.ask(request.detach_segments(recording_id, new_start_position))
 
     @operation
     def delete_detached_segments(self, recording_id: int) -> Steps[int]:
@@ -48,7 +48,7 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files will be deleted.
         """
-        return self._ask(request.delete_detached_segments(recording_id))
+        return self.conversation.ask(request.delete_detached_segments(recording_id))
 
     @operation
     def purge_segments(self, recording_id: int, new_start_position: int) -> Steps[int]:
@@ -57,7 +57,7 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files will be deleted.
         """
-        return self._ask(request.purge_segments(recording_id, new_start_position))
+        return self.conversation.ask(request.purge_segments(recording_id, new_start_position))
 
     @operation
     def attach_segments(self, recording_id: int) -> Steps[int]:
@@ -66,7 +66,7 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files were attached.
         """
-        return self._ask(request.attach_segments(recording_id))
+        return self.conversation.ask(request.attach_segments(recording_id))
 
     @operation
     def migrate_segments(self, src_recording_id: int, dst_recording_id: int) -> Steps[int]:
@@ -75,9 +75,9 @@ class StorageOperations(ArchiveClientBase):
         Returns:
             How many segment files were moved.
         """
-        return self._ask(request.migrate_segments(src_recording_id, dst_recording_id))
+        return self.conversation.ask(request.migrate_segments(src_recording_id, dst_recording_id))
 
     @operation
     def update_channel(self, recording_id: int, channel: Channel) -> Steps[None]:
         """Change the channel in a recording's descriptor."""
-        return self._ask(request.update_channel(recording_id, channel))
+        return self.conversation.ask(request.update_channel(recording_id, channel))

@@ -1,11 +1,11 @@
-"""The session of a persistent subscription with its archive: lost, made again, never waited for."""
+"""The conversation of a persistent subscription: lost, made again, never waited for."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from aerolog.archive.client.connection import ArchiveConnection, give_up
+from aerolog.archive.client.conversation import Conversation
 from aerolog.transport.errors import (
     AerologError,
     BackPressuredError,
@@ -15,16 +15,15 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
-    from aerolog.archive.client.client_session import ControlSession
-    from aerolog.archive.client.options import ArchiveClientOptions
-    from aerolog.archive.client.request import Call
-    from aerolog.transport.client import Aeron, Subscription
+    from aerolog.archive.client.caller import Steps
+    from aerolog.archive.client.client_session import ControlSession, PendingRequest
+    from aerolog.archive.client.request import Request
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")
-_PUMP_NS: Final = 100_000_000
 
 
 class ArchiveLostError(Exception):
@@ -35,23 +34,10 @@ class StartOverError(Exception):
     """This round came to nothing; another one may do."""
 
 
-class ArchiveLink:
-    """A session that comes and goes.
+class ArchiveLink(Conversation):
+    """A conversation whose session comes and goes: errors say what helps."""
 
-    Attributes:
-        session: the present one, None without.
-        asked: correlation id of the last request.
-    """
-
-    def __init__(self, aeron: Aeron, options: ArchiveClientOptions) -> None:
-        self.session: ControlSession | None = None
-        self.asked = -1
-        self._aeron = aeron
-        self._options = options
-        self._clock = options.clock
-        self._pump_ns = 0
-
-    def connect(self) -> Generator[int, None, None]:
+    def connect(self) -> Steps[None]:
         """Make a session.
 
         Raises:
@@ -59,64 +45,12 @@ class ArchiveLink:
             ArchiveError: it refuses.
             StartOverError: something that another try may do.
         """
-        connection = ArchiveConnection(self._aeron, self._options)
         try:
-            while (session := connection.poll()) is None:
-                yield 0
+            yield from super().connect()
         except NotConnectedError as error:
             raise StartOverError from error
         except RegistrationError as error:
             raise as_temporary(error) from error
-        except BaseException:
-            connection.close()
-            raise
-        self.session = session
-
-    def ask(
-        self, call: Call[T], on_sent: Callable[[], object] | None = None
-    ) -> Generator[int, None, T]:
-        """A request and its answer.
-
-        Args:
-            call: what to ask.
-            on_sent: called once when the request is under way.
-
-        Raises:
-            ArchiveError: the archive refused.
-            AeronTimeoutError: it did not answer in time.
-            ArchiveLostError: it is gone.
-        """
-        session = self.usable()
-        pending = session.begin(call, self._aeron.next_correlation_id())
-        self.asked = pending.correlation_id
-        try:
-            while True:
-                work = session.pump()
-                if on_sent is not None and pending.sent_ns is not None:
-                    on_sent()
-                    on_sent = None
-                if pending.done:
-                    return pending.result()
-                yield work
-        except BackPressuredError as error:
-            raise StartOverError from error
-        except NotConnectedError as error:
-            raise ArchiveLostError from error
-        except AerologError as error:
-            if session.disconnected:
-                raise ArchiveLostError from error
-            raise
-        finally:
-            session.forget(pending)
-
-    def tell(self, call: Call[T]) -> None:
-        """Send a request whose answer nobody waits for, if it can be sent now."""
-        if self.session is None or self.session.disconnected:
-            return
-        asking = self.ask(call)
-        with contextlib.suppress(ArchiveLostError, StartOverError):
-            next(asking, None)
-        asking.close()
 
     def usable(self) -> ControlSession:
         """The session.
@@ -129,17 +63,48 @@ class ArchiveLink:
             raise ArchiveLostError
         return session
 
+    def answer(
+        self, pending: PendingRequest[T], on_sent: Callable[[], object] | None = None
+    ) -> Steps[T]:
+        """The answer to a request.
+
+        Raises:
+            ArchiveError: the archive refused.
+            AeronTimeoutError: it did not answer in time.
+            ArchiveLostError: it is gone.
+        """
+        session = self.usable()
+        with _losses(session):
+            return (yield from super().answer(pending, on_sent))
+
+    def tell(self, request: Request[T]) -> None:
+        """Send a request whose answer nobody waits for, if it can be sent now."""
+        with contextlib.suppress(ArchiveLostError, StartOverError):
+            super().tell(request)
+
+    def take_error(self, correlation_id: int) -> ArchiveError | None:
+        """What the archive said later on about a request, None where it is gone."""
+        if self.session is None:
+            return None
+        if not self.session.disconnected:
+            self.session.pump()
+        return self.session.take_error(correlation_id)
+
+    def added(self, adding: Future[T]) -> Steps[T]:
+        """A stream, when the driver has added it; the archive is tended meanwhile."""
+        yield 0
+        try:
+            return (yield from super().added(adding))
+        except RegistrationError as error:
+            raise as_temporary(error) from error
+
     def tend(self) -> int:
         """Take in now and then what the archive says.
 
         Raises:
             ArchiveLostError: it says nothing any more.
         """
-        now_ns = self._clock.now_ns()
-        if now_ns - self._pump_ns < _PUMP_NS:
-            return 0
-        self._pump_ns = now_ns
-        work = self.usable().pump()
+        work = super().tend()
         self.usable()
         return work
 
@@ -148,37 +113,29 @@ class ArchiveLink:
         try:
             return 0 if self.session is None else self.tend()
         except ArchiveLostError:
-            self.close()
+            self.leave()
             return 1
 
-    def take_error(self, correlation_id: int | None) -> ArchiveError | None:
-        """What the archive said later on about a request that it had agreed to."""
-        if self.session is None or correlation_id is None:
-            return None
-        if not self.session.disconnected:
-            self.session.pump()
-        return self.session.take_error(correlation_id)
-
-    def added(self, channel: str, stream_id: int) -> Generator[int, None, Subscription]:
-        """A subscription, when the driver has added it; the archive is tended meanwhile."""
-        future = self._aeron.add_subscription_async(channel, stream_id)
-        try:
-            yield 0
-            while not future.done():
-                yield self.tend()
-        except BaseException:
-            give_up(future)
-            raise
-        try:
-            return future.result(0)
-        except RegistrationError as error:
-            raise as_temporary(error) from error
-
-    def close(self) -> None:
-        """End the session."""
+    def leave(self) -> None:
+        """End the session; another one may be made."""
         session, self.session = self.session, None
         if session is not None:
             session.close()
+
+
+@contextlib.contextmanager
+def _losses(session: ControlSession) -> Iterator[None]:
+    """Errors of a request as what they mean for the link."""
+    try:
+        yield
+    except BackPressuredError as error:
+        raise StartOverError from error
+    except NotConnectedError as error:
+        raise ArchiveLostError from error
+    except AerologError as error:
+        if session.disconnected:
+            raise ArchiveLostError from error
+        raise
 
 
 def as_temporary(error: RegistrationError) -> Exception:

@@ -10,15 +10,13 @@ for good.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client.client_base import ArchiveClientState
+from aerolog.archive.client.replay.archive_replay import image_session_id
 from aerolog.archive.client.replay.paced_replay import PaceControl
-from aerolog.archive.client.replay.replay_request import image_session_id
+from aerolog.archive.client.replay.recording_times import LAST_FETCH, find_range
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns, notes_of
-from aerolog.archive.client.replay.timed_archive import find_range
-from aerolog.archive.client.replay.timeline import LAST_STRETCH
 from aerolog.archive.time_index import SOURCE_DESCRIPTOR
 from aerolog.transport.errors import ConfigurationError, TimeIndexUnavailableError
 from aerolog.transport.resource import Resource
@@ -73,7 +71,7 @@ class ChannelReplay(PaceControl, Resource):
             ConfigurationError: arguments that do not go together, or the archive has another driver
                 than this client, where a counter of ours is not seen.
         """
-        super().__init__(speed, paused=paused)
+        super().__init__(speed, clock=archive.options.clock, paused=paused)
         if not ChannelUri.parse(archive.options.request_channel).is_ipc:
             raise ConfigurationError(
                 "the pace of a replay onto a channel is kept by a counter of the archive's driver: "
@@ -82,9 +80,9 @@ class ChannelReplay(PaceControl, Resource):
         self._archive = archive
         self._channel = str(channel)
         self._stream_id = stream_id
-        self._wanted = Wanted(
-            recording_id, instant_ns(start), instant_ns(end), position, length, follow, last_ns
-        )
+        self._clock = archive.options.clock
+        self._recording_id = recording_id
+        self._wanted = Wanted(instant_ns(start), instant_ns(end), position, length, follow, last_ns)
         self._counter: Counter | None = None
         self._part: TimedRange | None = None
         self.notes: tuple[str, ...] = ()
@@ -119,9 +117,11 @@ class ChannelReplay(PaceControl, Resource):
             ConfigurationError: the recording has no time index to keep a pace by, or the position
                 lies outside.
         """
-        archive, wanted = self._archive, self._wanted
-        part = archive._carry_out(find_range(archive, wanted))  # noqa: SLF001 - of the client
-        index = self._stretch(part, part.start_position)
+        archive = self._archive
+        part = archive.caller.carry_out(
+            find_range(archive.conversation, self._recording_id, self._wanted)
+        )
+        index = self._times(part, part.start_position)
         if index.source == SOURCE_DESCRIPTOR:
             raise _no_index(part.recording_id)
         self.notes = notes_of(index, part.descriptor)
@@ -161,7 +161,7 @@ class ChannelReplay(PaceControl, Resource):
             while not self._pacer.wait(time_ns, _LOOK_NS):
                 if self._pacer.stopped or self._turned(on_wait):
                     return False
-            now_ns = time.monotonic_ns()
+            now_ns = self._clock.now_ns()
             if now_ns - looked_ns >= _LOOK_NS:
                 looked_ns = now_ns
                 if self._turned(on_wait):
@@ -175,10 +175,7 @@ class ChannelReplay(PaceControl, Resource):
             counter.value = position
 
     def _turned(self, on_wait: Callable[[], object] | None) -> object:
-        archive = self._archive
-        with archive._lock:  # noqa: SLF001
-            archive._turn()  # noqa: SLF001
-            archive._usable().pump()  # noqa: SLF001
+        self._archive.conversation.keep_up()
         return on_wait is not None and on_wait()
 
     def _releases(self, part: TimedRange) -> Iterator[tuple[int, int]]:
@@ -187,7 +184,7 @@ class ChannelReplay(PaceControl, Resource):
         time_ns: int | None = None
         while True:
             recorded, live = self._recorded(part)
-            index = self._stretch(part, begin)
+            index = self._times(part, begin)
             if time_ns is None:
                 time_ns = index.time_at(begin)
             for times, positions in index.entry_blocks():
@@ -199,7 +196,7 @@ class ChannelReplay(PaceControl, Resource):
                         time_ns = entry_ns
                     if part.end_position is not None and position >= part.end_position:
                         return
-            begin = max(released, min(begin + LAST_STRETCH, recorded))
+            begin = max(released, min(begin + LAST_FETCH, recorded))
             if begin >= recorded and (not live or part.end_position is not None):
                 yield time_ns, self._limit(part, recorded, recorded)
                 return
@@ -219,9 +216,9 @@ class ChannelReplay(PaceControl, Resource):
         recorded = self._archive.max_recorded_position(part.recording_id)
         return part.start_position if recorded is None else recorded, live
 
-    def _stretch(self, part: TimedRange, begin: int) -> TimeIndex:
+    def _times(self, part: TimedRange, begin: int) -> TimeIndex:
         try:
-            return self._archive.time_index(part.recording_id, begin, begin + LAST_STRETCH)
+            return self._archive.time_index(part.recording_id, begin, begin + LAST_FETCH)
         except TimeIndexUnavailableError as error:
             raise _no_index(part.recording_id) from error
 

@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int64_t
 
-from aerolog.archive.client.replay.merge cimport MergeSource
+from aerolog.archive.client.replay.merge cimport MergeInput
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.logbuffer.log_reader cimport LogReader
 
 
-cdef class ReplaySource(MergeSource):
+cdef class ImageInput(MergeInput):
     cdef readonly Image image
     cdef LogReader _reader
     cdef int64_t _end

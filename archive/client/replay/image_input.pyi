@@ -1,8 +1,8 @@
-from aerolog.archive.client.replay.merge import MergeSource
+from aerolog.archive.client.replay.merge import MergeInput
 from aerolog.archive.time_index import TimeCursor
 from aerolog.transport.client import Image
 
-class ReplaySource(MergeSource):
+class ImageInput(MergeInput):
     def __init__(
         self,
         *,
@@ -23,3 +23,4 @@ class ReplaySource(MergeSource):
     def attach(self, image: Image) -> None: ...
     def use_times(self, times: TimeCursor) -> None: ...
     def cover(self, position: int) -> None: ...
+    def end_at(self, position: int) -> None: ...

@@ -11,7 +11,7 @@ from aerolog.archive.client.replay.merge cimport (
     SOURCE_ENDED,
     SOURCE_READY,
     SOURCE_WAITING,
-    MergeSource,
+    MergeInput,
 )
 from aerolog.archive.time_index.search cimport TimeCursor
 from aerolog.transport.client.image cimport Image
@@ -31,8 +31,8 @@ cdef enum:
     TERMS_MAX = 3
 
 
-cdef class ReplaySource(MergeSource):
-    """A replay from a running archive; what is not said here is as of ``MergeSource``.
+cdef class ImageInput(MergeInput):
+    """A replay from a running archive; what is not said here is as of ``MergeInput``.
 
     Args:
         start: position of the first frame.
@@ -71,10 +71,14 @@ cdef class ReplaySource(MergeSource):
         """Times are known up to here: messages that begin behind it wait."""
         self.covered = position
 
+    def end_at(self, int64_t position):
+        """Nothing is wanted from here on, of a replay that goes on."""
+        self._end = position
+
     cdef int _stand(self) noexcept nogil:
         if self.count > 0:
             self.status = SOURCE_READY
-        elif self._at >= self._end:
+        elif self._at >= self._end or self.is_past:
             self.status = SOURCE_ENDED
         else:
             self.status = SOURCE_WAITING
@@ -97,11 +101,11 @@ cdef class ReplaySource(MergeSource):
         cdef int64_t first
         cdef int taken
         self.next = self.count = 0
-        if self._reader is None or self._reader.is_closed():
+        if self._reader is None or self._reader.is_closed() or self.is_past:
             return self._stand()
         self._reader.advance(self._at)
         for _ in range(TERMS_MAX):
-            if self.count > 0 or not open_cursor(
+            if self.count > 0 or self.is_past or not open_cursor(
                 self._reader.log, self._at, min(self._end, self.covered), &cursor
             ):
                 break

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
 from aerolog.archive.client.replay.archive_link import ArchiveLink, ArchiveLostError, StartOverError
+from aerolog.archive.client.replay.archive_replay import (
+    ArchiveReplay,
+    ReplayChannelError,
+    ReplayParams,
+)
 from aerolog.archive.client.replay.join_counters import (
     JOIN_DIFFERENCE,
     LIVE_JOINED_COUNT,
@@ -30,7 +35,7 @@ from aerolog.archive.client.replay.persistent_options import (
     PersistentSubscriptionState,
     ReplayStarted,
 )
-from aerolog.archive.client.replay.persistent_replay import ReplayEndedError, ReplayRequest
+from aerolog.archive.protocol import NULL_LENGTH
 from aerolog.transport.errors import (
     AeronTimeoutError,
     ArchiveError,
@@ -41,8 +46,9 @@ from aerolog.transport.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
+    from aerolog.archive.client.caller import Steps
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
 
@@ -63,6 +69,7 @@ class JoinEngine:
         state: where it stands.
         source: the image that delivers, None when there is nothing to deliver.
         switch: from replay to live, while it is attempted.
+        link: the conversation with the archive.
     """
 
     def __init__(
@@ -85,8 +92,8 @@ class JoinEngine:
         self._position = None if start in {FROM_START, FROM_LIVE} else start
         self._from_start = start == FROM_START
         self._has_begun = False
-        self._link = ArchiveLink(aeron, options.archive)
-        self._replay_request: ReplayRequest | None = None
+        self.link = ArchiveLink(aeron, options.archive)
+        self._archive_replay: ArchiveReplay | None = None
         self._live_subscription: Subscription | None = None
         self._fruitless = 0  # rounds in a row that got nowhere
         self._fruitless_errors = 0
@@ -98,7 +105,7 @@ class JoinEngine:
         """Where the next message begins, None before that is known."""
         return self._position if self.source is None else self.source.message_position
 
-    def run(self) -> Generator[int, None, None]:
+    def run(self) -> Steps[None]:
         """All steps; ends only by errors, which are final.
 
         Raises:
@@ -110,7 +117,7 @@ class JoinEngine:
             try:
                 yield from self._round()
             except ArchiveLostError as lost:
-                self._link.close()
+                self.link.leave()
                 self._report(lost.__cause__ or NotConnectedError("the archive is gone"))
             except StartOverError as error:
                 self._report(error.__cause__)
@@ -126,10 +133,10 @@ class JoinEngine:
             self._fruitless += 1
             yield from self._pause()
 
-    def _round(self) -> Generator[int, None, None]:
-        if self._link.session is None:
+    def _round(self) -> Steps[None]:
+        if self.link.session is None:
             self.go(State.AWAIT_ARCHIVE_CONNECTION)
-            yield from self._link.connect()
+            yield from self.link.connect()
         recording = yield from self._describe()
         if self._position is None or self._position == recording.stop_position:
             joined = yield from self._await_live(recording)
@@ -138,7 +145,7 @@ class JoinEngine:
         if joined:
             yield from self._stay_live()
 
-    def _pause(self) -> Generator[int, None, None]:
+    def _pause(self) -> Steps[None]:
         """Not at once again; longer the more often nothing came of it."""
         pause_ns = min(_FIRST_PAUSE_NS << min(self._fruitless, 10), _LONGEST_PAUSE_NS)
         until_ns = self._clock.now_ns() + pause_ns
@@ -163,9 +170,9 @@ class JoinEngine:
 
     # -- the recording ---------------------------------------------------------------------------
 
-    def _describe(self) -> Generator[int, None, RecordingDescriptor]:
+    def _describe(self) -> Steps[RecordingDescriptor]:
         self.go(State.SEND_LIST_RECORDING_REQUEST)
-        recording = yield from self._link.ask(
+        recording = yield from self.link.ask(
             request.list_recording(self._options.recording_id),
             partial(self.go, State.AWAIT_LIST_RECORDING_RESPONSE),
         )
@@ -202,12 +209,21 @@ class JoinEngine:
 
     # -- replay ----------------------------------------------------------------------------------
 
-    def _replay(self, recording: RecordingDescriptor) -> Generator[int, None, bool]:
+    def _replay(self, recording: RecordingDescriptor) -> Steps[bool]:
         """Replay until the live stream is joined (True) or the replay is over."""
-        request = ReplayRequest(self._aeron, self._link, self._options, self.go)
-        self._replay_request = request
+        position = self._position
+        if position == recording.start_position:
+            position = None  # as the only way to replay a recording that is empty as yet
+        self._archive_replay = replay = ArchiveReplay(
+            self.link,
+            ReplayParams(recording.recording_id, position, NULL_LENGTH),
+            self._options.replay_channel,
+            self._options.replay_stream_id,
+            go=self.go,
+        )
         try:
-            image = yield from self._replayed(request, recording)
+            yield from self._opened(replay)
+            image = yield from replay.await_image()
             if image.join_position != self._position:  # what was there is gone since it was listed
                 raise StartOverError
             self._has_begun = True
@@ -218,16 +234,18 @@ class JoinEngine:
                 if live is not None and (yield from self._attempt_switch(image, live)):
                     return True
                 self._close_live()
-            request.check()
-        except ReplayEndedError as ended:
-            raise self._end_of_replay(ended.error) from ended.error
+            replay.check()
+        except ArchiveError as error:
+            if error.correlation_id != replay.correlation_id:
+                raise
+            raise self._end_of_replay(error) from error
         return False
 
-    def _replayed(
-        self, request: ReplayRequest, recording: RecordingDescriptor
-    ) -> Generator[int, None, Image]:
+    def _opened(self, replay: ArchiveReplay) -> Steps[None]:
         try:
-            return (yield from request.start(recording, self._position))
+            yield from replay.open()
+        except ReplayChannelError as error:
+            raise StartOverError from error
         except ArchiveError as error:
             raise self._refusal(error) from error
 
@@ -259,23 +277,21 @@ class JoinEngine:
 
     # -- from replay to live ---------------------------------------------------------------------
 
-    def _approach(
-        self, recording: RecordingDescriptor, replay: Image
-    ) -> Generator[int, None, Image | None]:
+    def _approach(self, recording: RecordingDescriptor, replay: Image) -> Steps[Image | None]:
         """Wait until the replay is near the live stream, subscribe to that; its image.
 
         None when the replay is over before.
         """
         while True:
             call = request.ask_position("max recorded position", recording.recording_id)
-            reached = yield from self._link.ask(call)
+            reached = yield from self.link.ask(call)
             near = (replay.position if reached is None else reached) - replay.term_length // 4
             if replay.position >= near:
                 break
             while replay.position < near:
                 if replay.closed:
                     return None
-                yield self._link.tend()
+                yield self.link.tend()
         self._live_subscription = yield from self._subscribe_to_live()
         warn_ns: int | None = self._clock.now_ns() + self._timeout_ns
         while not replay.closed:
@@ -285,11 +301,14 @@ class JoinEngine:
             if warn_ns is not None and self._clock.now_ns() > warn_ns:
                 warn_ns = None
                 self._report(self._no_live(choice))
-            yield self._link.tend()
+            yield self.link.tend()
         return None
 
-    def _subscribe_to_live(self) -> Generator[int, None, Subscription]:
-        return self._link.added(self._options.live_channel, self._options.live_stream_id)
+    def _subscribe_to_live(self) -> Steps[Subscription]:
+        options = self._options
+        return self.link.added(
+            self._aeron.add_subscription_async(options.live_channel, options.live_stream_id)
+        )
 
     def _no_live(self, choice: LiveChoice) -> Exception:
         if choice.mismatch is not None:
@@ -299,7 +318,7 @@ class JoinEngine:
             f"{self._options.live_channel} stream {self._options.live_stream_id}"
         )
 
-    def _attempt_switch(self, replay: Image, live: Image) -> Generator[int, None, bool]:
+    def _attempt_switch(self, replay: Image, live: Image) -> Steps[bool]:
         """Whether the polls have brought both images together before one of them closed."""
         self.switch = switch = Switch(replay, live)
         self._counters.set(JOIN_DIFFERENCE, live.position - replay.position)
@@ -310,7 +329,7 @@ class JoinEngine:
                 self.go(State.REPLAY)
                 return False
             switch.catch_up()
-            yield self._link.tend_if_there()
+            yield self.link.tend_if_there()
         return True
 
     def join_when_met(self) -> bool:
@@ -332,7 +351,7 @@ class JoinEngine:
 
     # -- live ------------------------------------------------------------------------------------
 
-    def _await_live(self, recording: RecordingDescriptor) -> Generator[int, None, bool]:
+    def _await_live(self, recording: RecordingDescriptor) -> Steps[bool]:
         """Wait for the live stream where the recording ends; whether it goes on there."""
         self.go(State.ADD_LIVE_SUBSCRIPTION)
         adding = self._subscribe_to_live()
@@ -357,7 +376,7 @@ class JoinEngine:
                 if choice.mismatch is not None:
                     raise trouble
                 self._report(trouble)
-            yield self._link.tend()
+            yield self.link.tend()
 
     def _choose_from(self, choice: LiveChoice, recording: RecordingDescriptor) -> LiveChoice:
         """Of streams that look alike, one that begins where this one has been is not its sequel.
@@ -383,7 +402,7 @@ class JoinEngine:
             )
         return False
 
-    def _stay_live(self) -> Generator[int, None, None]:
+    def _stay_live(self) -> Steps[None]:
         live = self.source
         assert live is not None
         self._close_replay()
@@ -391,7 +410,7 @@ class JoinEngine:
         while not live.closed:
             polls += 1
             # The archive is not needed before the live stream drops.
-            yield 0 if polls % _POLLS_PER_LOOK else self._link.tend_if_there()
+            yield 0 if polls % _POLLS_PER_LOOK else self.link.tend_if_there()
         self._position = live.message_position
         self._counters.increment(LIVE_LEFT_COUNT)
         self.go(State.SEND_LIST_RECORDING_REQUEST)
@@ -408,9 +427,9 @@ class JoinEngine:
         self._close_live()
 
     def _close_replay(self) -> None:
-        request, self._replay_request = self._replay_request, None
-        if request is not None:
-            request.close()
+        replay, self._archive_replay = self._archive_replay, None
+        if replay is not None:
+            replay.stop()
 
     def _close_live(self) -> None:
         subscription, self._live_subscription = self._live_subscription, None
@@ -421,4 +440,4 @@ class JoinEngine:
         """Give back what it has."""
         if not self._aeron.closed:
             self.drop_streams()
-        self._link.close()
+        self.link.leave()

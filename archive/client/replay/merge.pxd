@@ -32,7 +32,7 @@ ctypedef struct head_t:
     int32_t is_apart        # put together in memory of its own
 
 
-cdef class MergeSource:
+cdef class MergeInput:
     cdef head_t heads[HEADS_MAX]
     cdef int32_t next
     cdef int32_t count
@@ -46,6 +46,7 @@ cdef class MergeSource:
     cdef int64_t until_ns
     cdef int64_t sure
     cdef int64_t stop
+    cdef bint is_past
     cdef TimeCursor times
     # Look ahead: called when no message is left, and none of the earlier ones is used any more.
     # Stores the status, and the messages when it is SOURCE_READY.
@@ -70,9 +71,9 @@ cdef class Merge:
     cdef int _order(self) except -1
     cdef bint _is_before(self, int32_t one, int32_t other) noexcept nogil
     cdef void _set_key(self, int32_t index, int64_t time_ns) noexcept nogil
-    cdef int _look_ahead(self, int32_t index, MergeSource source) noexcept nogil
+    cdef int _look_ahead(self, int32_t index, MergeInput source) noexcept nogil
     cdef int _take(
-        self, merged_columns_t* columns, int32_t winner, MergeSource source
+        self, merged_columns_t* columns, int32_t winner, MergeInput source
     ) noexcept nogil
     cdef int32_t _play(self, int32_t node) noexcept nogil
     cdef void _replay(self, int32_t leaf) noexcept nogil

@@ -14,7 +14,7 @@ BLOCKED: Final[int]
 END: Final[int]
 TOO_LONG: Final[int]
 
-class MergeSource:
+class MergeInput:
     def __init__(
         self,
         *args: Any,
@@ -41,7 +41,7 @@ class MergeSource:
     def finish(self) -> None: ...
 
 class Merge:
-    def __init__(self, sources: Sequence[MergeSource]) -> None: ...
+    def __init__(self, sources: Sequence[MergeInput]) -> None: ...
     def run(self, batch: MergedBatch) -> int: ...
     def settle(self) -> None: ...
     @property

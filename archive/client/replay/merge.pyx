@@ -36,7 +36,7 @@ END = MERGE_END
 TOO_LONG = MERGE_TOO_LONG
 
 
-cdef class MergeSource:
+cdef class MergeInput:
     """Messages of one recording that wait for their turn.
 
     Args:
@@ -88,7 +88,10 @@ cdef class MergeSource:
         cdef int64_t time_ns = self.times.time_at(first)
         cdef head_t* head
         if (time_ns < self.from_ns or time_ns >= self.until_ns) and first < self.sure:
-            return True
+            # Of what goes on without an end only the time says that it is over.
+            if time_ns >= self.until_ns and self.stop == INT64_MAX:
+                self.is_past = True
+            return not self.is_past
         if first >= self.stop:
             return True
         head = &self.heads[self.count]
@@ -127,7 +130,7 @@ cdef class Merge:
     """
 
     def __cinit__(self, sources):
-        cdef MergeSource source
+        cdef MergeInput source
         cdef Py_ssize_t index
         self._sources = list(sources)
         self._count = <int32_t> len(self._sources)
@@ -201,11 +204,11 @@ cdef class Merge:
             winner = self._losers[0]
             if self._over[winner]:
                 return MERGE_END
-            status = self._take(columns, winner, <MergeSource> self._at[winner])
+            status = self._take(columns, winner, <MergeInput> self._at[winner])
         return status
 
     cdef inline int _take(
-        self, merged_columns_t* columns, int32_t winner, MergeSource source
+        self, merged_columns_t* columns, int32_t winner, MergeInput source
     ) noexcept nogil:
         """Append the next message of the source that comes first."""
         cdef int64_t payload_length
@@ -237,7 +240,7 @@ cdef class Merge:
             self._keys[index] = time_ns
             self._replay(index)
 
-    cdef int _look_ahead(self, int32_t index, MergeSource source) noexcept nogil:
+    cdef int _look_ahead(self, int32_t index, MergeInput source) noexcept nogil:
         """Have a source look ahead, and place it by what it has found."""
         cdef int status
         source.next = 0
@@ -274,7 +277,7 @@ cdef class Merge:
         with nogil:
             for index in range(self._count):
                 if not self._over[index]:
-                    (<MergeSource> self._at[index]).settle()
+                    (<MergeInput> self._at[index]).settle()
 
     @property
     def blocked(self):
@@ -287,10 +290,10 @@ cdef class Merge:
         Returns:
             Whether that changes anything.
         """
-        cdef MergeSource source
+        cdef MergeInput source
         if not 0 <= index < self._count:
             raise IndexError(f"there are {self._count} sources, none at {index}")
-        source = <MergeSource> self._at[index]
+        source = <MergeInput> self._at[index]
         if source.next < source.count or self._over[index] or floor_ns <= self._keys[index]:
             return False
         self._keys[index] = floor_ns
@@ -315,7 +318,7 @@ cdef class Merge:
 cdef inline void _emit(
     merged_columns_t* columns,
     int32_t index,
-    MergeSource source,
+    MergeInput source,
     const head_t* head,
     int64_t payload_length,
 ) noexcept nogil:

@@ -1,13 +1,13 @@
-"""Iterating over messages that come by polls: in a thread that waits, and in an event loop."""
+"""What is polled for messages: gone through by a thread that waits, and in an event loop."""
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from aerolog.archive.client.caller import AwaitedCaller, Parts, WaitingCaller
 from aerolog.transport.client.backoff import waiter
-from aerolog.transport.resource import AsyncResource
+from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from aerolog.transport.client import Aeron
     from aerolog.transport.client.message import Message
 
-FIRST_SLEEP: Final = 50e-6
-LONGEST_SLEEP: Final = 1e-3
 
-
-class MessageSource(ABC):
+class MessageSource(ABC, Resource):
     """What is polled for messages, and has an end."""
 
     @abstractmethod
@@ -30,13 +27,30 @@ class MessageSource(ABC):
     def close(self) -> None:
         """Take no more."""
 
+    @property
     @abstractmethod
-    def _transport(self) -> Aeron:
+    def transport(self) -> Aeron:
         """The client whose clock counts, and which is turned when it has no thread."""
 
+    @property
     @abstractmethod
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether nothing comes any more."""
+
+    def message_parts(self, timeout: float | None, limit: int) -> Parts[Message]:
+        """Messages as they come, as steps for either form; arguments as of `messages`."""
+        conductor = self.transport.conductor
+        last = conductor.monotonic()
+        while True:
+            over = self.is_over  # before the poll, so that nothing is left
+            found = self.poll_messages(limit)
+            if found:
+                yield found
+                last = conductor.monotonic()
+            elif over or (timeout is not None and conductor.monotonic() - last >= timeout):
+                return
+            else:
+                yield 0
 
     def messages(
         self,
@@ -52,18 +66,8 @@ class MessageSource(ABC):
             idle: as of ``Subscription.messages``: what is done between two polls.
             limit: messages taken at a time.
         """
-        conductor = self._transport().conductor
-        wait = waiter(conductor, idle)
-        last = conductor.monotonic()
-        while True:
-            over = self._is_over()  # before the poll, so that nothing is left
-            found = self.poll_messages(limit)
-            if found:
-                yield from found
-                last = conductor.monotonic()
-            elif over or (timeout is not None and conductor.monotonic() - last >= timeout):
-                return
-            wait(len(found))
+        caller = WaitingCaller(_nothing, waiter(self.transport.conductor, idle))
+        return caller.iterate(self.message_parts(timeout, limit))
 
     def __iter__(self) -> Iterator[Message]:
         return self.messages()
@@ -78,28 +82,9 @@ class AsyncMessages(AsyncResource, Generic[SourceT]):
     def __init__(self, source: SourceT) -> None:
         self._source = source
 
-    async def messages(
-        self,
-        timeout: float | None = None,  # noqa: ASYNC109 - for silence, not for the whole
-        *,
-        limit: int = 64,
-    ) -> AsyncIterator[Message]:
+    def messages(self, timeout: float | None = None, *, limit: int = 64) -> AsyncIterator[Message]:
         """As ``messages`` of the form that waits."""
-        source = self._source
-        conductor = source._transport().conductor  # noqa: SLF001 - both are of here
-        last = conductor.monotonic()
-        delay = FIRST_SLEEP
-        while True:
-            over = source._is_over()  # noqa: SLF001
-            found = source.poll_messages(limit)
-            for message in found:
-                yield message
-            if found:
-                last, delay = conductor.monotonic(), FIRST_SLEEP
-            elif over or (timeout is not None and conductor.monotonic() - last >= timeout):
-                return
-            await asyncio.sleep(0 if found else delay)
-            delay = min(2 * delay, LONGEST_SLEEP)
+        return AwaitedCaller(_nothing).iterate(self._source.message_parts(timeout, limit))
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
@@ -107,3 +92,6 @@ class AsyncMessages(AsyncResource, Generic[SourceT]):
     async def close(self) -> None:
         """Take no more."""
         self._source.close()
+
+
+def _nothing() -> None: ...

@@ -10,7 +10,6 @@ from aerolog.archive.client.replay.pacer import Pacer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 
-    from aerolog.archive.client.caller import Parts
     from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.transport.concurrent.clock import Clock
 
@@ -199,7 +198,7 @@ def _lists(
 
 
 async def pace_async(
-    pacer: Pacer, parts: Parts[TimedMessage], turn: Callable[[], object]
+    pacer: Pacer, parts: Iterator[int | list[TimedMessage]], turn: Callable[[], object]
 ) -> AsyncIterator[TimedMessage]:
     """As `pace`, in an event loop, which gets its turn after each part and while it waits."""
     nap_ns = _FIRST_NAP_NS

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from aerolog.archive.client.options import REPLAY_STREAM_ID
 from aerolog.archive.client.replay.join_counters import JoinCounters
 from aerolog.archive.client.replay.join_engine import JoinEngine
-from aerolog.archive.client.replay.message_source import AsyncMessages, MessageSource
+from aerolog.archive.client.replay.joined_stream import JoinedStream
+from aerolog.archive.client.replay.message_source import AsyncMessages
 from aerolog.archive.client.replay.persistent_options import (
     FROM_LIVE,
     JoinEvent,
@@ -33,13 +34,11 @@ from aerolog.transport.errors import (
     PersistentSubscriptionError,
     ResourceClosedError,
 )
-from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.client import ArrowBatch, Image
-    from aerolog.transport.client.message import Action, Header, Message
+    from aerolog.transport.client import Image
     from aerolog.transport.uri import ChannelUri
 
 T = TypeVar("T")
@@ -48,7 +47,7 @@ _EVENT_LIMIT: Final = 4096  # events nobody asks for are forgotten, oldest first
 _CLIENT_NAME: Final = "PersistentSubscription"
 
 
-class PersistentSubscription(MessageSource, Resource):
+class PersistentSubscription(JoinedStream):
     """Every message of a recorded stream once and in order: recorded ones first, then live ones.
 
     When the live stream drops, it goes on from the recording and joins live again; when the archive
@@ -120,7 +119,6 @@ class PersistentSubscription(MessageSource, Resource):
         self._owns_aeron = aeron is None
         self.aeron = Aeron(aeron_dir, name=_CLIENT_NAME) if aeron is None else aeron
         self._conductor = self.aeron.conductor
-        self._turn = self.aeron.do_work if self.aeron.options.invoker else None
         self._listener = PersistentSubscriptionListener() if listener is None else listener
         self._events: deque[JoinEvent] = deque(maxlen=_EVENT_LIMIT)
         self._untold: deque[JoinEvent] = deque()
@@ -202,65 +200,8 @@ class PersistentSubscription(MessageSource, Resource):
 
     # -- polling ---------------------------------------------------------------------------------
 
-    def poll(self, handler: Callable[[memoryview, Header], object], limit: int = 10) -> int:
-        """Hand messages to a handler, as ``Image.poll``.
-
-        Raises:
-            PersistentSubscriptionError: it has failed for good; see its ``reason``.
-        """
-
-        def take(image: Image, until: int | None) -> int:
-            return image.poll(handler, limit, until=until)
-
-        return self._deliver(take, 0)
-
-    def poll_controlled(
-        self, handler: Callable[[memoryview, Header], Action | None], limit: int = 10
-    ) -> int:
-        """Hand messages to a handler that steers the poll, as ``Image.poll_controlled``."""
-
-        def take(image: Image, until: int | None) -> int:
-            return image.poll_controlled(handler, limit, until=until)
-
-        return self._deliver(take, 0)
-
-    def poll_messages(self, limit: int = 64) -> list[Message]:
-        """Take at most ``limit`` messages, copied."""
-
-        def take(image: Image, until: int | None) -> list[Message]:
-            return image.poll_messages(limit, until=until)
-
-        nothing: list[Message] = []
-        return self._deliver(take, nothing)
-
-    # Batches know no position to stop at: near the live stream they are of one message each.
-
-    def poll_into(self, buffer: Any, offsets: Any, *, limit: int | None = None, **more: Any) -> int:
-        """Copy whole messages into memory of the caller, as ``Image.poll_into``."""
-
-        def take(image: Image, until: int | None) -> int:
-            most = limit if until is None else 1 if limit is None else min(limit, 1)
-            return image.poll_into(buffer, offsets, limit=most, **more)
-
-        return self._deliver(take, 0)
-
-    def poll_array(self, dtype: Any = None, out: Any = None, *, limit: int = 4096) -> Any:
-        """Take messages as rows of a NumPy array, as ``Image.poll_array``; None without any."""
-
-        def take(image: Image, until: int | None) -> Any:
-            return image.poll_array(dtype, out, limit=limit if until is None else min(limit, 1))
-
-        return self._deliver(take, None)
-
-    def poll_arrow(self, limit: int = 4096) -> ArrowBatch | None:
-        """Take messages as an Arrow record batch, as ``Image.poll_arrow``; None without any."""
-
-        def take(image: Image, until: int | None) -> ArrowBatch | None:
-            return image.poll_arrow(limit if until is None else min(limit, 1))
-
-        return self._deliver(take, None)
-
-    def _deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
+    def deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
+        """Bring it forward and take messages of the image that delivers."""
         self.do_work()
         engine = self._engine
         source, switch = engine.source, engine.switch
@@ -283,7 +224,7 @@ class PersistentSubscription(MessageSource, Resource):
             raise self._failure
         if self._closed:
             return 0
-        work = 0 if self._turn is None else self._turn()
+        work = self._engine.link.turn()
         try:
             if self._conductor.closed:
                 reason = self._conductor.close_reason
@@ -313,10 +254,14 @@ class PersistentSubscription(MessageSource, Resource):
         self._note(JoinTrouble(failure, is_fatal=True))
         self._tell()
 
-    def _transport(self) -> Aeron:
+    @property
+    def transport(self) -> Aeron:
+        """The transport client in use."""
         return self.aeron
 
-    def _is_over(self) -> bool:
+    @property
+    def is_over(self) -> bool:
+        """Whether it was closed: it has no other end."""
         return self._closed
 
     # -- the end ---------------------------------------------------------------------------------

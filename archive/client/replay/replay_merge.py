@@ -10,12 +10,18 @@ and for streams that drop.
 
 from __future__ import annotations
 
+import contextlib
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.archive.client import request
-from aerolog.archive.client.replay.message_source import AsyncMessages, MessageSource
-from aerolog.archive.client.replay.replay_request import image_session_id
+from aerolog.archive.client.replay.archive_replay import (
+    ArchiveReplay,
+    ReplayParams,
+    image_session_id,
+)
+from aerolog.archive.client.replay.joined_stream import JoinedStream
+from aerolog.archive.client.replay.message_source import AsyncMessages
 from aerolog.transport.errors import (
     AerologError,
     AeronTimeoutError,
@@ -25,27 +31,25 @@ from aerolog.transport.errors import (
     ReplayMergeError,
     ResourceClosedError,
 )
-from aerolog.transport.resource import Resource
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
+    from aerolog.archive.client.caller import Steps
     from aerolog.archive.client.client_base import ArchiveClientBase
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.client import Aeron, Image, Subscription
     from aerolog.transport.client.destination import Destination
-    from aerolog.transport.client.message import Action, Header, Message
 
-    Steps = Generator[int, None, None]
 
+T = TypeVar("T")
 LIVE_ADD_MAX_WINDOW: Final = 32 * 1024 * 1024
 REPLAY_LENGTH: Final = (1 << 63) - 1  # on and on, while the recording grows
 NS_PER_SECOND: Final = 1_000_000_000
 _MS: Final = 1_000_000
 _FIRST_PAUSE_NS: Final = 16 * _MS
 _LONGEST_PAUSE_NS: Final = 500 * _MS
-_LOOK_FOR_ERRORS_NS: Final = 100 * _MS
 
 
 class ReplayMergeState(Enum):
@@ -61,7 +65,7 @@ class ReplayMergeState(Enum):
     CLOSED = "closed"
 
 
-class ReplayMerge(MessageSource, Resource):
+class ReplayMerge(JoinedStream):
     """One image of a recording and then of the live stream; for one thread at a time.
 
     Nothing waits but the iterators; ``do_work``, which every poll begins with, brings it forward.
@@ -117,20 +121,20 @@ class ReplayMerge(MessageSource, Resource):
         self._clock = archive.options.clock
         self._timeout_ns = round(progress_timeout * NS_PER_SECOND)
         self._progress_ns = self._clock.now_ns()
-        self._error_check_ns = self._progress_ns
         self._last_position = -1
         self._next_target = -1
         self._image: Image | None = None
-        self._replay_session_id: int | None = None
-        self._replay_correlation_id: int | None = None
-        self._asked = -1  # correlation id of the last request
+        self._conversation = archive.conversation
+        self._archive_replay = ArchiveReplay(
+            archive.conversation, ReplayParams(recording_id, start_position, REPLAY_LENGTH)
+        )
         self._failure: BaseException | None = None
         self._live: Destination | None = None
         self._replay = subscription.add_destination(str(replay_destination), wait=False)
         self._state = ReplayMergeState.GET_RECORDING_POSITION
         if self._replay_uri["endpoint"].endswith(":0"):
             self._state = ReplayMergeState.RESOLVE_REPLAY_PORT
-        self._steps: Steps = self._run()
+        self._steps: Steps[None] = self._run()
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -171,27 +175,10 @@ class ReplayMerge(MessageSource, Resource):
 
     # -- polling ---------------------------------------------------------------------------------
 
-    def poll(self, handler: Callable[[memoryview, Header], object], limit: int = 10) -> int:
-        """Bring it forward and hand messages to a handler, as ``Image.poll``."""
+    def deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
+        """Bring it forward and take messages of the image."""
         self.do_work()
-        return 0 if self._image is None else self._image.poll(handler, limit)
-
-    def poll_controlled(
-        self, handler: Callable[[memoryview, Header], Action | None], limit: int = 10
-    ) -> int:
-        """Bring it forward and poll, as ``Image.poll_controlled``."""
-        self.do_work()
-        return 0 if self._image is None else self._image.poll_controlled(handler, limit)
-
-    def poll_messages(self, limit: int = 64) -> list[Message]:
-        """Bring it forward and take at most ``limit`` messages, copied."""
-        self.do_work()
-        return [] if self._image is None else self._image.poll_messages(limit)
-
-    def poll_arrow(self, limit: int = 4096) -> Any:
-        """Bring it forward and take messages as an Arrow record batch; None before there is any."""
-        self.do_work()
-        return None if self._image is None else self._image.poll_arrow(limit)
+        return nothing if self._image is None else take(self._image, None)
 
     def do_work(self) -> int:
         """One turn; how much was done.
@@ -206,11 +193,10 @@ class ReplayMerge(MessageSource, Resource):
             raise self._failure
         if self._state is ReplayMergeState.CLOSED:
             return 0
-        aeron = self.archive.aeron
-        work = aeron.do_work() if aeron.options.invoker else 0
+        conversation = self._conversation
         try:
-            with self.archive._lock:  # noqa: SLF001 - its requests are made in here
-                work += next(self._steps, 0)
+            with conversation.lock:  # its requests are made in here
+                work = conversation.turn() + next(self._steps, 0)
             if self._state is not ReplayMergeState.MERGED:
                 self._check_progress()
         except AerologError as error:
@@ -219,11 +205,14 @@ class ReplayMerge(MessageSource, Resource):
             raise
         return work
 
-    def _transport(self) -> Aeron:
+    @property
+    def transport(self) -> Aeron:
+        """The transport client in use."""
         return self.archive.aeron
 
-    def _is_over(self) -> bool:
-        """For the iterators: the image that was merged has gone, or all is closed."""
+    @property
+    def is_over(self) -> bool:
+        """Whether the image that was merged has gone, or all is closed."""
         if self._state is ReplayMergeState.CLOSED or self.subscription.closed:
             return True
         return self.is_merged and self._image is not None and self._image.closed
@@ -236,10 +225,12 @@ class ReplayMerge(MessageSource, Resource):
     def _note_progress(self) -> None:
         self._progress_ns = self._clock.now_ns()
 
-    def _run(self) -> Steps:
+    def _run(self) -> Steps[None]:
         yield from self._await_destination()
         self._go(ReplayMergeState.GET_RECORDING_POSITION)
-        self._check_recording((yield from self._ask(request.list_recording(self.recording_id))))
+        self._check_recording(
+            (yield from self._conversation.ask(request.list_recording(self.recording_id)))
+        )
         yield from self._await_recorded()
         yield from self._start_replay()
         while True:
@@ -252,22 +243,7 @@ class ReplayMerge(MessageSource, Resource):
         self._go(ReplayMergeState.MERGED)
         yield from self._stop_replay()
 
-    def _ask(self, call: request.Call[Any]) -> Generator[int, None, Any]:
-        session = self.archive._usable()  # noqa: SLF001 - asks as the client itself does
-        pending = session.begin(call, self.archive.aeron.next_correlation_id())
-        self._asked = pending.correlation_id
-        try:
-            while True:
-                work = session.pump()
-                if pending.done:
-                    break
-                yield work
-        finally:
-            session.forget(pending)
-        self._error_check_ns = self._clock.now_ns()
-        return pending.result()
-
-    def _await_destination(self) -> Steps:
+    def _await_destination(self) -> Steps[None]:
         """Until the driver has the replay destination, and its port is known."""
         while not self._replay.future.done():
             yield 0
@@ -310,11 +286,13 @@ class ReplayMerge(MessageSource, Resource):
                 f"session {wanted} can never be one image with it: leave session-id out",
             )
 
-    def _await_recorded(self) -> Steps:
+    def _await_recorded(self) -> Steps[None]:
         """Until it is known how far the recording is; asked less and less often."""
         pause_ns = _FIRST_PAUSE_NS
         while True:
-            position = yield from self._ask(request.ask_position(_HOW_FAR, self.recording_id))
+            position = yield from self._conversation.ask(
+                request.ask_position(_HOW_FAR, self.recording_id)
+            )
             if position is not None:
                 self._next_target = position
                 return
@@ -323,23 +301,15 @@ class ReplayMerge(MessageSource, Resource):
                 yield 0
             pause_ns = min(2 * pause_ns, _LONGEST_PAUSE_NS)
 
-    def _start_replay(self) -> Steps:
+    def _start_replay(self) -> Steps[None]:
         self._go(ReplayMergeState.REPLAY)
-        call = request.start_replay(
-            self.recording_id,
-            self._replay_uri,
-            self.subscription.stream_id,
-            self.start_position,
-            REPLAY_LENGTH,
-        )
-        self._replay_session_id = yield from self._ask(call)
-        self._replay_correlation_id = self._asked
+        yield from self._archive_replay.ask(self._replay_uri, self.subscription.stream_id)
         self._note_progress()
 
-    def _catch_up(self) -> Steps:
+    def _catch_up(self) -> Steps[None]:
         """Until the image has come as far as the recording was."""
-        assert self._replay_session_id is not None
-        session_id = image_session_id(self._replay_session_id)
+        assert self._archive_replay.session_id is not None
+        session_id = image_session_id(self._archive_replay.session_id)
         while self._image is None:
             self._image = self.subscription.image(session_id)
             if self._image is None:
@@ -355,11 +325,13 @@ class ReplayMerge(MessageSource, Resource):
                 )
             yield self._look_for_errors()
 
-    def _attempt_live_join(self) -> Generator[int, None, bool]:
+    def _attempt_live_join(self) -> Steps[bool]:
         """Add the live stream when it is near; whether it has taken over."""
         image = self._image
         assert image is not None
-        target = yield from self._ask(request.ask_position(_HOW_FAR, self.recording_id))
+        target = yield from self._conversation.ask(
+            request.ask_position(_HOW_FAR, self.recording_id)
+        )
         if target is not None:
             self._next_target = max(target, self._next_target)
         if image.closed:
@@ -379,27 +351,18 @@ class ReplayMerge(MessageSource, Resource):
         yield self._look_for_errors()
         return False
 
-    def _stop_replay(self) -> Steps:
+    def _stop_replay(self) -> Steps[None]:
         """Tell the archive; whatever it says, the merge is done."""
-        session_id, self._replay_session_id = self._replay_session_id, None
+        session_id, self._archive_replay.session_id = self._archive_replay.session_id, None
         if session_id is None:
             return
-        try:
-            yield from self._ask(request.stop_replay(session_id))
-        except (ArchiveError, AeronTimeoutError, ResourceClosedError):
-            return
+        with contextlib.suppress(ArchiveError, AeronTimeoutError, ResourceClosedError):
+            yield from self._conversation.ask(request.stop_replay(session_id))
 
     def _look_for_errors(self) -> int:
         """Take in what the archive says when nothing is asked, for example why a replay ended."""
-        now_ns = self._clock.now_ns()
-        if now_ns - self._error_check_ns < _LOOK_FOR_ERRORS_NS:
-            return 0
-        self._error_check_ns = now_ns
-        session = self.archive._usable()  # noqa: SLF001 - as the client itself
-        work = session.pump()
-        error = session.take_error(self._replay_correlation_id)
-        if error is not None:
-            raise error
+        work = self._conversation.tend()
+        self._archive_replay.check()
         return work
 
     def _check_progress(self) -> None:
@@ -447,9 +410,8 @@ class ReplayMerge(MessageSource, Resource):
         if not merged and not self.subscription.closed:
             self._replay.remove(wait=False)
         if not self.archive.closed and not self.archive.is_disconnected:
-            with self.archive._lock:  # noqa: SLF001 - a request is made in here
-                next(stopping := self._stop_replay(), None)
-                stopping.close()
+            with self._conversation.lock:
+                self._archive_replay.stop()
 
     def __repr__(self) -> str:
         return (

@@ -1,22 +1,27 @@
-"""The recordings of a merge: what each reads from, and what it does when it is waited for."""
+"""What a replay is of: a recording of a folder, or one of a running archive.
+
+A source feeds the input that a merge reads natively, and does what the merge waits for: it opens
+segments, asks for replays and for times. Every replay by time reads its sources through a merge,
+be it of one recording.
+"""
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import request
-from aerolog.archive.client.options import NS_PER_SECOND, REPLAY_STREAM_ID
-from aerolog.archive.client.replay.image_input import ReplaySource
+from aerolog.archive.client.options import NS_PER_SECOND
+from aerolog.archive.client.replay.archive_replay import ArchiveReplay, ReplayParams, replay_length
+from aerolog.archive.client.replay.image_input import ImageInput
 from aerolog.archive.client.replay.merge import CONTROL
-from aerolog.archive.client.replay.replay_request import ReplayChannel, ReplayParams, replay_length
-from aerolog.archive.client.replay.segment_input import SegmentSource
+from aerolog.archive.client.replay.segment_input import SegmentInput
 from aerolog.archive.client.replay.time_range import is_exact
 from aerolog.archive.format.segment import segment_file_name
 from aerolog.transport.errors import (
+    AeronTimeoutError,
     ArchiveError,
     ArchiveErrorCode,
     MergeStalledError,
@@ -28,13 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aerolog.archive.client.caller import Steps
-    from aerolog.archive.client.operations.replay_operations import ReplayOperations
-    from aerolog.archive.client.replay.merge import MergeSource
-    from aerolog.archive.client.replay.recording_times import Stretches
+    from aerolog.archive.client.conversation import Conversation
+    from aerolog.archive.client.replay.merge import MergeInput
+    from aerolog.archive.client.replay.recording_times import RecordingTimes
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.time_index import TimeIndex
-    from aerolog.transport.client import Image, Subscription
     from aerolog.transport.memory.data_file import DataFile
 
 LEAST: Final = -(1 << 63)
@@ -46,14 +50,29 @@ ASK_AGAIN_NS: Final = 20_000_000
 LOOKS: Final = 4
 
 
-def _choose(source: MergeSource, part: TimedRange, index: TimeIndex) -> None:
-    """Tell a source which messages lie within the times; where an index is not sure, they do."""
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """For how long sources are waited for.
+
+    Attributes:
+        timeout_ns: after which a replay counts as stalled, None for never.
+        lateness_ns: by which a live recording may lag behind the clock.
+        is_merge: whether there are others to wait for: who is alone waits for nobody.
+    """
+
+    timeout_ns: int | None
+    lateness_ns: int = 0
+    is_merge: bool = True
+
+
+def _choose(messages: MergeInput, part: TimedRange, index: TimeIndex) -> None:
+    """Tell an input which messages lie within the times; where an index is not sure, they do."""
     if part.start_ns is None and part.end_ns is None:
         return
-    source.choose(
+    messages.choose(
         LEAST if part.start_ns is None else part.start_ns,
         MOST if part.end_ns is None else part.end_ns,
-        index.last_position if is_exact(index) else part.start_position,
+        index.last_position + 1 if is_exact(index) else part.start_position,
         MOST if part.end_position is None else part.end_position,
     )
 
@@ -85,19 +104,23 @@ def together(many: Sequence[Steps[None]]) -> Steps[None]:
             steps.close()
 
 
-class Share(ABC):
-    """One recording of a merge.
+class ReplaySource(ABC):
+    """One recording, of which a part is replayed.
 
     Attributes:
-        recording_id: of it.
-        source: that the merge reads.
+        range: what is replayed.
+        recording_id: of the recording.
+        messages: the input that a merge reads.
         quiet_until_ns: of a live recording that was read to its end: nothing is expected any more
             that was recorded before that time.
     """
 
-    recording_id: int
-    source: MergeSource
+    messages: MergeInput
     quiet_until_ns: int | None = None
+
+    def __init__(self, part: TimedRange) -> None:
+        self.range = part
+        self.recording_id = part.recording_id
 
     @property
     @abstractmethod
@@ -133,7 +156,7 @@ class Share(ABC):
 
     def give_up(self) -> None:
         """Nothing more is wanted of it."""
-        self.source.finish()
+        self.messages.finish()
         self.close()
 
     @abstractmethod
@@ -141,16 +164,16 @@ class Share(ABC):
         """Let go of what it reads from; idempotent."""
 
 
-class FolderShare(Share):
+class FolderSource(ReplaySource):
     """A recording of a folder."""
 
     def __init__(self, recording: Recording, index: TimeIndex, part: TimedRange) -> None:
+        super().__init__(part)
         descriptor = recording.descriptor
-        self.recording_id = recording.recording_id
         self._recording = recording
         self._index = index
         self._file: DataFile | None = None
-        self.source = self._segments = SegmentSource(
+        self.messages = self._segments = SegmentInput(
             recording_id=self.recording_id,
             session_id=descriptor.session_id,
             stream_id=descriptor.stream_id,
@@ -162,7 +185,7 @@ class FolderShare(Share):
             term_length=descriptor.term_buffer_length,
             initial_term_id=descriptor.initial_term_id,
         )
-        _choose(self.source, part, index)
+        _choose(self.messages, part, index)
 
     @property
     def is_replay(self) -> bool:
@@ -230,44 +253,40 @@ class FolderShare(Share):
             self._file = None
 
 
-class ReplayShare(Share):
+class ArchiveSource(ReplaySource):
     """A recording that a running archive replays."""
 
     def __init__(
         self,
-        archive: ReplayOperations,
+        conversation: Conversation,
         part: TimedRange,
-        times: Stretches,
-        *,
-        timeout_ns: int | None,
-        lateness_ns: int,
+        times: RecordingTimes,
+        patience: Patience,
     ) -> None:
-        descriptor = part.descriptor
-        self.recording_id = descriptor.recording_id
-        self._archive = archive
-        self._part = part
+        super().__init__(part)
+        end, descriptor = part.read_until, part.descriptor
+        length = replay_length(None if end is None else end - part.start_position, follow=True)
+        self._conversation = conversation
+        self._clock = conversation.clock
         self._times = times
-        self._timeout_ns = timeout_ns
-        self._lateness_ns = lateness_ns
-        self._look_again_ns = 0
-        self._is_caught_up = False
-        self._subscription: Subscription | None = None
-        self._images: list[Image] = []
-        self._is_asked_for = False
+        self._patience = patience
+        self._replay = ArchiveReplay(
+            conversation, ReplayParams(self.recording_id, part.start_position, length)
+        )
+        self._look_again_ns = self._ask_again_ns = 0
+        self._is_caught_up = self._is_asked_for = self._is_over = False
+        self._is_ending = end is not None
         self._refusal: ArchiveError | None = None
-        self._ask_again_ns = 0
-        self._correlation_id = -1
-        self._is_over = False
-        self.source = self._replay = ReplaySource(
+        self.messages = self._log = ImageInput(
             recording_id=self.recording_id,
             session_id=descriptor.session_id,
             stream_id=descriptor.stream_id,
             times=times.index.cursor(),
             floor_ns=times.index.time_at(part.start_position),
             start=part.start_position,
-            end=part.read_until,
+            end=end,
         )
-        self._replay.cover(part.start_position)
+        self._log.cover(part.start_position)
 
     @property
     def is_replay(self) -> bool:
@@ -290,66 +309,31 @@ class ReplayShare(Share):
             yield from together([self._ask_for_replay(), self._ask_for_times()])
         except ArchiveError as error:
             self._is_asked_for = False
-            if error.code != ArchiveErrorCode.MAX_REPLAYS:
+            if error.code != ArchiveErrorCode.MAX_REPLAYS or not self._patience.is_merge:
                 raise
             self._refusal = error
-            self._ask_again_ns = time.monotonic_ns() + ASK_AGAIN_NS
+            self._ask_again_ns = self._clock.now_ns() + ASK_AGAIN_NS
         else:
             self._refusal = None
 
     def _open_in_turn(self, waited_ns: int) -> Steps[None]:
-        if time.monotonic_ns() < self._ask_again_ns:
+        if self._clock.now_ns() < self._ask_again_ns:
             return
         yield from self.open()
         if self._refusal is not None and waited_ns > REPLAYS_PATIENCE_NS:
             raise self._refusal
 
     def _ask_for_times(self) -> Steps[None]:
-        if self._part.read_until is not None:
+        if self.range.read_until is not None:
             yield from self._find_times()
 
-    def look_ahead(self) -> None:
-        """Fetch times before they are needed."""
-        if self._is_asked_for:
-            self._times.look_ahead(self._replay.next_position)
-
     def _ask_for_replay(self) -> Steps[None]:
-        archive, part = self._archive, self._part
-        end = part.read_until
-        length = replay_length(None if end is None else end - part.start_position, follow=True)
-        subscribe = partial(
-            archive.aeron.add_subscription_async,
-            stream_id=REPLAY_STREAM_ID,
-            on_image=self._images.append,
-        )
-        steps = archive._replayed(  # noqa: SLF001 - of one package
-            ReplayParams(self.recording_id, part.start_position, length),
-            ReplayChannel(archive.options.default_replay_channel),
-            subscribe,
-            REPLAY_STREAM_ID,
-        )
         try:
-            self._subscription = yield from self._noting(steps)
+            yield from self._replay.open()
         except ArchiveError as error:
+            if not self._patience.is_merge:
+                raise
             raise self._refused(error) from error
-
-    def _noting(self, steps: Steps[Subscription]) -> Steps[Subscription]:
-        """Carry steps out and note the last request that they send: errors name it later on."""
-        archive = self._archive
-        try:
-            while True:
-                before = archive.last_correlation_id
-                try:
-                    work = next(steps)
-                except StopIteration as done:
-                    subscription: Subscription = done.value
-                    return subscription
-                finally:
-                    if archive.last_correlation_id != before:  # others send in steps of their own
-                        self._correlation_id = archive.last_correlation_id
-                yield work
-        finally:
-            steps.close()
 
     def _refused(self, error: ArchiveError) -> ArchiveError:
         text = f"recording {self.recording_id} of a merged replay: {error.message}"
@@ -357,13 +341,20 @@ class ReplayShare(Share):
             text += ": merge fewer at once, or raise aeron.archive.max.concurrent.replays"
         return ArchiveError(error.code_value, text, error.correlation_id)
 
+    def look_ahead(self) -> None:
+        """Fetch times before they are needed."""
+        if self._is_asked_for:
+            self._times.look_ahead(self._log.next_position)
+            self._log.cover(self._times.covered)
+
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Attach the replay when it has come; find out why it does not deliver."""
         if not self._is_asked_for:
             yield from self._open_in_turn(waited_ns)
-        if self._replay.image is None:
-            if self._images:
-                self._replay.attach(self._images[0])
+        image = self._replay.image
+        if self._log.image is None:
+            if image is not None:
+                self._log.attach(image)
                 return True
         elif self._is_over:
             yield from self._end()
@@ -371,86 +362,96 @@ class ReplayShare(Share):
         else:
             if self._lacks_times() and (yield from self._find_times()):
                 return True
-            image = self._images[0]
             # Looked at before the merge looks again: then nothing is left.
-            self._is_over = image.closed or image.is_end_of_stream
-            if self._is_over:
+            self._is_over = self._replay.is_over
+            if self._is_over or (not self._is_ending and (yield from self._follow())):
                 return True
-            if self._part.read_until is None:
-                yield from self._follow()
         self._check(waited_ns)
         return False
 
     def _lacks_times(self) -> bool:
         """Whether what comes next lies behind where times are known."""
-        position, end = self._replay.next_position, self._part.read_until
-        return position >= self._replay.covered and (end is None or position < end)
+        position, end = self._log.next_position, self.range.read_until
+        return position >= self._log.covered and (end is None or position < end)
 
     def _find_times(self) -> Steps[bool]:
         """Fetch the times of what comes next; False while there is nothing new."""
         times = self._times
         if not (yield from times.advance()):
             return False
-        self._replay.use_times(times.index.cursor())
-        self._replay.cover(times.covered)
-        _choose(self._replay, self._part, times.index)
+        self._log.use_times(times.index.cursor())
+        self._log.cover(times.covered)
+        _choose(self._log, self.range, times.index)
         return True
 
-    def _follow(self) -> Steps[None]:
-        """Find out whether a live recording has been read to where it has come."""
-        now_ns = time.monotonic_ns()
+    def _follow(self) -> Steps[bool]:
+        """Find out whether a live recording has been read to where it has come, and to its end."""
+        now_ns = self._clock.now_ns()
         if now_ns < self._look_again_ns:
-            return
-        asked_ns = time.time_ns()
-        recorded = yield from self._archive._ask(  # noqa: SLF001
-            request.ask_position("recording position", self.recording_id)
-        )
-        self._look_again_ns = time.monotonic_ns() + self._lateness_ns // LOOKS
-        self._is_caught_up = recorded is not None and self._replay.next_position >= recorded
-        if self._is_caught_up:
-            self.quiet_until_ns = asked_ns - self._lateness_ns
+            return False
+        if self.range.is_past(self._clock.now_epoch_ns()):
+            recorded = yield from self._ask_position("max recorded position")
+            self._log.end_at(self.range.start_position if recorded is None else recorded)
+            self._is_ending = True
+            return True
+        if self._patience.is_merge:
+            asked_ns = self._clock.now_epoch_ns()
+            recorded = yield from self._ask_position("recording position")
+            self._is_caught_up = recorded is not None and self._log.next_position >= recorded
+            if self._is_caught_up:
+                self.quiet_until_ns = asked_ns - self._patience.lateness_ns
+        self._look_again_ns = self._clock.now_ns() + self._patience.lateness_ns // LOOKS
+        return False
+
+    def _ask_position(self, what: str) -> Steps[int | None]:
+        return self._conversation.ask(request.ask_position(what, self.recording_id))
 
     def _check(self, waited_ns: int) -> None:
-        session = self._archive._usable()  # noqa: SLF001
+        session = self._conversation.usable()
         session.pump()
-        error = session.take_error(self._correlation_id)
-        if error is not None:
-            raise error
-        where = f"the replay of recording {self.recording_id} at {self._replay.next_position}"
+        self._replay.check()
+        position, timeout_ns = self._log.next_position, self._patience.timeout_ns
+        where = f"the replay of recording {self.recording_id} at {position}"
         if session.disconnected:
             raise NotConnectedError(f"the archive is gone: {where} cannot go on")
-        if self._is_caught_up or self._timeout_ns is None:
+        if self._is_caught_up or timeout_ns is None or waited_ns <= timeout_ns:
             return
-        if waited_ns > self._timeout_ns:
+        if self._patience.is_merge:
             raise MergeStalledError(
                 f"{where} has delivered nothing for {waited_ns / NS_PER_SECOND:.1f} s, and the "
                 f"merge cannot go on without it",
                 self.recording_id,
-                self._replay.next_position,
+                position,
             )
+        if self._is_ending:
+            raise self._early(self.range.end_position)
 
     def _end(self) -> Steps[None]:
         """The replay has ended: rightly, or before its time."""
-        reached, end = self._replay.next_position, self._part.end_position
-        if end is None:
-            end = yield from self._archive._ask(  # noqa: SLF001
-                request.ask_position("stop position", self.recording_id)
-            )
-        if end is not None and reached >= end:
-            self._replay.finish()
+        end = self.range.end_position
+        if end is None and self._patience.is_merge:
+            end = yield from self._ask_position("stop position")
+        if self._log.next_position >= (MOST if end is None else end):
+            self._log.finish()
             return
         self._check(0)
-        raise MergeStalledError(
-            f"the replay of recording {self.recording_id} ended at {reached}, before "
-            + ("its recording" if end is None else str(end)),
-            self.recording_id,
-            reached,
+        # A length may end within a frame; who follows alone ends when the archive does.
+        if self.range.has_length or (not self._patience.is_merge and end is None):
+            self._log.finish()
+            return
+        raise self._early(end)
+
+    def _early(self, end: int | None) -> AeronTimeoutError:
+        position = self._log.next_position
+        text = f"replay of recording {self.recording_id} ended at {position}, before " + (
+            "its recording" if end is None else str(end)
         )
+        if self._patience.is_merge:
+            return MergeStalledError(f"the {text}", self.recording_id, position)
+        return AeronTimeoutError(text)
 
     def close(self) -> None:
         """Close the subscription, which ends the replay."""
-        if self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
+        self._replay.close()
         self._is_asked_for = False
         self._times.close()

@@ -2,13 +2,13 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.archive.client.replay.merge cimport MergeSource
+from aerolog.archive.client.replay.merge cimport MergeInput
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.logbuffer.assembler cimport Assembler
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 
 
-cdef class SegmentSource(MergeSource):
+cdef class SegmentInput(MergeInput):
     cdef SegmentWindow _window
     cdef Assembler _assembler
     cdef bint _is_open

@@ -1,12 +1,12 @@
 from typing import Final
 
-from aerolog.archive.client.replay.merge import MergeSource
+from aerolog.archive.client.replay.merge import MergeInput
 from aerolog.archive.time_index import TimeCursor
 from aerolog.transport.memory.data_file import DataFile
 
 WINDOW_LENGTH: Final[int]
 
-class SegmentSource(MergeSource):
+class SegmentInput(MergeInput):
     def __init__(
         self,
         *,

@@ -14,7 +14,7 @@ from aerolog.archive.client.replay.merge cimport (
     SOURCE_DAMAGED,
     SOURCE_ENDED,
     SOURCE_READY,
-    MergeSource,
+    MergeInput,
 )
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, load_acquire_i32
@@ -50,8 +50,8 @@ cdef enum:
 WINDOW_LENGTH = 128 * 1024
 
 
-cdef class SegmentSource(MergeSource):
-    """A recording of a folder; what is not said here is as of ``MergeSource``.
+cdef class SegmentInput(MergeInput):
+    """A recording of a folder; what is not said here is as of ``MergeInput``.
 
     Args:
         start: position of the first frame.

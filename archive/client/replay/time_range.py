@@ -11,10 +11,8 @@ from aerolog.transport.config.values import INT64_MIN
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from array import array
     from datetime import datetime
 
-    from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.time_index import TimeIndex
 
@@ -32,10 +30,9 @@ def instant_ns(instant: int | datetime | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for of a recording.
+    """What is asked for of a recording, or of several.
 
     Attributes:
-        recording_id: which one.
         start_ns: time of the first message, None for no bound.
         end_ns: time behind the last message, None for no bound.
         position: of the first message instead of a time.
@@ -44,7 +41,6 @@ class Wanted:
         last_ns: so long before the end, instead of a start.
     """
 
-    recording_id: int
     start_ns: int | None = None
     end_ns: int | None = None
     position: int | None = None
@@ -113,6 +109,7 @@ class TimedRange:
         recorded_position: how far the recording is.
         start_ns: messages before it are left out, None for no bound.
         end_ns: messages at or after it are left out, None for no bound.
+        has_length: whether the end is that of a length, which may lie within a frame.
     """
 
     descriptor: RecordingDescriptor
@@ -121,6 +118,7 @@ class TimedRange:
     recorded_position: int
     start_ns: int | None = None
     end_ns: int | None = None
+    has_length: bool = False
 
     @property
     def recording_id(self) -> int:
@@ -147,11 +145,6 @@ class TimedRange:
             return self.end_position
         more = self.descriptor.term_buffer_length // _LONGEST
         return min(self.end_position + more, max(self.end_position, self.recorded_position))
-
-    @property
-    def ends_with_recording(self) -> bool:
-        """Whether the end is the end of what is recorded."""
-        return self.end_position is not None and self.end_position >= self.recorded_position
 
     @classmethod
     def of(
@@ -184,36 +177,16 @@ class TimedRange:
             end = max(start, bounds[1])
         if not follow:
             end = recorded if end is None else min(end, recorded)
-        return cls(descriptor, start, end, recorded, wanted.start_ns, wanted.end_ns)
+        has_length = wanted.length is not None
+        return cls(descriptor, start, end, recorded, wanted.start_ns, wanted.end_ns, has_length)
 
-    def kept(
-        self, messages: list[TimedMessage], positions: array[int], index: TimeIndex
-    ) -> tuple[list[TimedMessage], bool]:
-        """The messages that lie within the range, and whether nothing comes behind them.
 
-        Where an index says no more than that a message may lie within the times, it does.
-
-        Args:
-            messages: ascending.
-            positions: of their first frames.
-            index: that their times are from.
-        """
-        start, end, stop = self.start_ns, self.end_ns, self.end_position
-        if not messages or (start is None and end is None):
-            return messages, False
-        sure = index.last_position if is_exact(index) else self.start_position - 1
-        found: list[TimedMessage] = []
-        for message, position in zip(messages, positions, strict=False):
-            if stop is not None and position >= stop:
-                return found, True
-            if position > sure or (
-                (start is None or message.time_ns >= start)
-                and (end is None or message.time_ns < end)
-            ):
-                found.append(message)
-            elif stop is None and end is not None and message.time_ns >= end:
-                return found, True
-        return found, False
+def bounds_of(index: TimeIndex, wanted: Wanted) -> tuple[int | None, int | None]:
+    """Where the wanted times lie."""
+    return (
+        None if wanted.start_ns is None else index.position_at(wanted.start_ns),
+        None if wanted.end_ns is None else index.end_position_at(wanted.end_ns),
+    )
 
 
 def is_exact(index: TimeIndex) -> bool:

@@ -1,9 +1,4 @@
-from array import array
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
-
-from aerolog.archive.format.scan_columns import ScanColumns
 
 class TimedMessage:
     def __init__(
@@ -46,18 +41,3 @@ class TimedMessage:
     def reserved_value(self) -> int: ...
     def __bytes__(self) -> bytes: ...
     def __len__(self) -> int: ...
-
-def first_positions(rows: list[Any], initial_term_id: int, term_length: int) -> array[int]: ...
-def timed(
-    rows: list[Any],
-    times_ns: Iterable[int],
-    recording_id: int,
-    session_id: int | None = None,
-    stream_id: int | None = None,
-) -> list[TimedMessage]: ...
-def column_positions(
-    columns: ScanColumns, initial_term_id: int, term_length: int
-) -> array[int]: ...
-def timed_columns(
-    columns: ScanColumns, times_ns: Iterable[int], recording_id: int, first: int, limit: int
-) -> list[TimedMessage]: ...

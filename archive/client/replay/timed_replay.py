@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aerolog.archive.client.caller import WaitingCaller
+from aerolog.archive.client.options import NS_PER_SECOND
 from aerolog.archive.client.replay.paced_replay import (
     PaceControl,
     both,
@@ -15,26 +17,26 @@ from aerolog.archive.client.replay.paced_replay import (
     pace_async,
     pace_lists,
 )
+from aerolog.archive.client.replay.recording_list import RecordingList
+from aerolog.archive.client.replay.replay_source import Patience
+from aerolog.archive.client.replay.source_merge import PART_ROWS, SourceMerge
 from aerolog.archive.client.replay.time_range import Wanted, instant_ns
-from aerolog.archive.client.replay.timed_source import LARGE_PART, open_source
 from aerolog.transport.resource import AsyncResource, Resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
-    from aerolog.archive.client.aeron_archive import AeronArchive
-    from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
+    from aerolog.archive.client.replay.recording_list import Origin
     from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.client.replay.timed_message import TimedMessage
-    from aerolog.archive.client.replay.timed_source import TimedSource
-    from aerolog.archive.format.archive_folder import ArchiveFolder
     from aerolog.transport.concurrent.clock import Clock
 
     Instant = int | datetime
 
 _NAP_NS: Final = 50_000
+#: Messages made at a time where a pace is kept: the next one may be due meanwhile.
+PACED_ROWS: Final = 64
 
 __all__ = ["AsyncTimedReplay", "TimedReplay"]
 
@@ -44,7 +46,7 @@ class _TimedReplayBase(PaceControl):
 
     def __init__(
         self,
-        archive: AeronArchive | AsyncAeronArchive | ArchiveFolder | str | Path,
+        archive: Origin,
         recording_id: int,
         start: Instant | None = None,
         end: Instant | None = None,
@@ -75,41 +77,56 @@ class _TimedReplayBase(PaceControl):
             paused: begin paused.
             timeout: seconds without a message after which a replay of an archive counts as
                 stalled; None waits on.
-            clock: for the time that passes; the machine's by default.
+            clock: of the pace and of wall-clock times; the archive's or the machine's by default.
 
         Raises:
             ConfigurationError: arguments that do not go together.
         """
         super().__init__(speed, clock=clock, paused=paused)
-        self._wanted = Wanted(
-            recording_id, instant_ns(start), instant_ns(end), position, length, follow, last_ns
+        self._wanted = Wanted(instant_ns(start), instant_ns(end), position, length, follow, last_ns)
+        self._patience = Patience(
+            None if timeout is None else round(timeout * NS_PER_SECOND), is_merge=False
         )
-        self._source: TimedSource = open_source(archive, self._wanted, timeout)
-        if speed is None:
-            self._source.part = LARGE_PART
+        self._recordings = RecordingList(archive, [recording_id], clock)
+        self._rows_max = PART_ROWS if speed is None else PACED_ROWS
+        self._merge = self._begun_anew()
 
     @property
     def range(self) -> TimedRange | None:
         """What is replayed, by position and time; None before the first message was asked for."""
-        return self._source.range
+        sources = self._merge.sources
+        return sources[0].range if sources else None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What one should know of the times: no time index, one with gaps, a clock's steps back."""
-        return self._source.notes
+        return self._merge.notes
 
     @property
     def has_index(self) -> bool:
         """Whether times are from a time index, not spread between the recording's ends."""
-        return self._source.has_index
+        return self._merge.indexed == [True]
 
     def turn(self) -> None:
         """Keep up the connection to the archive, without waiting."""
-        self._source.turn()
+        self._merge.turn()
+
+    def _begun_anew(self) -> SourceMerge:
+        return SourceMerge(self._recordings, self._wanted, self._patience)
+
+    def _parts(self) -> Iterator[int | list[TimedMessage]]:
+        """All messages, from the first on each time that they are gone through."""
+        self._merge.close()
+        self._merge = merge = self._begun_anew()
+        try:
+            yield from merge.parts(self._rows_max)
+        finally:
+            merge.close()
 
     def _release(self) -> None:
         self.stop()
-        self._source.close()
+        self._merge.close()
+        self._recordings.close()
 
 
 class TimedReplay(_TimedReplayBase, Resource):
@@ -124,7 +141,7 @@ class TimedReplay(_TimedReplayBase, Resource):
     """
 
     def __iter__(self) -> Iterator[TimedMessage]:
-        return pace(self._pacer, self._source.parts(), self._source.turn)
+        return pace(self._pacer, self._parts(), self.turn)
 
     def batches(self, on_wait: Callable[[], object] | None = None) -> Iterator[list[TimedMessage]]:
         """Messages in lists: each has what is due at the time.
@@ -132,8 +149,7 @@ class TimedReplay(_TimedReplayBase, Resource):
         Args:
             on_wait: called while a message is waited for; may raise.
         """
-        turn = both(self._source.turn, on_wait)
-        return pace_lists(self._pacer, self._source.parts(), turn)
+        return pace_lists(self._pacer, self._parts(), both(self.turn, on_wait))
 
     def find_range(self) -> TimedRange:
         """What is to be replayed, by position; asks, and replays nothing.
@@ -142,15 +158,9 @@ class TimedReplay(_TimedReplayBase, Resource):
             ArchiveError: there is no such recording.
             ConfigurationError: a position outside the recording.
         """
-        parts = self._source.parts()
-        try:
-            while self._source.range is None:
-                next(parts)
-                self._source.turn()
-                self._pacer.nap(_NAP_NS)
-        finally:
-            parts.close()
-        return self._source.range
+        caller = WaitingCaller(self.turn, lambda _: self._pacer.nap(_NAP_NS), self._recordings)
+        caller.carry_out(self._merge.begin())
+        return self._merge.sources[0].range
 
     def close(self) -> None:
         """End the replay; idempotent."""
@@ -161,7 +171,7 @@ class AsyncTimedReplay(_TimedReplayBase, AsyncResource):
     """As `TimedReplay`, for an event loop: ``async with``, ``async for``."""
 
     def __aiter__(self) -> AsyncIterator[TimedMessage]:
-        return pace_async(self._pacer, self._source.parts(), self._source.turn)
+        return pace_async(self._pacer, self._parts(), self.turn)
 
     async def close(self) -> None:
         """End the replay; idempotent."""

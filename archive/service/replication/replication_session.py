@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.archive.client import request
-from aerolog.archive.client.replay.replay_request import image_session_id
+from aerolog.archive.client.replay.archive_replay import image_session_id
 from aerolog.archive.format.layout import NULL_POSITION
 from aerolog.archive.protocol import NULL_LENGTH, NULL_VALUE, RecordingSignal, SourceLocation
 from aerolog.archive.service.replication.source_archive import (

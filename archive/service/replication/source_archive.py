@@ -13,7 +13,7 @@ from aerolog.archive.client import request
 from aerolog.archive.client.client_session import refusal_text
 from aerolog.archive.client.connection import ArchiveConnection
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.replay.replay_request import ReplayOverResponse
+from aerolog.archive.client.replay.archive_replay import ReplayOverResponse
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.refusals import exception_text
 from aerolog.transport.errors import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from aerolog.archive.client.client_session import ControlSession
-    from aerolog.archive.client.request import Call
+    from aerolog.archive.client.request import Request
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.replication.replication_order import ReplicationOrder
     from aerolog.transport.client.subscription import Subscription
@@ -129,7 +129,7 @@ class SourceArchive:
         self._connection = None
         self._session = session
 
-    def ask(self, call: Call[T], unsent: str, unanswered: str) -> Generator[None, None, T]:
+    def ask(self, call: Request[T], unsent: str, unanswered: str) -> Generator[None, None, T]:
         """Ask for something.
 
         Args:
@@ -154,7 +154,7 @@ class SourceArchive:
                     raise AeronTimeoutError(unsent) from error
             yield
 
-    def _ask_once(self, call: Call[T]) -> Generator[None, None, T]:
+    def _ask_once(self, call: Request[T]) -> Generator[None, None, T]:
         session = self._usable()
         pending = session.begin(call, self._context.aeron.next_correlation_id())
         try:
@@ -189,7 +189,7 @@ class SourceArchive:
             return position
         raise ReplicationFailedError(NOT_ACTIVE)
 
-    def replay(self, call: Call[int], channel: str) -> Generator[None, None, int]:
+    def replay(self, call: Request[int], channel: str) -> Generator[None, None, int]:
         """Start a replay; its session id."""
         self._replay_session_id = yield from self.ask(
             call,
@@ -199,7 +199,7 @@ class SourceArchive:
         return self._replay_session_id
 
     def replay_over_response(
-        self, call: Call[int], subscription: Subscription
+        self, call: Request[int], subscription: Subscription
     ) -> Generator[None, None, int]:
         """Start a replay on a publication of its own; its session id."""
         session = self._usable()
@@ -253,7 +253,7 @@ class SourceArchive:
         if session is None:
             return
         if self._replay_session_id is not None and not session.disconnected:
-            stop = request.stop_replay(self._replay_session_id).request(
+            stop = request.stop_replay(self._replay_session_id).message(
                 session.control_session_id, self._context.aeron.next_correlation_id()
             )
             with contextlib.suppress(AerologError):  # it ends by itself when nobody listens

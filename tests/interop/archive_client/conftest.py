@@ -12,7 +12,7 @@ import pytest
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive, RecordingSignal
 from aerolog.archive.client.control_stream import ControlStream
-from aerolog.archive.client.request import Call
+from aerolog.archive.client.request import Request
 from aerolog.transport.client import Aeron
 
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -62,9 +62,9 @@ class Archive:
 
         return operate
 
-    async def ask(self, call: Call[Any]) -> Any:
+    async def ask(self, call: Request[Any]) -> Any:
         """A request that no operation makes."""
-        return await settle(self.client._carry_out(self.client._ask(call)))
+        return await settle(self.client.caller.carry_out(self.client.conversation.ask(call)))
 
     async def signal(self, kind: RecordingSignal, **wanted: Any) -> Any:
         """The next signal of a kind."""

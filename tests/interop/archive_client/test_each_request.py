@@ -9,7 +9,7 @@ import pytest
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.client import RecordingSignal, SourceLocation
-from aerolog.archive.client.request import Call
+from aerolog.archive.client.request import Request
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 from aerolog.transport.uri import ChannelUri
 
@@ -69,7 +69,7 @@ async def a_session_is_made(bench: Bench) -> None:
 async def a_session_is_closed(bench: Bench) -> None:
     form = "awaited" if "Async" in type(bench.archive.client).__name__ else "waiting"
     other = await connect(form, bench.aeron)
-    publication = other.client._session.stream.publication
+    publication = other.client.conversation.session.stream.publication
     offered = []
 
     class Spy:
@@ -84,10 +84,10 @@ async def a_session_is_closed(bench: Bench) -> None:
             """Left open: only the request ends the session."""
 
     responses = bench.aeron.add_subscription("aeron:ipc", 20)
-    gone = other.client._session.stream.subscription
+    gone = other.client.conversation.session.stream.subscription
     (image,) = gone.images
-    other.client._session.stream.publication = Spy()
-    other.client._session.stream.subscription = responses
+    other.client.conversation.session.stream.publication = Spy()
+    other.client.conversation.session.stream.subscription = responses
     await settle(other.client.close())
     assert offered[0] > 0
     await until(lambda: image.closed or image.is_end_of_stream, "the archive to end the session")
@@ -458,13 +458,13 @@ async def a_replication_is_stopped(bench: Bench) -> None:
     await bench.archive.signal(RecordingSignal.REPLICATE_END, correlation_id=nowhere)
 
 
-def older(kind: type[ap.Message], **fields: object) -> Call[int]:
+def older(kind: type[ap.Message], **fields: object) -> Request[int]:
     """A request for a replication in one of the older forms."""
 
     def request(control_session_id: int, correlation_id: int) -> ap.Message:
         return kind(control_session_id=control_session_id, correlation_id=correlation_id, **fields)
 
-    return Call("replicate", request, int)
+    return Request("replicate", request, int)
 
 
 @proves(ap.ReplicateRequest, ap.TaggedReplicateRequest)

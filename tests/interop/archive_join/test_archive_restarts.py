@@ -111,7 +111,7 @@ def test_when_it_was_gone_unnoticed(line, archive: Archive, follow) -> None:
     follower.until_received(HISTORY - 1)
     archive.end()
     line.archive.close()
-    follower.until(lambda: follower.stream._engine._link.session is None, "the loss")
+    follower.until(lambda: follower.stream._engine.link.session is None, "the loss")
     assert follower.stream.is_live
     archive.begin_again()
     line.archive = AeronArchive(line.aeron)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aerolog.archive.client import RecordingPositionKey, segment_file_base_position
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.replay.replay_request import (
+from aerolog.archive.client.replay.archive_replay import (
     ReplayChannel,
     image_session_id,
     replay_length,

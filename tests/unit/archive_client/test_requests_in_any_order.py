@@ -103,7 +103,7 @@ def test_each_request_ends_once_and_in_turn(actions):
         under_way = [one for one in begun if one.sent_ns is not None and not one.done]
         under_way = [one for one in under_way if one not in forgotten]
         assert len(under_way) <= IN_FLIGHT_LIMIT
-        assert sum(one.call.listing is not None for one in under_way) <= 1
+        assert sum(one.request.listing is not None for one in under_way) <= 1
     assert sent_ever == sorted(sent_ever)
 
     wire.has_room = True
@@ -118,7 +118,7 @@ def test_each_request_ends_once_and_in_turn(actions):
         if pending in forgotten:
             assert not pending.done
         else:
-            expected = [] if pending.call.listing else pending.correlation_id
+            expected = [] if pending.request.listing else pending.correlation_id
             assert outcome(pending) in (expected, AeronTimeoutError, BackPressuredError)
     stats = session.stats
     assert stats.answers + stats.timeouts <= stats.requests <= len(begun)

@@ -8,24 +8,24 @@ import pytest
 
 from aerolog.archive.client import AeronArchive, AsyncAeronArchive
 from aerolog.archive.client.caller import (
+    AwaitedCaller,
     AwaitedForm,
     Parts,
     Steps,
-    Turned,
+    WaitingCaller,
     WaitingForm,
     operation,
     series,
 )
 
 
-class Work(Turned):
+class Work:
     """Operations that note what happens to them."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.notes: list[object] = []
 
-    def _turn(self) -> None:
+    def turn(self) -> None:
         self.notes.append("turn")
 
     @operation
@@ -67,11 +67,15 @@ class Waiting(Work, WaitingForm):
 
     def __init__(self, idle=None) -> None:
         super().__init__()
-        self._use_idle(idle or self.notes.append)
+        self.caller = WaitingCaller(self.turn, idle or self.notes.append)
 
 
 class Awaited(Work, AwaitedForm):
     """The form that is awaited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.caller = AwaitedCaller(self.turn)
 
 
 def test_a_waiting_operation_turns_and_idles_between_its_steps():
@@ -102,7 +106,7 @@ def test_an_interrupted_wait_cleans_up_and_frees_the_lock():
         work.forever()
     assert work.notes == ["turn", "cleaned up"]
     got = []
-    thread = threading.Thread(target=lambda: got.append(work._lock.acquire(timeout=30)))
+    thread = threading.Thread(target=lambda: got.append(work.caller.lock.acquire(timeout=30)))
     thread.start()
     thread.join(10)
     assert got == [True]
@@ -110,7 +114,7 @@ def test_an_interrupted_wait_cleans_up_and_frees_the_lock():
 
 async def test_a_cancelled_operation_cleans_up():
     work, begun = Awaited(), asyncio.Event()
-    work._turn = begun.set
+    work.caller.turn = begun.set
     task = asyncio.create_task(work.forever())
     await asyncio.wait_for(begun.wait(), 10)
     task.cancel()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pickle
-from types import SimpleNamespace
 
 import pytest
 
 from aerolog.archive.client.options import ArchiveClientOptions
-from aerolog.archive.client.replay.merge import BLOCKED, END, Merge, MergeSource
+from aerolog.archive.client.replay.merge import BLOCKED, END, Merge, MergeInput
 from aerolog.archive.client.replay.merged_batch import MergedBatch
-from aerolog.archive.client.replay.replay_source import REPLAYS_PATIENCE_NS, ReplayShare, together
+from aerolog.archive.client.replay.replay_source import (
+    REPLAYS_PATIENCE_NS,
+    ArchiveSource,
+    Patience,
+    together,
+)
 from aerolog.archive.client.replay.time_range import TimedRange
 from aerolog.archive.time_index import TimeIndex
 from aerolog.testing.recordings import RecordingBuilder
+from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import (
     ArchiveError,
     ArchiveErrorCode,
@@ -47,35 +52,49 @@ class FakeSubscription:
         self.closed = True
 
 
-class FakeAeron:
-    """A client whose streams nobody waits for here."""
+class FakePending:
+    """A request that the archive has."""
 
-    def add_subscription_async(self, *_, **__) -> None:
-        raise AssertionError("the archive that is not one subscribes to nothing")
+    def __init__(self, correlation_id: int) -> None:
+        self.correlation_id = correlation_id
 
 
 class FakeArchive:
-    """An archive that agrees to replays and does not deliver them, or refuses."""
+    """A conversation with an archive that agrees to replays and never delivers them, or refuses."""
 
     def __init__(self) -> None:
-        self.options = ArchiveClientOptions.of()
-        self.aeron = FakeAeron()
+        self.clock = ManualClock()
+        self.options = ArchiveClientOptions.of(clock=self.clock)
+        self.aeron = self
         self.last_correlation_id = 7
         self.session = FakeSession()
         self.refusal: ArchiveError | None = None
         self.asked = 0
         self.subscription = FakeSubscription()
 
-    def _usable(self) -> FakeSession:
+    def usable(self) -> FakeSession:
         return self.session
 
-    def _replayed(self, *_):
+    def take_error(self, correlation_id: int) -> ArchiveError | None:
+        return self.session.take_error(correlation_id)
+
+    def begin(self, _) -> FakePending:
         self.asked += 1
         self.last_correlation_id += 1
+        return FakePending(self.last_correlation_id)
+
+    def answer(self, *_):
         yield 0
         if self.refusal is not None:
             raise self.refusal
+        return 1
+
+    def add_subscription_async(self, *_, **__) -> FakeSubscription:
         return self.subscription
+
+    def added(self, subscription: FakeSubscription):
+        yield 0
+        return subscription
 
 
 class FakeTimes:
@@ -99,14 +118,12 @@ def archive() -> FakeArchive:
 
 
 @pytest.fixture
-def share(archive) -> ReplayShare:
+def share(archive) -> ArchiveSource:
     builder = RecordingBuilder()
     builder.add(b"x")
     index = TimeIndex.from_entries([SECOND], [0], end_position=builder.position)
     part = TimedRange(builder.descriptor(), 0, builder.position, builder.position)
-    return ReplayShare(
-        archive, part, FakeTimes(index), timeout_ns=2 * SECOND, lateness_ns=SECOND // 4
-    )
+    return ArchiveSource(archive, part, FakeTimes(index), Patience(2 * SECOND, SECOND // 4))
 
 
 def carried_out(steps):
@@ -144,23 +161,20 @@ def test_an_archive_that_is_gone_is_no_stall(archive, share):
         carried_out(share.go_on(0))
 
 
-def test_a_replay_for_which_there_is_no_room_is_asked_for_again(archive, share, monkeypatch):
-    now = [0]
-    clock = SimpleNamespace(monotonic_ns=lambda: now[0])
-    monkeypatch.setattr("aerolog.archive.client.replay.replay_source.time", clock)
+def test_a_replay_for_which_there_is_no_room_is_asked_for_again(archive, share):
     archive.refusal = ArchiveError(ArchiveErrorCode.MAX_REPLAYS, "max concurrent replays")
     carried_out(share.open())
     assert not share.is_open
     carried_out(share.go_on(0))
     assert archive.asked == 1  # not so soon
-    now[0] += SECOND
+    archive.clock.advance_ns(SECOND)
     carried_out(share.go_on(REPLAYS_PATIENCE_NS))
     assert archive.asked == 2
-    now[0] += SECOND
+    archive.clock.advance_ns(SECOND)
     with pytest.raises(ArchiveError, match="recording 0 of a merged replay.*max.concurrent"):
         carried_out(share.go_on(REPLAYS_PATIENCE_NS + 1))
     archive.refusal = None
-    now[0] += SECOND
+    archive.clock.advance_ns(SECOND)
     carried_out(share.go_on(REPLAYS_PATIENCE_NS + 1))
     assert share.is_open
 
@@ -186,14 +200,14 @@ def test_steps_go_side_by_side_and_a_failure_ends_all():
     assert sorted(done) == ["end of bad", "end of other"]
 
 
-def source(floor_ns: int) -> MergeSource:
+def source(floor_ns: int) -> MergeInput:
     times = TimeIndex.from_entries([0], [0]).cursor()
-    return MergeSource(recording_id=1, session_id=2, stream_id=3, times=times, floor_ns=floor_ns)
+    return MergeInput(recording_id=1, session_id=2, stream_id=3, times=times, floor_ns=floor_ns)
 
 
 def test_a_source_is_asked_when_its_turn_has_come(archive, share):
     late = source(5 * SECOND)
-    merge = Merge([late, share.source])
+    merge = Merge([late, share.messages])
     batch = MergedBatch(4, 100)
     assert merge.run(batch) == BLOCKED
     assert merge.blocked == 1
@@ -201,7 +215,7 @@ def test_a_source_is_asked_when_its_turn_has_come(archive, share):
     assert merge.raise_floor(1, 6 * SECOND)
     assert merge.run(batch) == BLOCKED  # the late one has ended, this one has not
     assert (merge.over, merge.is_over(0), merge.blocked) == (1, True, 1)
-    share.source.finish()
+    share.messages.finish()
     assert merge.run(batch) == END
     assert batch.rows == 0
     with pytest.raises(IndexError):

@@ -10,7 +10,7 @@ import pytest
 from live_archive import CHANNEL, STREAM_ID, aeron_home, archiving, until
 
 from aerolog.archive.client import AeronArchive
-from aerolog.archive.client.async_aeron_archive import AsyncAeronArchive
+from aerolog.archive.client.aeron_archive import AsyncAeronArchive
 from aerolog.archive.time_index import TimeIndex, index_path
 from aerolog.transport.client import Aeron
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode

@@ -1,0 +1,250 @@
+"""A client's conversation with an archive: what connects, asks, turns, pumps and closes.
+
+It is written once, as steps that never wait. A caller carries them out: one that waits
+(`AeronArchive`), one that is awaited (`AsyncAeronArchive`), or an agent in its duty cycle, as a
+persistent subscription and a replication do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aerolog.archive.client.connection import ArchiveConnection, give_up
+from aerolog.archive.client.options import NS_PER_SECOND
+from aerolog.transport.errors import AerologError, ResourceClosedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from aerolog.archive.client.caller import Steps
+    from aerolog.archive.client.client_session import ControlSession, PendingRequest
+    from aerolog.archive.client.options import ArchiveClientOptions
+    from aerolog.archive.client.request import Request
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.errors import ArchiveError
+
+T = TypeVar("T")
+#: An archive is listened to so often by who has nothing to ask: it ends sessions that do not read.
+TEND_INTERVAL_NS: Final = 100_000_000
+
+
+class Conversation:
+    """A session with an archive, which may be lost and made again.
+
+    Attributes:
+        aeron: the transport client in use.
+        options: as checked at connect.
+        clock: that deadlines are of.
+        lock: held by whoever turns or asks, where several threads may.
+        session: the present one, None before there is one.
+        closed: whether it was ended for good.
+    """
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        options: ArchiveClientOptions,
+        renew: Callable[[], Aeron] | None = None,
+    ) -> None:
+        """Make one without a session.
+
+        Args:
+            aeron: the transport client.
+            options: how the archive is reached.
+            renew: makes the client anew. With it the client is the conversation's own, and closed
+                with it.
+        """
+        self.aeron = aeron
+        self.options = options
+        self.clock = options.clock
+        self.lock = threading.RLock()
+        self.session: ControlSession | None = None
+        self.closed = False
+        self._renew = renew
+        self._is_reconnecting = False
+        self._tended_ns = 0
+
+    # -- the session -----------------------------------------------------------------------------
+
+    def connect(self) -> Steps[None]:
+        """Make a session, which goes on with what one before it has collected.
+
+        Raises:
+            AeronTimeoutError: no archive answered.
+            ArchiveError: the archive refused the session.
+        """
+        connection = ArchiveConnection(self.aeron, self.options)
+        try:
+            while (session := connection.poll()) is None:
+                yield 0
+        except BaseException:
+            connection.close()
+            raise
+        if self.closed:
+            session.close()
+            raise ResourceClosedError("client is closed")
+        if self.session is not None:
+            session.inherit(self.session)
+        session.stats.sessions += 1
+        self.session = session
+
+    def reconnect(self) -> Steps[None]:
+        """End the session and connect anew, once for all who ask for it at a time."""
+        previous = self.known()
+        if self._is_reconnecting:
+            while self._is_reconnecting:
+                yield 0
+            if self.known() is not previous:
+                return
+        self._is_reconnecting = True
+        try:
+            previous.close()
+            self._renew_aeron()
+            yield from self.connect()
+        finally:
+            self._is_reconnecting = False
+
+    def _renew_aeron(self) -> None:
+        """A new transport client in place of an own one that has lost its driver."""
+        if not self.aeron.closed:
+            return
+        if self._renew is None:
+            raise ResourceClosedError(
+                "the transport client is closed: make a new one, and an archive client on it"
+            ) from self.aeron.close_reason
+        self.aeron = self._renew()
+
+    def known(self) -> ControlSession:
+        """The session, whatever became of it.
+
+        Raises:
+            ResourceClosedError: there is none, or the conversation was closed.
+        """
+        if self.session is None or self.closed:
+            raise ResourceClosedError("client is closed")
+        return self.session
+
+    def usable(self) -> ControlSession:
+        """The session, for requests.
+
+        Raises:
+            ResourceClosedError: there is none.
+        """
+        session = self.known()
+        if session.closed:  # by a reconnect that is not through
+            raise ResourceClosedError("client is closed: the archive has disconnected")
+        return session
+
+    @property
+    def is_disconnected(self) -> bool:
+        """Whether the archive was found to be gone."""
+        session = self.session
+        if session is None or self.closed:
+            return False
+        return session.disconnected or session.closed or not session.stream.is_connected
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def begin(self, request: Request[T]) -> PendingRequest[T]:
+        """Note a request, whose answer `answer` waits for."""
+        return self.usable().begin(request, self.aeron.next_correlation_id())
+
+    def answer(
+        self, pending: PendingRequest[T], on_sent: Callable[[], object] | None = None
+    ) -> Steps[T]:
+        """The answer to a request, which is forgotten when nobody waits for that any more.
+
+        Args:
+            pending: that was begun in the present session.
+            on_sent: called once when the request is under way.
+        """
+        session = self.usable()
+        try:
+            while True:
+                work = session.pump()
+                if on_sent is not None and pending.sent_ns is not None:
+                    on_sent()
+                    on_sent = None
+                if pending.done:
+                    return pending.result()
+                yield work
+        finally:
+            session.forget(pending)
+
+    def ask(self, request: Request[T], on_sent: Callable[[], object] | None = None) -> Steps[T]:
+        """A request, sent and answered."""
+        return (yield from self.answer(self.begin(request), on_sent))
+
+    def tell(self, request: Request[T]) -> None:
+        """Send a request whose answer nobody waits for, if it can be sent now."""
+        asking = self.ask(request)
+        with contextlib.suppress(AerologError):
+            next(asking, None)
+        asking.close()
+
+    def take_error(self, correlation_id: int) -> ArchiveError | None:
+        """What the archive said later on about a request that it had agreed to."""
+        return self.usable().take_error(correlation_id)
+
+    def added(self, adding: Future[T]) -> Steps[T]:
+        """A stream, when the driver has added it; taken back when nobody waits any more."""
+        done = False
+        try:
+            while not adding.done():
+                yield self.tend()
+            done = True
+        finally:
+            if not done:
+                give_up(adding)  # type: ignore[arg-type]  # streams are what is added here
+        return adding.result(0)
+
+    # -- turning ---------------------------------------------------------------------------------
+
+    def turn(self) -> int:
+        """Turn a transport client that has no thread of its own, and what was asked for."""
+        work = self.aeron.do_work() if self.aeron.options.invoker else 0
+        if self.options.agent_invoker is not None:
+            self.options.agent_invoker()
+        return work
+
+    def pump(self) -> int:
+        """Take in what the archive sends; the work done."""
+        return self.usable().pump()
+
+    def keep_up(self) -> None:
+        """Turn and pump, for who waits for something else than the archive's answers."""
+        with self.lock:
+            self.turn()
+            if not self.closed:
+                self.pump()
+
+    def tend(self) -> int:
+        """Pump now and then, where there is a session; the work done."""
+        now_ns = self.clock.now_ns()
+        if self.session is None or now_ns - self._tended_ns < TEND_INTERVAL_NS:
+            return 0
+        self._tended_ns = now_ns
+        return 0 if self.session.closed else self.session.pump()
+
+    def deadline_ns(self, timeout: float | None) -> int | None:
+        """When so many seconds will have passed, None for never."""
+        return None if timeout is None else self.clock.now_ns() + round(timeout * NS_PER_SECOND)
+
+    def is_late(self, deadline_ns: int | None) -> bool:
+        """Whether a deadline has passed."""
+        return deadline_ns is not None and self.clock.now_ns() > deadline_ns
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the session, and the transport client when it is an own one; idempotent."""
+        self.closed = True
+        if self.aeron.conductor.forked:  # the session is the parent's
+            return
+        if self.session is not None:
+            self.session.close()
+        if self._renew is not None:
+            self.aeron.close()
