@@ -9,7 +9,6 @@ turn of the loop, however busy the stream is.
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.transport.client.aeron import Aeron
@@ -71,12 +70,15 @@ async def _add_destination(
 
 
 async def _until(
-    condition: Callable[[], bool], timeout: float | None, what: Callable[[], str]
+    condition: Callable[[], bool],
+    timeout: float | None,
+    what: Callable[[], str],
+    monotonic: Callable[[], float],
 ) -> None:
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = None if timeout is None else monotonic() + timeout
     backoff = _AsyncBackoff()
     while not condition():
-        if deadline is not None and time.monotonic() >= deadline:
+        if deadline is not None and monotonic() >= deadline:
             raise AeronTimeoutError(f"{what()} within {timeout} s")
         await backoff.wait(0)
 
@@ -99,6 +101,7 @@ class AsyncPublication(AsyncResource):
             lambda: publication.is_connected or publication.closed,
             timeout,
             lambda: f"no subscriber of {publication!r}",
+            publication.conductor.monotonic,
         )
         if publication.closed:
             raise PublicationClosedError(f"{publication!r} is closed")
@@ -113,12 +116,13 @@ class AsyncPublication(AsyncResource):
     ) -> int | OfferStatus:
         """Publish one message, waiting until there is room; as ``Publication.send``."""
         publication = self.publication
-        deadline = None if timeout is None else time.monotonic() + timeout
+        monotonic = publication.conductor.monotonic
+        deadline = None if timeout is None else monotonic() + timeout
         backoff = _AsyncBackoff()
         while (result := publication.offer(data)) <= 0:
             if not is_worth_waiting(publication, result, on_not_connected):
                 return result
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and monotonic() >= deadline:
                 raise_timeout(publication, result, timeout)
             await backoff.wait(1 if result == OfferStatus.ADMIN_ACTION else 0)
         return result
@@ -153,6 +157,7 @@ class AsyncSubscription(AsyncResource):
             lambda: subscription.is_connected or subscription.closed,
             timeout,
             lambda: f"no publisher of {subscription!r}",
+            subscription.conductor.monotonic,
         )
         if subscription.closed:
             raise ResourceClosedError(f"{subscription!r} is closed")
@@ -163,9 +168,10 @@ class AsyncSubscription(AsyncResource):
     ) -> AsyncIterator[Message]:
         """Messages, assembled and copied; arguments as of ``Subscription.messages``."""
         subscription = self.subscription
+        monotonic = subscription.conductor.monotonic
         backoff = _AsyncBackoff()
         seen_image = False
-        last = time.monotonic()
+        last = monotonic()
         while not subscription.closed:
             images = subscription.images
             ended = until_eos and seen_image and all(image.is_end_of_stream for image in images)
@@ -174,8 +180,8 @@ class AsyncSubscription(AsyncResource):
             for message in found:
                 yield message
             if found:
-                last = time.monotonic()
-            elif ended or (timeout is not None and time.monotonic() - last >= timeout):
+                last = monotonic()
+            elif ended or (timeout is not None and monotonic() - last >= timeout):
                 return
             await backoff.wait(len(found))
 
@@ -205,7 +211,12 @@ class AsyncResponseClient:
         Raises:
             AeronTimeoutError: it was not there in time.
         """
-        await _until(lambda: self.client.is_connected, timeout, lambda: "no server")
+        await _until(
+            lambda: self.client.is_connected,
+            timeout,
+            lambda: "no server",
+            self.client.subscription.conductor.monotonic,
+        )
         return self
 
     async def request(self, data: Any, *, timeout: float | None = 10.0) -> bytes:
@@ -220,7 +231,8 @@ class AsyncResponseClient:
             return await self._exchange(data, timeout)
 
     async def _exchange(self, data: Any, timeout: float | None) -> bytes:
-        deadline = None if timeout is None else time.monotonic() + timeout
+        monotonic = self.client.subscription.conductor.monotonic
+        deadline = None if timeout is None else monotonic() + timeout
         backoff = _AsyncBackoff()
         wanted: int | None = None
         while not self.client.subscription.closed:
@@ -231,7 +243,7 @@ class AsyncResponseClient:
                 self._waiting[response[0]] = response[1]
             if wanted is not None and wanted in self._waiting:
                 return self._waiting.pop(wanted)
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and monotonic() >= deadline:
                 raise AeronTimeoutError(f"no response within {timeout} s")
             await backoff.wait(0 if response is None else 1)
         raise ResourceClosedError("the response client is closed")
