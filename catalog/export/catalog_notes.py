@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DATABASE_NAME: Final = "aerolog-catalog.db"
 
 
-class Noting:
+class CatalogNotes:
     """Notes exports that begin and end. A context manager."""
 
     def __init__(self, catalog: Any, target: Store) -> None:

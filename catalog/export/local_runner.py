@@ -7,7 +7,6 @@ not, and the one that was under way is written again, under the same name.
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.format.archive_folder import ScanTotals
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.arrow.record_times import SettledTimes
+from aerolog.catalog.export.catalog_notes import CatalogNotes
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import REJECTS, ROWS, end_of_part
 from aerolog.catalog.export.manifest import Manifest
@@ -22,7 +22,7 @@ from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Job, Planner, Request
 from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, Purged
 from aerolog.catalog.export.store import TEMPORARY
-from aerolog.catalog.export.unlisted_files import Adopter
+from aerolog.catalog.export.unlisted_files import UnlistedFiles
 from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import ArchiveError
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.options import ExportOptions
     from aerolog.catalog.export.sources import Source, SourceRecording
     from aerolog.catalog.export.store import Store
+    from aerolog.catalog.index import RecordingCatalog
 
 _SAMPLED = ("recording_id", "position", "session_id", "stream_id", "record_time", "payload")
 
@@ -41,10 +42,10 @@ def export(
     wanted: Iterable[tuple[Source, int]],
     target: Store,
     options: ExportOptions,
-    decoder: Decoder | None,
-    request: Request,
-    on_finished: Callable[[Job, Manifest], object] | None = None,
-    on_begun: Callable[[list[Job]], object] | None = None,
+    *,
+    decoder: Decoder | None = None,
+    request: Request | None = None,
+    catalog: RecordingCatalog | str | None = None,
 ) -> ExportReport:
     """Export recordings to a target, one after the other.
 
@@ -53,23 +54,25 @@ def export(
         target: nobody else exports to it meanwhile.
         options: of the layout.
         decoder: of the payloads; None: rows hold the payloads.
-        request: what to export of them.
-        on_finished: called when a recording is done, unless an exception ends everything.
-        on_begun: called when all is planned, before anything is written.
+        request: what to export of them; by default all that is new.
+        catalog: to note the exports in, open or by URL; by default those in the folders.
+
+    Raises:
+        Exception: as for `aerolog.catalog.export.export_parquet`.
     """
-    begun = time.monotonic()
+    request = request or Request()
+    begun_ns = request.clock.now_ns()
     # All must be there before anything is written.
     times = TimeSource.parse(options.time_source)
     opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
-    with target.lock():
+    with CatalogNotes(catalog, target) as notes, target.lock():
         abandoned = target.sweep()
         manifest, settled = _open_manifest(target, options, decoder, opened)
         planner = Planner(target, manifest, options, request, decoded=settled is not None)
         jobs = [planner.plan(source, recording) for source, recording in opened]
         _check_distinct(jobs)
-        manifest.save(target)
-        if on_begun is not None:
-            on_begun(jobs)
+        manifest.save(target, request.clock.now_ns())
+        notes.begun(jobs)
         exporter = _Exporter(
             target, manifest, planner, options, PartWriter(target, options, settled), request
         )
@@ -77,11 +80,10 @@ def export(
         try:
             for job in jobs:
                 report.results.append(exporter.export(job))
-                if on_finished is not None:
-                    on_finished(job, manifest)
+                notes.finished(job, manifest)
         finally:
-            manifest.save(target)
-    report.seconds = time.monotonic() - begun
+            manifest.save(target, request.clock.now_ns())
+    report.seconds = request.seconds_since(begun_ns)
     return report
 
 
@@ -103,11 +105,11 @@ class _Exporter:
         self._options = options
         self._writer = writer
         self._request = request
-        self._adopter = Adopter(target, manifest, options)
+        self._unlisted = UnlistedFiles(target, manifest, options)
 
     def export(self, job: Job) -> ExportResult:
         """Write what is missing of a recording."""
-        job.started_at = time.monotonic()
+        job.begun_ns = self._request.clock.now_ns()
         if not self._options.partitioned:
             self._export_whole(job)
         elif job.damage is None:
@@ -127,7 +129,7 @@ class _Exporter:
         job.state.times = job.recording.settled_times().to_json()
         job.resumed = False
         self._manifest.touch()
-        self._manifest.save(self._target)
+        self._manifest.save(self._target, self._request.clock.now_ns())
         self._export_parts(job)
 
     def _export_parts(self, job: Job) -> None:
@@ -142,7 +144,7 @@ class _Exporter:
             self._take(job, written)
             if written.damage is not None and not self._was_purged(job):
                 job.damage = str(written.damage)
-            self._manifest.save(self._target, at_once=False)
+            self._manifest.save(self._target, self._request.clock.now_ns(), at_once=False)
         state.until_position = None
         self._manifest.touch()
 
@@ -163,7 +165,7 @@ class _Exporter:
             job.damage = str(written.damage)
         state.until_position = None
         self._manifest.touch()
-        self._manifest.save(self._target, at_once=False)
+        self._manifest.save(self._target, self._request.clock.now_ns(), at_once=False)
 
     def _part(self, job: Job, start: int, until: int, *, sparse: bool) -> WrittenPart:
         part = Part(
@@ -179,7 +181,7 @@ class _Exporter:
         )
         found = None
         if job.resumed and (self._options.partitioned or self._request.incremental):
-            found = self._adopter.adopt(part)
+            found = self._unlisted.find(part)
         return found or self._writer.write(part, self._follower(job))
 
     def _take(self, job: Job, written: WrittenPart) -> None:
@@ -243,7 +245,7 @@ class _Exporter:
             payload_bytes=sum(entry.payload_bytes for entry in rows),
             skipped_fragments=sum(entry.skipped_fragments for entry in rows),
             checksum_mismatches=sum(entry.checksum_mismatches for entry in rows),
-            seconds=time.monotonic() - job.started_at,
+            seconds=self._request.seconds_since(job.begun_ns),
             from_position=job.start,
             files=len(rows),
             rejected=sum(entry.rejected for entry in rows),

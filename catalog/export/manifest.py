@@ -8,7 +8,6 @@ name when the export goes on. It holds no times, so that equal exports have equa
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 MANIFEST_NAME: Final = "_aerolog_manifest.json"
 FORMAT: Final = "aerolog-export"
 VERSION: Final = 1
-_INTERVAL_S: Final = 1.0
+_INTERVAL_NS: Final = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -67,7 +66,7 @@ class Manifest:
     found: bool = False
     _by_recording: dict[str, dict[str, FileEntry]] | None = None
     _changed: bool = False
-    _saved_at: float = 0.0
+    _saved_ns: int = 0
 
     @classmethod
     def load(cls, target: Store) -> Manifest | None:
@@ -137,16 +136,14 @@ class Manifest:
             self._by_recording[entry.recording].pop(path, None)
         self._changed = True
 
-    def save(self, target: Store, *, at_once: bool = True) -> None:
+    def save(self, target: Store, now_ns: int, *, at_once: bool = True) -> None:
         """Write it if something changed; not ``at_once``: and if the last time was a while ago."""
-        now = time.monotonic()
-        if not self._changed or (not at_once and now - self._saved_at < _INTERVAL_S):
+        if not self._changed or (not at_once and now_ns - self._saved_ns < _INTERVAL_NS):
             return
         # It must not know a file that a loss of power takes away.
         target.settle()
         target.write(MANIFEST_NAME, "".join(self._text()).encode())
-        target.settle()
-        self._saved_at = now
+        self._saved_ns = now_ns
         self._changed = False
 
     def check_layout(self, target: Store, layout: dict[str, Any]) -> None:

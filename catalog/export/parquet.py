@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
-from aerolog.catalog.export.catalog_notes import Noting
 from aerolog.catalog.export.local_runner import export
 from aerolog.catalog.export.options import (
     COMPRESSION,
@@ -97,6 +96,7 @@ def export_parquet(
         ExportError: see the subclasses: the target is in use, out of reach, or holds other things.
         CatalogError: the SQL catalog fails.
     """
+    require("pyarrow.parquet", _PURPOSE)
     options = ExportOptions(
         partition_by=tuple(partition_by),
         assemble=assemble,
@@ -106,80 +106,20 @@ def export_parquet(
         file_length=file_length,
         time_source=time_source,
     )
-    return export_chosen(
-        place,
-        recordings,
-        to,
-        options,
-        decoder=_decoder(decoder, decoder_options),
-        until_positions=until_positions,
-        incremental=incremental,
-        progress=progress,
-        catalog=catalog,
-    )
-
-
-def export_chosen(
-    place: str | Path | ArchiveFolder,
-    recordings: Iterable[int] | Choice | Search | None,
-    to: str | Path,
-    options: ExportOptions,
-    *,
-    decoder: Decoder | None = None,
-    until_positions: Mapping[int, int] | None = None,
-    incremental: bool = True,
-    progress: Callable[[ExportProgress], object] | None = None,
-    catalog: RecordingCatalog | str | None = None,
-) -> ExportReport:
-    """As `export_parquet`, with the options of the layout in one object.
-
-    Args:
-        place: see `export_parquet`.
-        recordings: see there; a search is one over ``catalog``, ``place`` if it is the URL of one,
-            or the catalog in the folder.
-        to: see there.
-        options: of the layout.
-        decoder: see there, and so on.
-        until_positions: see there.
-        incremental: see there.
-        progress: see there.
-        catalog: see there.
-    """
-    require("pyarrow.parquet", _PURPOSE)
     url = place if isinstance(place, str) and is_catalog_url(place) else None
-    with ExitStack() as stack:
-        wanted = stack.enter_context(_opened(place, recordings, catalog or url))
-        return export_sources(
+    noted = catalog or url
+    made = _decoder(decoder, decoder_options)
+    with _opened(place, recordings, noted) as wanted:
+        return export(
             wanted,
-            to,
+            open_store(to),
             options,
-            decoder=decoder,
-            until_positions=until_positions,
-            incremental=incremental,
-            progress=progress,
-            catalog=catalog or url,
+            decoder=made,
+            request=Request(
+                until_positions=until_positions or {}, incremental=incremental, progress=progress
+            ),
+            catalog=noted,
         )
-
-
-def export_sources(
-    wanted: Iterable[tuple[Source, int]],
-    to: str | Path,
-    options: ExportOptions,
-    *,
-    decoder: Decoder | None = None,
-    until_positions: Mapping[int, int] | None = None,
-    incremental: bool = True,
-    progress: Callable[[ExportProgress], object] | None = None,
-    catalog: RecordingCatalog | str | None = None,
-) -> ExportReport:
-    """As `export_chosen`, of recordings of sources that are open."""
-    require("pyarrow.parquet", _PURPOSE)
-    request = Request(
-        until_positions=until_positions or {}, incremental=incremental, progress=progress
-    )
-    target = open_store(to)
-    with Noting(catalog, target) as noting:
-        return export(wanted, target, options, decoder, request, noting.finished, noting.begun)
 
 
 def export_recordings(

@@ -10,6 +10,7 @@ from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, Folders, recording_key
 from aerolog.catalog.export.manifest import RecordingState
 from aerolog.catalog.export.sources import last_message_end
+from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.report import ExportProgress, FileEntry, Purged
     from aerolog.catalog.export.sources import Source, SourceRecording
     from aerolog.catalog.export.store import Store
+    from aerolog.transport.concurrent.clock import Clock
 
 #: What two recordings with the same id hardly have in common.
 _IDENTITY: Final = ("start_timestamp", "initial_term_id", "term_buffer_length", "stream_id")
@@ -32,11 +34,17 @@ class Request:
         until_positions: by recording id, where to end before the recording does.
         incremental: go on where the target ends; False: write whole recordings' files anew.
         progress: called after every row group.
+        clock: of the report and of how often the manifest is saved.
     """
 
     until_positions: Mapping[int, int] = field(default_factory=dict)
     incremental: bool = True
     progress: Callable[[ExportProgress], object] | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+    def seconds_since(self, begun_ns: int) -> float:
+        """Seconds on the clock."""
+        return (self.clock.now_ns() - begun_ns) / 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -54,7 +62,7 @@ class Job:
         entries: of the files that it wrote, or that were there.
         damage: what ended it early.
         purged: what was lost to it.
-        started_at: on the monotonic clock, seconds.
+        begun_ns: when it began, on the request's clock.
     """
 
     source: Source
@@ -67,7 +75,7 @@ class Job:
     entries: list[FileEntry] = field(default_factory=list)
     damage: str | None = None
     purged: list[Purged] = field(default_factory=list)
-    started_at: float = 0.0
+    begun_ns: int = 0
 
     @property
     def is_ahead(self) -> bool:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.store import Store
 
 
-class Adopter:
+class UnlistedFiles:
     """Looks for finished files in the place of parts that are to be written."""
 
     def __init__(self, target: Store, manifest: Manifest, options: ExportOptions) -> None:
@@ -42,7 +42,7 @@ class Adopter:
         self._options = options
         self._parquet = require("pyarrow.parquet", "exporting recordings to Parquet")
 
-    def adopt(self, part: Part) -> WrittenPart | None:
+    def find(self, part: Part) -> WrittenPart | None:
         """A part as it was written before; None when it was not, or not as it would be now."""
         path = self._unlisted(part)
         rows = None if path is None else self._entry(part, path, ROWS)

@@ -5,7 +5,6 @@ They are facts that an archive's folder cannot tell, so they go to its journal t
 
 from __future__ import annotations
 
-import time
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -103,7 +102,7 @@ def note_begun(
             "bytes": 0 if found is None else found.bytes,
             "checksum": None if found is None else found.checksum,
             "state": RUNNING,
-            "time_ms": time.time_ns() // 1_000_000,
+            "time_ms": catalog.clock.now_epoch_ms(),
         }
         facts.append(Fact(place, "export", values))
     if facts:
@@ -129,7 +128,7 @@ def note_export(catalog: RecordingCatalog, archive_dir: str | Path, note: Export
     before, files = _noted(catalog, place, note)
     if before == (note.until_position, note.checksum, note.state):
         return False
-    facts = [_export_fact(place, note)]
+    facts = [_export_fact(place, note, catalog.clock.now_epoch_ms())]
     facts += [
         _file_fact(place, note, file)
         for file in note.files
@@ -188,7 +187,7 @@ def _recording(place: str, recording_id: int) -> Select[int]:
     )
 
 
-def _export_fact(place: str, note: ExportNote) -> Fact:
+def _export_fact(place: str, note: ExportNote, now_ms: int) -> Fact:
     return Fact(
         place,
         "export",
@@ -201,7 +200,7 @@ def _export_fact(place: str, note: ExportNote) -> Fact:
             "bytes": sum(file.bytes for file in note.files),
             "checksum": note.checksum,
             "state": note.state,
-            "time_ms": time.time_ns() // 1_000_000,
+            "time_ms": now_ms,
         },
     )
 

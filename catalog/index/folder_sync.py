@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -286,7 +285,7 @@ def note_gone(
         report.purged += len(gone)
         if journal is not None:
             archive = session.get_one(Archive, archive_fk)
-            now_ms = time.time_ns() // 1_000_000
+            now_ms = catalog.clock.now_epoch_ms()
             facts = [{"kind": "gone", **values} for values in gone]
             archive.journal_position = journal.append(facts, now_ms)
             archive.journal_id = journal.journal_id

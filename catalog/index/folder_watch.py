@@ -9,7 +9,6 @@ counters of what is being recorded. What is found is where to look, never what t
 from __future__ import annotations
 
 import os
-import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,14 @@ from aerolog.archive.time_index.layout import times_dir
 from aerolog.catalog.extras import require
 from aerolog.catalog.index.folder_scan import index_id
 from aerolog.catalog.index.journal_file import JOURNAL_NAME
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ArchiveError, FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from aerolog.transport.concurrent.clock import Clock
 
 #: Of the binary catalog, a digest each: some ten entries.
 BLOCK: Final = 4096
@@ -64,8 +66,9 @@ class Changes:
 class FolderWatch:
     """A folder as it was at the last look. The first look finds all that is there."""
 
-    def __init__(self, archive_dir: str | Path) -> None:
+    def __init__(self, archive_dir: str | Path, clock: Clock | None = None) -> None:
         self._path = Path(archive_dir)
+        self._clock = clock or SystemClock()
         self._files = RealFileSystem()
         self._digest: Callable[[memoryview], int] = require(
             "xxhash", "following an archive"
@@ -123,7 +126,7 @@ class FolderWatch:
         }
         changes.ids |= _ids(names ^ self._names)
         self._names = names
-        is_settled = time.time_ns() - folder_time_ns > _TIME_GRAIN_NS
+        is_settled = self._clock.now_epoch_ns() - folder_time_ns > _TIME_GRAIN_NS
         self._folder_time_ns = folder_time_ns if is_settled else -1
 
     def _look_at_indexes(self, changes: Changes) -> None:
@@ -140,7 +143,7 @@ class FolderWatch:
         now = {one: inode for one, inode in found.items() if one is not None}
         changes.ids |= {one for one, _ in now.items() ^ self._indexes.items()} & self._valid
         self._indexes = now
-        is_settled = time.time_ns() - folder_time_ns > _TIME_GRAIN_NS
+        is_settled = self._clock.now_epoch_ns() - folder_time_ns > _TIME_GRAIN_NS
         self._indexes_time_ns = folder_time_ns if is_settled else -1
 
     def _look_at_catalog(self, changes: Changes) -> None:

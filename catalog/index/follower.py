@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from aerolog.archive.protocol import RecordingSignalEvent
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
+    from aerolog.transport.concurrent.clock import Clock
 
 LOOK_EVERY_S: Final = 1.0
 RETRY_S: Final = 2.0
@@ -37,10 +38,11 @@ RETRY_S: Final = 2.0
 CHOSEN_MAX: Final = 2000
 _DRIVER_TIMEOUT_S: Final = 5.0
 _IDLE_S: Final = 0.02
+_NS_PER_S: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
+class EventSource:
     """Where an archive publishes its recording events; what is None the mark file tells.
 
     Attributes:
@@ -75,7 +77,7 @@ class Follower(Resource):
         archive_dir: str | Path,
         *,
         look_every_s: float = LOOK_EVERY_S,
-        ears: Ears | None = None,
+        event_source: EventSource | None = None,
         on_report: Callable[[SyncReport], object] | None = None,
         on_problem: Callable[[BaseException], object] | None = None,
     ) -> None:
@@ -85,7 +87,7 @@ class Follower(Resource):
             catalog: to keep current.
             archive_dir: of an archive of ours or the reference's; only read.
             look_every_s: how old the catalog may become without an event.
-            ears: where to hear of events.
+            event_source: where to hear of events.
             on_report: told of each sync that changed something, and of the first.
             on_problem: told what keeps the follower from its work for now; it goes on trying.
         """
@@ -97,20 +99,22 @@ class Follower(Resource):
         self._on_problem = on_problem
         self._told: dict[str, str] = {}
         self._has_synced = False
-        self._watch = FolderWatch(self.place)
+        self._watch = FolderWatch(self.place, catalog.clock)
         self._due = Changes(is_whole=True)
-        self._look_at = 0.0
-        self._hearing = _Hearing(self.place, ears or Ears(), self._tell_of_driver)
+        self._look_at_ns = 0
+        self._subscription = _EventSubscription(
+            self.place, event_source or EventSource(), self._tell_of_driver, catalog.clock
+        )
 
     @property
     def is_listening(self) -> bool:
         """Whether there is a subscription to the archive's events."""
-        return self._hearing.events is not None
+        return self._subscription.events is not None
 
     def on_signal(self, event: RecordingSignalEvent) -> None:
         """A signal of a client of the archive has come: a handler for `AeronArchive`."""
         self._due.ids.add(event.recording_id)
-        self._look_at = 0.0
+        self._look_at_ns = 0
 
     def turn(self) -> int:
         """Do what there is to do; how much that was.
@@ -119,16 +123,16 @@ class Follower(Resource):
             FileNotFoundError: there is no catalog in the folder, at the first turn.
             CatalogError: the database fails for good.
         """
-        heard = self._hearing.poll()
+        heard = self._subscription.poll()
         self.events += len(heard)
         for event in heard:
             self._due.ids.add(event.recording_id)
             if not isinstance(event, RecordingProgress):
-                self._look_at = 0.0
-        now = time.monotonic()
-        if now < self._look_at:
+                self._look_at_ns = 0
+        now_ns = self._catalog.clock.now_ns()
+        if now_ns < self._look_at_ns:
             return len(heard)
-        self._look_at = now + self._look_every_s
+        self._look_at_ns = now_ns + int(self._look_every_s * _NS_PER_S)
         return len(heard) + self._look()
 
     def run(self, until: Callable[[], bool]) -> None:
@@ -139,7 +143,7 @@ class Follower(Resource):
 
     def close(self) -> None:
         """Let go of the driver; a second call does nothing."""
-        self._hearing.close()
+        self._subscription.close()
 
     def _look(self) -> int:
         try:
@@ -171,7 +175,7 @@ class Follower(Resource):
     def _put_off(self, error: BaseException) -> None:
         """All of it later: what was looked at is not in the tables."""
         self._due.is_whole = True
-        self._look_at = time.monotonic() + RETRY_S
+        self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * _NS_PER_S)
         self._tell("catalog", error)
 
     def _tell_of_driver(self, error: BaseException) -> None:
@@ -184,25 +188,33 @@ class Follower(Resource):
         self._told[source] = str(error)
 
 
-class _Hearing:
+class _EventSubscription:
     """A subscription to the events of whatever archive runs in the folder, made when it can be."""
 
-    def __init__(self, place: str, ears: Ears, tell: Callable[[BaseException], object]) -> None:
+    def __init__(
+        self,
+        place: str,
+        event_source: EventSource,
+        tell: Callable[[BaseException], object],
+        clock: Clock,
+    ) -> None:
         self._place = place
-        self._ears = ears
+        self._source = event_source
         self._tell = tell
         self._aeron: Aeron | None = None
-        self._try_at = 0.0
+        self._clock = clock
+        self._try_at_ns = 0
         self.events: RecordingEvents | None = None
 
     def poll(self) -> list[Any]:
         """The events that have come."""
-        if not self._ears.wanted:
+        if not self._source.wanted:
             return []
         if self._aeron is not None and (self._aeron.closed or self._failed()):
             self.close()
-        if self.events is None and time.monotonic() >= self._try_at:
-            self._try_at = time.monotonic() + RETRY_S
+        now_ns = self._clock.now_ns()
+        if self.events is None and now_ns >= self._try_at_ns:
+            self._try_at_ns = now_ns + int(RETRY_S * _NS_PER_S)
             self._connect()
         return [] if self.events is None else self.events.poll()
 
@@ -226,14 +238,16 @@ class _Hearing:
             header = mark.header
         except (FileNotFoundError, FileFormatError):
             return  # no archive has run here, or one is about to
-        ears = self._ears
-        channel = ears.channel or header.events_channel
-        stream_id = header.events_stream_id if ears.stream_id is None else ears.stream_id
+        event_source = self._source
+        channel = event_source.channel or header.events_channel
+        stream_id = (
+            header.events_stream_id if event_source.stream_id is None else event_source.stream_id
+        )
         if not channel:
             return  # it publishes none
         try:
             self._aeron = Aeron(
-                ears.aeron_dir or header.aeron_directory,
+                event_source.aeron_dir or header.aeron_directory,
                 driver_timeout=_DRIVER_TIMEOUT_S,
                 name="aerolog catalog",
                 on_error=self._tell,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -67,10 +66,10 @@ class Owner:
     beat_ms: int
 
     @classmethod
-    def this_process(cls) -> Owner:
-        """This one, now."""
+    def this_process(cls, now_ms: int) -> Owner:
+        """This one."""
         pid = os.getpid()
-        return cls(socket.gethostname(), pid, _started(pid) or 0, now_ms())
+        return cls(socket.gethostname(), pid, _started(pid) or 0, now_ms)
 
     def is_dead(self, now: int) -> bool:
         """Whether nothing will come from it any more."""
@@ -116,11 +115,6 @@ class RunTotals:
     report: str
 
 
-def now_ms() -> int:
-    """UTC epoch milliseconds."""
-    return time.time_ns() // 1_000_000
-
-
 def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
     """Note that a run begins, unless another one of its job goes on.
 
@@ -132,7 +126,7 @@ def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
     with catalog.session(writes=True) as session:
         if session.get_bind().dialect.name == "postgresql":
             session.execute(text("LOCK TABLE pipeline_runs IN SHARE ROW EXCLUSIVE MODE"))
-        now = now_ms()
+        now = catalog.clock.now_epoch_ms()
         going_on = select(PipelineRun).where(PipelineRun.job == job, PipelineRun.state == RUNNING)
         for run in session.scalars(going_on):
             owner = _owner(run.report)
@@ -150,7 +144,7 @@ def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
                 rows=0,
                 bytes=0,
                 rejected=0,
-                report=Owner.this_process().to_json(),
+                report=Owner.this_process(now).to_json(),
             )
         )
     return None
@@ -162,7 +156,7 @@ def beat(catalog: RecordingCatalog, run_id: str) -> bool:
         changed = session.execute(
             update(PipelineRun)
             .where(PipelineRun.run_id == run_id, PipelineRun.state == RUNNING)
-            .values(report=Owner.this_process().to_json())
+            .values(report=Owner.this_process(catalog.clock.now_epoch_ms()).to_json())
         )
         return bool(changed.rowcount)  # type: ignore[attr-defined]
 
@@ -173,7 +167,11 @@ def fail_run(catalog: RecordingCatalog, run_id: str, reason: str) -> None:
         session.execute(
             update(PipelineRun)
             .where(PipelineRun.run_id == run_id, PipelineRun.state == RUNNING)
-            .values(state=FAILED, finished_ms=now_ms(), report=json.dumps({"error": reason}))
+            .values(
+                state=FAILED,
+                finished_ms=catalog.clock.now_epoch_ms(),
+                report=json.dumps({"error": reason}),
+            )
         )
 
 
@@ -183,7 +181,7 @@ def finish_run(catalog: RecordingCatalog, run_id: str, totals: RunTotals) -> Non
         session.execute(
             update(PipelineRun)
             .where(PipelineRun.run_id == run_id)
-            .values(state=COMPLETE, finished_ms=now_ms(), report=totals.report)
+            .values(state=COMPLETE, finished_ms=catalog.clock.now_epoch_ms(), report=totals.report)
         )
 
 
@@ -313,11 +311,16 @@ def list_runs(
         return runs
 
 
-def run_error(run: PipelineRun) -> str | None:
-    """Why a run failed; None when it did not."""
+def run_error(run: PipelineRun, now_ms: int) -> str | None:
+    """Why a run failed; None when it did not.
+
+    Args:
+        run: of the table.
+        now_ms: epoch milliseconds, by which a process that is silent is taken to be dead.
+    """
     if run.state == RUNNING:
         owner = _owner(run.report)
-        dead = owner is None or owner.is_dead(now_ms())
+        dead = owner is None or owner.is_dead(now_ms)
         return "its process ended without a word" if dead else None
     if run.state == FAILED:
         return str(_json(run.report).get("error", ""))

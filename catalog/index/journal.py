@@ -8,7 +8,6 @@ it: they say how far they have come in it.
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +73,7 @@ def record_all(catalog: RecordingCatalog, facts: Sequence[Fact]) -> None:
             catch_up(session, archive, journal)
             target = Target(session, archive.id)
             lines[place] = [_noted(target, fact) for fact in by_place[place]]
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = catalog.clock.now_epoch_ms()
         for place, journal in journals.items():
             assert journal is not None
             archive = _archive(session, place)

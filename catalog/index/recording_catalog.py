@@ -13,6 +13,7 @@ from aerolog.catalog.index.database_errors import parsed_url
 from aerolog.catalog.index.engine import WRITES, make_engine
 from aerolog.catalog.index.errors import CatalogUrlError
 from aerolog.catalog.index.migration import prepare
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from sqlalchemy.engine import Engine
+
+    from aerolog.transport.concurrent.clock import Clock
 
 #: The default database's name in an archive's folder.
 DATABASE_NAME: Final = "aerolog-catalog.db"
@@ -49,19 +52,28 @@ class RecordingCatalog(Resource):
     Attributes:
         url: of the database, without its password.
         engine: of SQLAlchemy; raises `aerolog.catalog.index.errors`.
+        clock: of what is noted in it.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
         self.engine = engine
+        self.clock = clock or SystemClock()
         self.url = engine.url.render_as_string(hide_password=True)
 
     @classmethod
-    def open(cls, url: str | None = None, *, archive_dir: Path | str | None = None) -> Self:
+    def open(
+        cls,
+        url: str | None = None,
+        *,
+        archive_dir: Path | str | None = None,
+        clock: Clock | None = None,
+    ) -> Self:
         """Open a catalog; one that is new gets its tables.
 
         Args:
             url: of the database, ``sqlite:///FILE`` or ``postgresql+psycopg://...``.
             archive_dir: its folder has the database when there is no URL.
+            clock: of what is noted in it; the system's by default.
 
         Raises:
             CatalogOutOfDateError: its tables are of another version of this package.
@@ -74,7 +86,7 @@ class RecordingCatalog(Resource):
         except BaseException:
             engine.dispose()
             raise
-        return cls(engine)
+        return cls(engine, clock)
 
     @contextmanager
     def session(self, *, writes: bool = False) -> Iterator[Session]:

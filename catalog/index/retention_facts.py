@@ -107,7 +107,7 @@ def retention_facts(
                 *needs,
                 *_of_exports(session, archive_fk),
                 *_of_marks(session, archive_fk),
-                *_of_first_runs(session, archive_fk),
+                *_of_first_runs(session, archive_fk, opened.clock.now_epoch_ms()),
                 *_of_replications(session, place),
             ),
             problems=tuple(problems),
@@ -169,10 +169,10 @@ def _of_marks(session: Session, archive_fk: int) -> Iterator[Need]:
         yield Need(recording_id, position, PIPELINE, text)
 
 
-def _of_first_runs(session: Session, archive_fk: int) -> Iterator[Need]:
+def _of_first_runs(session: Session, archive_fk: int, now_ms: int) -> Iterator[Need]:
     """What a job may be reading now that has never said how far it is."""
     going_on = select(PipelineRun).where(PipelineRun.state == RUNNING)
-    jobs = sorted({run.job for run in session.scalars(going_on) if run_error(run) is None})
+    jobs = sorted({run.job for run in session.scalars(going_on) if run_error(run, now_ms) is None})
     for job in jobs:
         marked = select(Mark.recording_fk).where(Mark.job == job)
         rows = select(Recording.recording_id).where(

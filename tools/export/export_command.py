@@ -81,26 +81,24 @@ class LayoutOptions:
         ),
     ] = "index"
 
-    def export_options(self) -> Any:
-        """As the catalog has them.
+    def export_options(self) -> dict[str, Any]:
+        """Arguments of `export_parquet`, which are also those of `ExportOptions`.
 
         Raises:
             ConfigurationError: they make no sense.
         """
-        from aerolog.catalog.export import ExportOptions
-
         codec, colon, level = self.compression.partition(":")
         if colon and not level.isdigit():
             raise typer.BadParameter(f"--compression takes CODEC:LEVEL, not {self.compression!r}")
         keys = [key.strip() for key in (self.partition_by or "").split(",")]
-        return ExportOptions(
-            partition_by=tuple(key for key in keys if key),
-            assemble=not self.fragments,
-            compression=codec,
-            compression_level=int(level) if colon else None,
-            file_length=option_parser(parse_size, "--file-size")(self.file_size),
-            time_source=self.time_source,
-        )
+        return {
+            "partition_by": tuple(key for key in keys if key),
+            "assemble": not self.fragments,
+            "compression": codec,
+            "compression_level": int(level) if colon else None,
+            "file_length": option_parser(parse_size, "--file-size")(self.file_size),
+            "time_source": self.time_source,
+        }
 
     def make_decoder(self) -> Any:
         """The decoder that was named, or None.
@@ -199,7 +197,7 @@ def _from_folder(
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
 ) -> "ExportReport":
-    from aerolog.catalog.export.parquet import export_chosen
+    from aerolog.catalog.export import export_parquet
 
     recordings: Any = ids
     if search:
@@ -208,14 +206,14 @@ def _from_folder(
         recordings = parse_search(search)
     place = archive_dir if archive_dir is not None else catalog
     assert place is not None
-    return export_chosen(
+    return export_parquet(
         place,
         recordings,
         to,
-        layout.export_options(),
         decoder=layout.make_decoder(),
         catalog=catalog,
         progress=progress,
+        **layout.export_options(),
     )
 
 
@@ -226,7 +224,10 @@ def _from_archive(
     layout: LayoutOptions,
     progress: "Callable[[ExportProgress], None]",
 ) -> "ExportReport":
-    from aerolog.catalog.export.parquet import export_sources
+    from aerolog.catalog.export import ExportOptions
+    from aerolog.catalog.export.local_runner import export as export_sources
+    from aerolog.catalog.export.plan import Request
+    from aerolog.catalog.export.store import open_store
     from aerolog.tools.connection.clients import connect_archive, connect_driver
     from aerolog.tools.export.replayed_recordings import ReplaySource
 
@@ -235,10 +236,10 @@ def _from_archive(
         wanted = dict.fromkeys(source.ids() if ids is None else ids)
         return export_sources(
             [(source, recording_id) for recording_id in wanted],
-            to,
-            layout.export_options(),
+            open_store(to),
+            ExportOptions(**layout.export_options()),
             decoder=layout.make_decoder(),
-            progress=progress,
+            request=Request(progress=progress),
         )
 
 

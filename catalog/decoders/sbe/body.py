@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from aerolog.catalog.decoders.sbe.context import Array, Rows
-    from aerolog.catalog.decoders.sbe.extents import BodyPlaces, DataPlaces
+    from aerolog.catalog.decoders.sbe.extents import BodyExtents, DataExtents
     from aerolog.catalog.decoders.sbe.model import Body, Data
 else:
     pa = require("pyarrow", "decoding SBE")
@@ -47,7 +47,7 @@ class BodyReader:
         headers += [group.dimension_size + 8 for group in self.body.groups]
         return max([self._block.size, *headers, *(group.gathered for group in self._groups)])
 
-    def read(self, places: BodyPlaces) -> list[pa.Array]:
+    def read(self, places: BodyExtents) -> list[pa.Array]:
         """Columns of all rows, in the order of ``columns``."""
         rows = places.rows
         arrays = self._block.read(rows)
@@ -68,7 +68,7 @@ def _listed(entries: pa.Array, counts: Array, absent: Array | None, column: pa.F
     return pa.ListArray.from_arrays(pa.array(places), entries, type=column.type, mask=mask)
 
 
-def _data(data: Data, found: DataPlaces, rows: Rows) -> pa.Array:
+def _data(data: Data, found: DataExtents, rows: Rows) -> pa.Array:
     """The values, copied out of the messages by Arrow: every other item of an array over them."""
     count = len(rows)
     places = np.zeros(2 * count + 1, dtype=np.int32)

@@ -21,7 +21,7 @@ np: Any = require("numpy", "decoding SBE")
 
 
 @dataclass(slots=True)
-class DataPlaces:
+class DataExtents:
     """Of each row where its data begins and how long it is; both ascend with the rows."""
 
     start: Array
@@ -29,7 +29,7 @@ class DataPlaces:
 
 
 @dataclass(slots=True)
-class BodyPlaces:
+class BodyExtents:
     """Rows of a body, and of each row the parts behind the block.
 
     Attributes:
@@ -39,8 +39,8 @@ class BodyPlaces:
 
     rows: Rows
     counts: list[Array] = field(default_factory=list)
-    groups: list[BodyPlaces] = field(default_factory=list)
-    data: list[DataPlaces] = field(default_factory=list)
+    groups: list[BodyExtents] = field(default_factory=list)
+    data: list[DataExtents] = field(default_factory=list)
 
 
 class WalkError(ValueError):
@@ -58,7 +58,7 @@ def _required(body: Body, version: Array) -> Array:
 def find_body(
     body: Body, batch: Batch, owner: Array, position: Array, block_length: Array, version: Array,
     order: str,
-) -> BodyPlaces:  # fmt: skip
+) -> BodyExtents:  # fmt: skip
     """Places of messages of one kind.
 
     Messages that end too early are rejected.
@@ -77,7 +77,7 @@ def find_body(
     rows.reject(block_length > end - position, f"{body.name} ends inside its block")
     short = block_length < _required(body, version)
     rows.reject(short, f"the block of {body.name} is shorter than its fields")
-    found = BodyPlaces(rows)
+    found = BodyExtents(rows)
     cursor = position + block_length
     for group in body.groups:
         cursor = _find_group(group, found, cursor, end, order)
@@ -87,7 +87,7 @@ def find_body(
     return found
 
 
-def _find_data(data: Data, found: BodyPlaces, cursor: Array, end: Array, order: str) -> Array:
+def _find_data(data: Data, found: BodyExtents, cursor: Array, end: Array, order: str) -> Array:
     rows = found.rows
     there = rows.batch.live[rows.owner] & (rows.version >= data.since)
     outside = there & (cursor + data.header_size > end)
@@ -101,11 +101,11 @@ def _find_data(data: Data, found: BodyPlaces, cursor: Array, end: Array, order: 
     length = np.where(outside, 0, length)
     live = rows.batch.live[rows.owner]
     ends = np.maximum.accumulate(np.where(live, start + length, 0)) if len(live) else start
-    found.data.append(DataPlaces(np.where(live, start, ends), np.where(live, length, 0)))
+    found.data.append(DataExtents(np.where(live, start, ends), np.where(live, length, 0)))
     return start + length
 
 
-def _find_group(group: Group, found: BodyPlaces, cursor: Array, end: Array, order: str) -> Array:
+def _find_group(group: Group, found: BodyExtents, cursor: Array, end: Array, order: str) -> Array:
     rows = found.rows
     batch = rows.batch
     there = batch.live[rows.owner] & (rows.version >= group.since)
@@ -127,7 +127,7 @@ def _find_group(group: Group, found: BodyPlaces, cursor: Array, end: Array, orde
 
 
 def _flat_entries(
-    group: Group, found: BodyPlaces, start: Array, length: Array, count: Array, end: Array
+    group: Group, found: BodyExtents, start: Array, length: Array, count: Array, end: Array
 ) -> Array:
     rows = found.rows
     some = count > 0
@@ -145,7 +145,7 @@ def _flat_entries(
         rows.batch, np.repeat(rows.owner, count), position, np.repeat(rows.version, count)
     )
     found.counts.append(count)
-    found.groups.append(BodyPlaces(entries))
+    found.groups.append(BodyExtents(entries))
     return start + count * length
 
 
@@ -172,9 +172,9 @@ class _Walk:
         for mine, theirs in zip(self.length, other.length, strict=True):
             mine.extend(theirs)
 
-    def places(self, batch: Batch, owner: Array, version: Array) -> BodyPlaces:
+    def places(self, batch: Batch, owner: Array, version: Array) -> BodyExtents:
         """As arrays, of entries of these owners."""
-        found = BodyPlaces(Rows(batch, owner, np.array(self.position, dtype=np.int64), version))
+        found = BodyExtents(Rows(batch, owner, np.array(self.position, dtype=np.int64), version))
         for counts, group in zip(self.counts, self.groups, strict=True):
             count = np.array(counts, dtype=np.int64)
             found.counts.append(count)
@@ -183,7 +183,7 @@ class _Walk:
             )
         for start, length in zip(self.start, self.length, strict=True):
             found.data.append(
-                DataPlaces(np.array(start, dtype=np.int64), np.array(length, dtype=np.int64))
+                DataExtents(np.array(start, dtype=np.int64), np.array(length, dtype=np.int64))
             )
         return found
 
@@ -260,7 +260,7 @@ class _Walker:
 
 
 def _walked_entries(
-    group: Group, found: BodyPlaces, start: Array, length: Array, count: Array, order: str
+    group: Group, found: BodyExtents, start: Array, length: Array, count: Array, order: str
 ) -> Array:
     rows = found.rows
     batch = rows.batch

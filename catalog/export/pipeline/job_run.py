@@ -33,7 +33,7 @@ from aerolog.catalog.export.pipeline.output import (
     refuse_foreign,
 )
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report, first_rejects
-from aerolog.catalog.export.pipeline.unit_writer import Writing
+from aerolog.catalog.export.pipeline.unit_writer import WriteOptions
 from aerolog.catalog.index.errors import CatalogError, SearchError
 from aerolog.catalog.index.job_runs import (
     BEAT_S,
@@ -44,7 +44,6 @@ from aerolog.catalog.index.job_runs import (
     finish_run,
     forget_marks,
     load_marks,
-    now_ms,
 )
 from aerolog.catalog.index.recording_catalog import RecordingCatalog
 from aerolog.catalog.index.search import search
@@ -62,6 +61,8 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.pipeline.units import Unit, UnitResult
     from aerolog.catalog.export.store import Store
 
+_NS_PER_S: Final = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -76,7 +77,7 @@ class Work:
 
     units: Sequence[Unit]
     decoder: Decoder
-    how: Writing
+    how: WriteOptions
     job: Job
 
 
@@ -116,7 +117,7 @@ class Observer(Protocol):
         """Units that are staged."""
 
 
-class Silent:
+class NoObserver:
     """An observer that does nothing with it."""
 
     def planned(self, plan: Plan) -> None:
@@ -195,17 +196,18 @@ def run_job(
         CatalogError: the catalog cannot be used.
     """
     check_decoder(job)
-    run_id = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         stack.callback(executor.close)
         catalog = stack.enter_context(opened_catalog(job))
         store = open_output(job.output.to)
+        begun = time.gmtime(catalog.clock.now_epoch_ms() / 1000)
+        run_id = f"{time.strftime('%Y%m%dT%H%M%SZ', begun)}-{uuid.uuid4().hex[:8]}"
         owner = begin_run(catalog, job.name, run_id)
         if owner is not None:
             raise RunInProgressError(
                 f"job {job.name} is run by process {owner.pid} of {owner.host}; wait until it ends"
             )
-        run = _Run(job, executor, catalog, store, run_id, observer or Silent())
+        run = _Run(job, executor, catalog, store, run_id, observer or NoObserver())
         with run.noting_failure(), explained(job.output.to):
             return run.load(restart=restart)
 
@@ -239,7 +241,8 @@ class _Run:
         self._run_id = run_id
         self._observer = observer
         self._commits = Commits(catalog, store, job.name, job.output.to)
-        self._begun = time.monotonic()
+        self._clock = catalog.clock
+        self._begun_ns: int = self._clock.now_ns()
         self._spark_seconds = 0.0
         self._committing = False
 
@@ -247,7 +250,7 @@ class _Run:
     def noting_failure(self) -> Iterator[None]:
         """Notes why the run failed; once it commits, the next run finishes it."""
         try:
-            with _Heart(self._catalog, self._run_id):
+            with _Heartbeat(self._catalog, self._run_id):
                 yield
         except CatalogError:
             raise  # whom to tell?
@@ -288,7 +291,7 @@ class _Run:
             target=self._commits.output,
             plan=plan,
             rejects=first_rejects(results),
-            seconds=time.monotonic() - self._begun,
+            seconds=self._seconds_since(self._begun_ns),
             spark_seconds=self._spark_seconds,
             recovered=recovered,
         )
@@ -300,6 +303,9 @@ class _Run:
         self._committing = True
         problems = self._commits.commit(manifest, report)
         return replace(report, remarks=(*report.remarks, *problems))
+
+    def _seconds_since(self, begun_ns: int) -> float:
+        return float(self._clock.now_ns() - begun_ns) / _NS_PER_S
 
     def _forget(self) -> None:
         if self._commits.latest() is not None:
@@ -315,7 +321,7 @@ class _Run:
             run_id=self._run_id,
             target=self._commits.output,
             recordings=plan.counts(),
-            seconds=time.monotonic() - self._begun,
+            seconds=self._seconds_since(self._begun_ns),
             recovered=recovered,
             remarks=tuple(plan.remarks()),
         )
@@ -354,7 +360,7 @@ class _Run:
         self, plan: Plan, decoder: Decoder, rows: pa.Schema, latest: Manifest | None
     ) -> list[UnitResult]:
         output = self._job.output
-        how = Writing(
+        how = WriteOptions(
             to=output.to,
             run_id=self._run_id,
             sequence=1 if latest is None else latest.sequence + 1,
@@ -364,9 +370,9 @@ class _Run:
             compression_level=output.compression_level,
             kept_rules=tuple(one.name for one in self._job.rules if one.on_broken == "keep"),
         )
-        begun = time.monotonic()
+        begun_ns = self._clock.now_ns()
         self._executor.start()
-        self._spark_seconds = time.monotonic() - begun
+        self._spark_seconds = self._seconds_since(begun_ns)
         count = len(plan.units)
 
         def progress(units: int) -> None:
@@ -399,7 +405,7 @@ class _Run:
             sequence=1 if latest is None else latest.sequence + 1,
             run_id=self._run_id,
             job=self._job.name,
-            time_ms=now_ms(),
+            time_ms=self._clock.now_epoch_ms(),
             schema=described(table_schema(rows, self._job.output.date_column)),
             decoder=decoder.name,
             decoder_options=dict(decoder.options),
@@ -445,7 +451,7 @@ def _same(folder: str, archive_dir: str | None) -> bool:
     return archive_dir is not None and Path(folder).resolve() == Path(archive_dir).resolve()
 
 
-class _Heart:
+class _Heartbeat:
     """Says every few seconds that a run is alive, from a thread of its own."""
 
     def __init__(self, catalog: RecordingCatalog, run_id: str) -> None:

@@ -73,11 +73,12 @@ def run_states(
     catalog: RecordingCatalog, job: str | None = None, limit: int = RUNS
 ) -> tuple[RunState, ...]:
     """Runs of a job or of all, the latest first."""
-    return tuple(_run_state(run) for run in list_runs(catalog, job, limit))
+    now_ms = catalog.clock.now_epoch_ms()
+    return tuple(_run_state(run, now_ms) for run in list_runs(catalog, job, limit))
 
 
-def _run_state(run: PipelineRun) -> RunState:
-    error = run_error(run)
+def _run_state(run: PipelineRun, now_ms: int) -> RunState:
+    error = run_error(run, now_ms)
     ended = run.state not in {RUNNING, FAILED} and run.report
     return RunState(
         run_id=run.run_id,

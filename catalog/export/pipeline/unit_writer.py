@@ -1,4 +1,4 @@
-"""Writing of one unit's batches to staged Parquet files, in the task that read it.
+"""WriteOptions of one unit's batches to staged Parquet files, in the task that read it.
 
 Memory is bounded: rows that wait for their row group take at most ``BUFFERED_BYTES`` over all
 open files, and at most ``OPEN_FILES`` files are open.
@@ -44,7 +44,7 @@ NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # what Spark and Hive read as nul
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class WriteOptions:
     """What all units of a run have in common when they are written.
 
     Attributes:
@@ -69,7 +69,7 @@ class Writing:
 
 
 def write(
-    unit: Unit, batches: Iterable[pa.RecordBatch], how: Writing, store: Store | None = None
+    unit: Unit, batches: Iterable[pa.RecordBatch], how: WriteOptions, store: Store | None = None
 ) -> UnitResult:
     """Stage a unit's files.
 
@@ -101,7 +101,7 @@ class _Counted:
 class _UnitWriter(ExitStack):
     """Sorts batches into files by table and date."""
 
-    def __init__(self, unit: Unit, how: Writing, store: Store) -> None:
+    def __init__(self, unit: Unit, how: WriteOptions, store: Store) -> None:
         super().__init__()
         self.failure: str | None = None
         self._unit = unit

@@ -16,7 +16,7 @@ from aerolog.catalog.index import RecordingCatalog, engine
 from aerolog.catalog.index import follower as module
 from aerolog.catalog.index.errors import CatalogLockedError
 from aerolog.catalog.index.folder_watch import FolderWatch
-from aerolog.catalog.index.follower import Ears, Follower
+from aerolog.catalog.index.follower import EventSource, Follower
 from aerolog.catalog.index.labels import label, resolve
 from aerolog.catalog.index.recording_details import details
 from aerolog.catalog.index.search import Search, search
@@ -70,7 +70,7 @@ def follower(
         empty,
         folder,
         look_every_s=0.0,
-        ears=Ears(wanted=False),
+        event_source=EventSource(wanted=False),
         on_report=reports.append,
         on_problem=problems.append,
     ) as made:
@@ -146,7 +146,9 @@ def test_labels_that_another_catalog_gave_are_found(
 
 
 def test_a_signal_is_looked_at_before_its_time(empty: RecordingCatalog, folder: Path) -> None:
-    with Follower(empty, folder, look_every_s=3600.0, ears=Ears(wanted=False)) as follower:
+    with Follower(
+        empty, folder, look_every_s=3600.0, event_source=EventSource(wanted=False)
+    ) as follower:
         follower.turn()
         recording_id = add_recording(folder)
         assert follower.turn() == 0
@@ -177,7 +179,11 @@ def test_a_database_that_is_locked_is_tried_again(
     with (
         RecordingCatalog.open(archive_dir=folder) as impatient,
         Follower(
-            impatient, folder, look_every_s=0.0, ears=Ears(wanted=False), on_problem=problems.append
+            impatient,
+            folder,
+            look_every_s=0.0,
+            event_source=EventSource(wanted=False),
+            on_problem=problems.append,
         ) as follower,
     ):
         other = sqlite3.connect(folder / "aerolog-catalog.db", isolation_level=None)
