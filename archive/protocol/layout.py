@@ -29,6 +29,7 @@ from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from _typeshed import DataclassInstance
 
@@ -317,3 +318,12 @@ def message(template_id: int, *, added_in: int = 0) -> Callable[[type[M]], type[
         return made
 
     return decorate
+
+
+def messages_of(module: ModuleType) -> tuple[type[Message], ...]:
+    """The message classes that a module defines, in their order there."""
+    return tuple(
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and each.__module__ == module.__name__ and "LAYOUT" in vars(each)
+    )

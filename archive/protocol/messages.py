@@ -4,128 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.protocol.catalog_records import CatalogHeader, RecordingDescriptorHeader
+from aerolog.archive.protocol import (
+    catalog_records,
+    events,
+    query_requests,
+    recording_requests,
+    replay_requests,
+    replication_requests,
+    responses,
+    session_requests,
+    storage_requests,
+)
 from aerolog.archive.protocol.enums import SCHEMA_ID
-from aerolog.archive.protocol.events import RecordingProgress, RecordingStarted, RecordingStopped
-from aerolog.archive.protocol.layout import HEADER, HEADER_LENGTH, Message, MessageHeader
-from aerolog.archive.protocol.query_requests import (
-    FindLastMatchingRecordingRequest,
-    ListRecordingRequest,
-    ListRecordingsForUriRequest,
-    ListRecordingsRequest,
-    ListRecordingSubscriptionsRequest,
-    MaxRecordedPositionRequest,
-    RecordingPositionRequest,
-    StartPositionRequest,
-    StopPositionRequest,
-)
-from aerolog.archive.protocol.recording_requests import (
-    ExtendRecordingRequest,
-    ExtendRecordingRequest2,
-    StartRecordingRequest,
-    StartRecordingRequest2,
-    StopRecordingByIdentityRequest,
-    StopRecordingRequest,
-    StopRecordingSubscriptionRequest,
-)
-from aerolog.archive.protocol.replay_requests import (
-    BoundedReplayRequest,
-    ReplayRequest,
-    ReplayTokenRequest,
-    StopAllReplaysRequest,
-    StopReplayRequest,
-)
-from aerolog.archive.protocol.replication_requests import (
-    ReplicateRequest,
-    ReplicateRequest2,
-    StopReplicationRequest,
-    TaggedReplicateRequest,
-)
-from aerolog.archive.protocol.responses import (
-    Challenge,
-    ControlResponse,
-    Ping,
-    RecordingDescriptor,
-    RecordingSignalEvent,
-    RecordingSubscriptionDescriptor,
-)
-from aerolog.archive.protocol.session_requests import (
-    ArchiveIdRequest,
-    AuthConnectRequest,
-    ChallengeResponse,
-    CloseSessionRequest,
-    ConnectRequest,
-    KeepAliveRequest,
-)
-from aerolog.archive.protocol.storage_requests import (
-    AttachSegmentsRequest,
-    DeleteDetachedSegmentsRequest,
-    DetachSegmentsRequest,
-    MigrateSegmentsRequest,
-    PurgeRecordingRequest,
-    PurgeSegmentsRequest,
-    TruncateRecordingRequest,
-    UpdateChannelRequest,
+from aerolog.archive.protocol.layout import (
+    HEADER,
+    HEADER_LENGTH,
+    Message,
+    MessageHeader,
+    messages_of,
 )
 from aerolog.transport.errors import MessageFormatError
 
 if TYPE_CHECKING:
     from aerolog.archive.protocol.layout import Buffer
 
-_ALL: Final[tuple[type[Message], ...]] = (
-    ControlResponse,
-    RecordingDescriptor,
-    RecordingSubscriptionDescriptor,
-    RecordingSignalEvent,
-    Challenge,
-    Ping,
-    RecordingStarted,
-    RecordingProgress,
-    RecordingStopped,
-    CatalogHeader,
-    RecordingDescriptorHeader,
-    ConnectRequest,
-    AuthConnectRequest,
-    ChallengeResponse,
-    CloseSessionRequest,
-    KeepAliveRequest,
-    ArchiveIdRequest,
-    StartRecordingRequest,
-    StartRecordingRequest2,
-    ExtendRecordingRequest,
-    ExtendRecordingRequest2,
-    StopRecordingRequest,
-    StopRecordingSubscriptionRequest,
-    StopRecordingByIdentityRequest,
-    ReplayRequest,
-    BoundedReplayRequest,
-    StopReplayRequest,
-    StopAllReplaysRequest,
-    ReplayTokenRequest,
-    ListRecordingsRequest,
-    ListRecordingsForUriRequest,
-    ListRecordingRequest,
-    ListRecordingSubscriptionsRequest,
-    FindLastMatchingRecordingRequest,
-    StartPositionRequest,
-    StopPositionRequest,
-    RecordingPositionRequest,
-    MaxRecordedPositionRequest,
-    TruncateRecordingRequest,
-    PurgeRecordingRequest,
-    DetachSegmentsRequest,
-    DeleteDetachedSegmentsRequest,
-    PurgeSegmentsRequest,
-    AttachSegmentsRequest,
-    MigrateSegmentsRequest,
-    UpdateChannelRequest,
-    ReplicateRequest,
-    TaggedReplicateRequest,
-    ReplicateRequest2,
-    StopReplicationRequest,
-)
-
-MESSAGES: Final[dict[int, type[Message]]] = {m.LAYOUT.template_id: m for m in _ALL}
+MESSAGES: Final[dict[int, type[Message]]] = {
+    each.LAYOUT.template_id: each
+    for module in (
+        responses,
+        events,
+        catalog_records,
+        session_requests,
+        recording_requests,
+        replay_requests,
+        query_requests,
+        storage_requests,
+        replication_requests,
+    )
+    for each in messages_of(module)
+}
 
 
 def decode(buffer: Buffer) -> Message | None:

@@ -6,6 +6,7 @@ is laid out as `event_log` writes it. What was cut short is shown as far as it g
 
 from __future__ import annotations
 
+import re
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,48 +72,29 @@ class ArchiveEvent(IntEnum):
 
 E = ArchiveEvent
 
-_MESSAGES: Final[dict[type[Message], ArchiveEvent]] = {
-    ap.ConnectRequest: E.CMD_IN_CONNECT,
-    ap.CloseSessionRequest: E.CMD_IN_CLOSE_SESSION,
-    ap.StartRecordingRequest: E.CMD_IN_START_RECORDING,
-    ap.StopRecordingRequest: E.CMD_IN_STOP_RECORDING,
-    ap.ReplayRequest: E.CMD_IN_REPLAY,
-    ap.StopReplayRequest: E.CMD_IN_STOP_REPLAY,
-    ap.ListRecordingsRequest: E.CMD_IN_LIST_RECORDINGS,
-    ap.ListRecordingsForUriRequest: E.CMD_IN_LIST_RECORDINGS_FOR_URI,
-    ap.ListRecordingRequest: E.CMD_IN_LIST_RECORDING,
-    ap.ExtendRecordingRequest: E.CMD_IN_EXTEND_RECORDING,
-    ap.RecordingPositionRequest: E.CMD_IN_RECORDING_POSITION,
-    ap.TruncateRecordingRequest: E.CMD_IN_TRUNCATE_RECORDING,
-    ap.StopRecordingSubscriptionRequest: E.CMD_IN_STOP_RECORDING_SUBSCRIPTION,
-    ap.StopPositionRequest: E.CMD_IN_STOP_POSITION,
-    ap.FindLastMatchingRecordingRequest: E.CMD_IN_FIND_LAST_MATCHING_RECORD,
-    ap.ListRecordingSubscriptionsRequest: E.CMD_IN_LIST_RECORDING_SUBSCRIPTIONS,
-    ap.BoundedReplayRequest: E.CMD_IN_START_BOUNDED_REPLAY,
-    ap.StopAllReplaysRequest: E.CMD_IN_STOP_ALL_REPLAYS,
-    ap.ReplicateRequest: E.CMD_IN_REPLICATE,
-    ap.StopReplicationRequest: E.CMD_IN_STOP_REPLICATION,
-    ap.StartPositionRequest: E.CMD_IN_START_POSITION,
-    ap.DetachSegmentsRequest: E.CMD_IN_DETACH_SEGMENTS,
-    ap.DeleteDetachedSegmentsRequest: E.CMD_IN_DELETE_DETACHED_SEGMENTS,
-    ap.PurgeSegmentsRequest: E.CMD_IN_PURGE_SEGMENTS,
-    ap.AttachSegmentsRequest: E.CMD_IN_ATTACH_SEGMENTS,
-    ap.MigrateSegmentsRequest: E.CMD_IN_MIGRATE_SEGMENTS,
-    ap.AuthConnectRequest: E.CMD_IN_AUTH_CONNECT,
-    ap.KeepAliveRequest: E.CMD_IN_KEEP_ALIVE,
-    ap.TaggedReplicateRequest: E.CMD_IN_TAGGED_REPLICATE,
-    ap.ControlResponse: E.CMD_OUT_RESPONSE,
-    ap.StartRecordingRequest2: E.CMD_IN_START_RECORDING2,
-    ap.ExtendRecordingRequest2: E.CMD_IN_EXTEND_RECORDING2,
-    ap.StopRecordingByIdentityRequest: E.CMD_IN_STOP_RECORDING_BY_IDENTITY,
-    ap.PurgeRecordingRequest: E.CMD_IN_PURGE_RECORDING,
-    ap.ReplicateRequest2: E.CMD_IN_REPLICATE2,
-    ap.RecordingSignalEvent: E.RECORDING_SIGNAL,
-    ap.ReplayTokenRequest: E.CMD_IN_REQUEST_REPLAY_TOKEN,
-    ap.MaxRecordedPositionRequest: E.CMD_IN_MAX_RECORDED_POSITION,
+# Events whose name does not follow from the message's.
+_OTHER_NAMES: Final[dict[str, ArchiveEvent]] = {
+    "BoundedReplayRequest": E.CMD_IN_START_BOUNDED_REPLAY,
+    "ControlResponse": E.CMD_OUT_RESPONSE,
+    "FindLastMatchingRecordingRequest": E.CMD_IN_FIND_LAST_MATCHING_RECORD,
+    "RecordingSignalEvent": E.RECORDING_SIGNAL,
+    "ReplayTokenRequest": E.CMD_IN_REQUEST_REPLAY_TOKEN,
 }
+
+
+def _event_of(message: type[Message]) -> ArchiveEvent | None:
+    """The event as which a message is logged, None for one that the reference does not log."""
+    name = message.LAYOUT.name
+    words = re.sub(r"(?<=.)(?=[A-Z])", "_", name.replace("Request", "")).upper()
+    return _OTHER_NAMES.get(name) or ArchiveEvent.__members__.get(f"CMD_IN_{words}")
+
+
 #: Template id -> event, for all messages that are logged.
-MESSAGE_EVENTS: Final = {m.LAYOUT.template_id: event for m, event in _MESSAGES.items()}
+MESSAGE_EVENTS: Final = {
+    template_id: event
+    for template_id, message in ap.MESSAGES.items()
+    if (event := _event_of(message)) is not None
+}
 
 # Fields that the reference's lines leave out.
 _LEFT_OUT: Final = frozenset(

@@ -14,6 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
+from aerolog.archive.protocol import (
+    query_requests,
+    recording_requests,
+    replay_requests,
+    replication_requests,
+    storage_requests,
+)
+from aerolog.archive.protocol.layout import messages_of
 from aerolog.archive.service.security.watched_file import (
     CHECK_INTERVAL_S,
     WatchedFile,
@@ -31,49 +39,11 @@ _ANY: Final = -1
 
 GROUPS: Final[dict[str, tuple[type[ap.Message], ...]]] = {
     "session": (ap.KeepAliveRequest, ap.ArchiveIdRequest),
-    "query": (
-        ap.ListRecordingsRequest,
-        ap.ListRecordingsForUriRequest,
-        ap.ListRecordingRequest,
-        ap.ListRecordingSubscriptionsRequest,
-        ap.FindLastMatchingRecordingRequest,
-        ap.StartPositionRequest,
-        ap.StopPositionRequest,
-        ap.RecordingPositionRequest,
-        ap.MaxRecordedPositionRequest,
-    ),
-    "replay": (
-        ap.ReplayRequest,
-        ap.BoundedReplayRequest,
-        ap.StopReplayRequest,
-        ap.StopAllReplaysRequest,
-        ap.ReplayTokenRequest,
-    ),
-    "record": (
-        ap.StartRecordingRequest,
-        ap.StartRecordingRequest2,
-        ap.ExtendRecordingRequest,
-        ap.ExtendRecordingRequest2,
-        ap.StopRecordingRequest,
-        ap.StopRecordingSubscriptionRequest,
-        ap.StopRecordingByIdentityRequest,
-    ),
-    "manage": (
-        ap.TruncateRecordingRequest,
-        ap.PurgeRecordingRequest,
-        ap.DetachSegmentsRequest,
-        ap.DeleteDetachedSegmentsRequest,
-        ap.PurgeSegmentsRequest,
-        ap.AttachSegmentsRequest,
-        ap.MigrateSegmentsRequest,
-        ap.UpdateChannelRequest,
-    ),
-    "replicate": (
-        ap.ReplicateRequest,
-        ap.TaggedReplicateRequest,
-        ap.ReplicateRequest2,
-        ap.StopReplicationRequest,
-    ),
+    "query": messages_of(query_requests),
+    "replay": messages_of(replay_requests),
+    "record": messages_of(recording_requests),
+    "manage": messages_of(storage_requests),
+    "replicate": messages_of(replication_requests),
 }
 REQUESTS: Final[dict[str, int]] = {
     each.LAYOUT.name: each.LAYOUT.template_id for group in GROUPS.values() for each in group
