@@ -114,7 +114,11 @@ class AsyncPaced(_Wrapped["AsyncIterable[TimedMessage]"]):
 
 
 def paced(
-    source: Iterable[TimedMessage], speed: float | None = 1.0, *, paused: bool = False
+    source: Iterable[TimedMessage],
+    speed: float | None = 1.0,
+    *,
+    paused: bool = False,
+    clock: Clock | None = None,
 ) -> Paced:
     """Messages of a source, each when it is due.
 
@@ -123,15 +127,20 @@ def paced(
             it called while a message is waited for, every 50 ms and more often.
         speed: recorded seconds in one second; None: as fast as can be.
         paused: begin paused.
+        clock: of the time that passes; the machine's by default.
     """
-    return Paced(source, speed, paused=paused)
+    return Paced(source, speed, clock=clock, paused=paused)
 
 
 def paced_async(
-    source: AsyncIterable[TimedMessage], speed: float | None = 1.0, *, paused: bool = False
+    source: AsyncIterable[TimedMessage],
+    speed: float | None = 1.0,
+    *,
+    paused: bool = False,
+    clock: Clock | None = None,
 ) -> AsyncPaced:
     """As `paced`, for an event loop."""
-    return AsyncPaced(source, speed, paused=paused)
+    return AsyncPaced(source, speed, clock=clock, paused=paused)
 
 
 def pace(
