@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MARK_BLOCK_LENGTH, MARK_STRINGS
 from aerolog.tools.archive_tool.checked_files import open_catalog, open_mark
@@ -11,6 +11,7 @@ from aerolog.tools.archive_tool.raw_catalog import RawCatalog, size_of_file
 from aerolog.tools.archive_tool.raw_mark import RawMark
 from aerolog.tools.archive_tool.uncaught_error import ILLEGAL_STATE, UncaughtError, out_of_bounds
 from aerolog.tools.terminal.console import print_json
+from aerolog.tools.views.errors import error_row
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import HEADER_LENGTH, CncFile, check_major, cnc_path
 from aerolog.transport.memory.error_log import read_error_log
@@ -122,9 +123,9 @@ def errors(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     if terminal.as_json:
         print_json(
             {
-                "archive": [_row(seen) for seen in mark.errors()],
+                "archive": [error_row(seen) for seen in mark.errors()],
                 "aeron_directory": aeron_dir,
-                "driver": [_row(seen) for seen in driver],
+                "driver": [error_row(seen) for seen in driver],
                 "driver_problem": problem,
             }
         )
@@ -144,17 +145,8 @@ def _driver_errors(aeron_dir: str) -> tuple[list[ErrorObservation], str | None]:
         return CncFile.open(RealFileSystem(), aeron_dir).errors(), None
     except FileNotFoundError:
         return [], "it has no cnc.dat: that driver is gone, and its error log with it"
-    except (FileFormatError, OSError) as error:
+    except (FileFormatError, OSError, ValueError) as error:  # a NUL in a damaged path, too
         return [], f"its cnc.dat cannot be read: {error}"
-
-
-def _row(seen: ErrorObservation) -> dict[str, Any]:
-    return {
-        "count": seen.count,
-        "first_ms": seen.first_ms,
-        "last_ms": seen.last_ms,
-        "text": seen.text,
-    }
 
 
 def _show_log(whose: str, observations: list[ErrorObservation], terminal: Terminal) -> None:

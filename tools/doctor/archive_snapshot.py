@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
@@ -19,13 +18,13 @@ from aerolog.tools.doctor.system_snapshot import (
     RecordingSnapshot,
 )
 from aerolog.tools.views import machine
-from aerolog.tools.views.archive_view import SegmentFile
+from aerolog.tools.views.archive_view import segment_files
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import RealFileSystem
 
 if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.tools.views.archive_view import ArchiveView, RecordingView
+    from aerolog.tools.views.archive_view import ArchiveView, RecordingView, SegmentFile
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 
@@ -96,16 +95,7 @@ def damaged_snapshot(archive_dir: str) -> ArchiveSnapshot:
         FileFormatError: nothing in it can be read.
     """
     entries, damages = salvage_entries(archive_dir)
-    segments: dict[int, list[SegmentFile]] = {}
-    for name in sorted(os.listdir(archive_dir)):  # noqa: PTH208
-        try:
-            parts = parse_segment_name(name)
-            status = (Path(archive_dir) / name).stat()
-        except (FileFormatError, OSError):
-            continue
-        segments.setdefault(parts.recording_id, []).append(
-            SegmentFile(name, parts.base_position, status.st_size, status.st_blocks * 512)
-        )
+    segments = segment_files(archive_dir)
     recordings = []
     for entry in entries:
         descriptor = entry.descriptor

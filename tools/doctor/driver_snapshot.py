@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.system_snapshot import DriverSnapshot, LogSnapshot
 from aerolog.tools.views import machine
+from aerolog.tools.views.log_settings import IMAGES, PUBLICATIONS, open_log
 from aerolog.tools.views.stream_views import streams
 from aerolog.transport.logbuffer import metadata
 from aerolog.transport.logbuffer.metadata import (
@@ -64,7 +65,7 @@ def driver_snapshot(view: DriverView) -> DriverSnapshot:
 def _logs(aeron_dir: str, found: list[StreamView]) -> dict[int, LogSnapshot]:
     waiting = _consumers(found)
     logs: dict[int, LogSnapshot] = {}
-    for folder in ("publications", "images"):
+    for folder in (PUBLICATIONS, IMAGES):
         for path in sorted(_log_files(Path(aeron_dir) / folder)):
             log_id = int(path.name.removesuffix(_SUFFIX))
             if len(logs) >= LOGS_MAX:
@@ -103,15 +104,13 @@ def _consumers(found: list[StreamView]) -> dict[int, int]:
 def _log(path: Path, consumer: int | None) -> LogSnapshot | None:
     """A log's metadata; None when it is gone, or is no log."""
     try:
-        with path.open("rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
-            at = status.st_size - metadata.LENGTH
-            section = os.pread(file.fileno(), metadata.LENGTH, max(at, 0))
+        with open_log(path) as log:
+            status, section = log.status, log.metadata
             meta = metadata.decode(section)
             tail = -1 if meta.type is LogType.IMAGE else _tail(section, meta)
             blocked = -1
             if consumer is not None and 0 <= consumer < tail:
-                blocked = _blocked_at(file.fileno(), consumer, meta)
+                blocked = _blocked_at(log.fd, consumer, meta)
     except (OSError, ValueError, struct.error):
         return None
     return LogSnapshot(

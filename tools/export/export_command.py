@@ -228,10 +228,10 @@ def _from_archive(
     from aerolog.catalog.export.local_runner import export as export_sources
     from aerolog.catalog.export.plan import Request
     from aerolog.catalog.export.store import open_store
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.export.replayed_recordings import ReplaySource
 
-    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+    with open_archive(options) as client:
         source = ReplaySource(client)
         wanted = dict.fromkeys(source.ids() if ids is None else ids)
         return export_sources(

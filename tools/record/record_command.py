@@ -56,7 +56,7 @@ def record(
     """
     from aerolog.archive.client import SourceLocation
     from aerolog.tools.command_line.interrupts import HeldInterrupts
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.record.recorder import Recorder
     from aerolog.tools.terminal.console import progress, remark
 
@@ -68,12 +68,11 @@ def record(
     until = None if duration is None else time.monotonic() + duration
     report = _print_json if as_json else _print_text
     with (
-        connect_driver(archive) as aeron,
-        connect_archive(aeron, archive) as client,
+        open_archive(archive) as client,
         HeldInterrupts() as interrupts,
     ):
         recorder = Recorder(
-            aeron,
+            client.aeron,
             client,
             channel,
             stream,

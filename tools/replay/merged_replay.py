@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.command_line.options import ArchiveOptions
     from aerolog.tools.replay.time_options import TimedOptions
-    from aerolog.transport.client import Aeron, ExclusivePublication
+    from aerolog.transport.client import ExclusivePublication
 
 SEND_TIMEOUT_S = 10.0
 
@@ -81,7 +81,7 @@ def open_merge(
 ) -> Iterator[tuple[MergedReplay, Callable[[], object]]]:
     """The merge that the command line asks for, and what raises when the archive is gone."""
     from aerolog.archive.client import MergedReplay
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
 
     times = timed.times()
     with ExitStack() as stack:
@@ -90,9 +90,8 @@ def open_merge(
         if archive_dir is not None:
             place = archive_dir
         else:
-            aeron = stack.enter_context(connect_driver(options))
-            place = client = stack.enter_context(connect_archive(aeron, options))
-            watch = _watch(aeron, client)
+            place = client = stack.enter_context(open_archive(options))
+            watch = _watch(client)
         merged = MergedReplay(
             place,
             recordings,
@@ -198,11 +197,11 @@ def _payload(message: TimedMessage) -> bytes:
 def _nothing() -> None: ...
 
 
-def _watch(aeron: Aeron, archive: AeronArchive) -> Callable[[], object]:
+def _watch(archive: AeronArchive) -> Callable[[], object]:
     """Raises when driver or archive are gone; errors of replays are the merge's business."""
     from aerolog.tools.connection.liveness import Watch
 
-    driver = Watch(aeron)
+    driver = Watch(archive.aeron)
 
     def watch() -> None:
         driver()

@@ -159,11 +159,11 @@ def _print_timed(
         with wanted.replay(archive_dir) as replay:
             print_timed(replay, writer, notes=wanted.timed.is_given, bar=bar)
         return
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.connection.liveness import Watch
 
-    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
-        watch = Watch(aeron, client)
+    with open_archive(options) as client:
+        watch = Watch(client.aeron, client)
         with wanted.replay(client) as replay:
             print_timed(replay, writer, notes=wanted.timed.is_given, watch=watch, bar=bar)
 
@@ -183,10 +183,10 @@ def _from_folder(archive_dir: str, wanted: "_Wanted", writer: MessageWriter) -> 
 
 
 def _from_archive(options: ArchiveOptions, wanted: "_Wanted", writer: MessageWriter) -> None:
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.replay.replayer import print_replay
 
-    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+    with open_archive(options) as client:
         part = wanted.part(client)
         writer.recording = part.descriptor
         with _bar(part.start, part.length) as on_position:
@@ -197,11 +197,11 @@ def _onto_channel(
     options: ArchiveOptions, wanted: "_Wanted", target: tuple[str, int], as_json: bool
 ) -> None:
     from aerolog.archive.client.replay.archive_replay import image_session_id
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.replay.replayer import wait_replayed
     from aerolog.tools.terminal.console import remark
 
-    with connect_driver(options) as aeron, connect_archive(aeron, options) as client:
+    with open_archive(options) as client:
         if wanted.timed.pace is not None:
             _paced_onto_channel(client, wanted, target, as_json)
             return

@@ -87,12 +87,12 @@ def tail(
     JSON is an object a line with the columns of an export.
     """
     recording_id = _recording_id(what, stream)
-    from aerolog.tools.connection.clients import connect_archive, connect_driver
+    from aerolog.tools.connection.clients import open_archive
     from aerolog.tools.recordings.recording_rows import known_recording
     from aerolog.tools.replay.recording_tail import find_recording, tail_of
 
     writer = MessageWriter(MessageFormat.JSON if as_json else form)
-    with connect_driver(archive) as aeron, connect_archive(aeron, archive) as client:
+    with open_archive(archive) as client:
         recording = (
             find_recording(client, what, stream)
             if recording_id is None and stream is not None

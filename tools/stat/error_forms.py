@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.tools.stat import classic_lines as lines
@@ -19,7 +19,7 @@ from aerolog.tools.views.driver_view import (
     map_readonly,
     read_error_file,
 )
-from aerolog.tools.views.errors import Trouble, ViewError
+from aerolog.tools.views.errors import Trouble, ViewError, error_row
 from aerolog.transport.memory.cnc_header import FILE_NAME
 from aerolog.transport.memory.error_text import format_time
 
@@ -125,18 +125,11 @@ def show(source: Source, schedule: Schedule, *, since_ms: int, as_json: bool) ->
         return sorted(found, key=lambda one: -one.last_ms)
 
     if as_json:
-        schedule.show_json(lambda: {"source": source.name, "errors": [_row(e) for e in wanted()]})
+        schedule.show_json(
+            lambda: {"source": source.name, "errors": [error_row(e) for e in wanted()]}
+        )
     else:
         schedule.show(lambda: _people(source.name, wanted()))
-
-
-def _row(error: ObservedError) -> dict[str, Any]:
-    return {
-        "count": error.count,
-        "first_ms": error.first_ms,
-        "last_ms": error.last_ms,
-        "text": error.text,
-    }
 
 
 def _people(name: str, errors: list[ObservedError]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 #: Wide enough for any row: what reads a pipe wants a record a line, not a terminal's wrapping.
 _PIPE_WIDTH = 4096
@@ -17,10 +18,10 @@ _ROWS_FOLDED = 1000
 
 
 class Progress(Protocol):
-    """Where a long command tells how far it is."""
+    """Where a long command tells how far it is, and how much there is once it knows."""
 
-    def update(self, completed: float) -> None:
-        """Sets how much is done, in the unit of the total."""
+    def update(self, completed: float, total: float | None = None) -> None:
+        """Sets how much is done and, where that is known now, how much there is."""
 
 
 def print_json(value: Any) -> None:
@@ -104,7 +105,12 @@ def remark(text: str) -> None:
 
 @contextmanager
 def progress(
-    description: str, total: float | None, *, bytes_: bool = False, quiet: bool = False
+    description: str,
+    total: float | None,
+    *,
+    bytes_: bool = False,
+    quiet: bool = False,
+    total_follows: bool = False,
 ) -> Iterator[Progress]:
     """A progress bar on stderr while something long runs; nothing where stderr is no terminal.
 
@@ -113,6 +119,7 @@ def progress(
         total: how much there is, None when nobody knows.
         bytes_: whether the unit is bytes.
         quiet: show nothing, as when messages are printed to the same terminal.
+        total_follows: ``update`` may tell how much there is.
     """
     if quiet or not sys.stderr.isatty():
         yield _NoProgress()
@@ -125,7 +132,7 @@ def progress(
         bars.BarColumn(),
         *([bars.DownloadColumn(), bars.TransferSpeedColumn()] if bytes_ else []),
         *([] if bytes_ else [bars.MofNCompleteColumn()]),
-        bars.TimeRemainingColumn() if total else bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn() if total or total_follows else bars.TimeElapsedColumn(),
     ]
     with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
         yield _BarProgress(bar, bar.add_task(description, total=total))
@@ -140,49 +147,13 @@ def position_progress(
         yield lambda position: bar.update(position - start)
 
 
-class Transfer(Protocol):
-    """Where a transfer tells how far it is, and how much there is once it knows."""
-
-    def update(self, completed: float, total: float | None) -> None:
-        """Sets how many bytes are done, and how many there are."""
-
-
-@contextmanager
-def transfer_progress(description: str) -> Iterator[Transfer]:
-    """Bytes, rate and remaining time on stderr; nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield _NoTransfer()
-        return
-    from rich import progress as bars
-    from rich.console import Console
-
-    shown: list[bars.ProgressColumn] = [
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.DownloadColumn(),
-        bars.TransferSpeedColumn(),
-        bars.TimeRemainingColumn(),
-    ]
-    with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
-        yield _BarTransfer(bar, bar.add_task(description, total=None))
-
-
-class _NoTransfer:
-    def update(self, completed: float, total: float | None) -> None:
-        pass
-
-
-class _BarTransfer:
-    def __init__(self, bar: Any, task: Any) -> None:
-        self._bar = bar
-        self._task = task
-
-    def update(self, completed: float, total: float | None) -> None:
-        self._bar.update(self._task, completed=completed, total=total)
+def transfer_progress(description: str) -> AbstractContextManager[Progress]:
+    """Bytes, rate and remaining time of a transfer whose length is not known at first."""
+    return progress(description, None, bytes_=True, total_follows=True)
 
 
 class _NoProgress:
-    def update(self, completed: float) -> None:
+    def update(self, completed: float, total: float | None = None) -> None:
         pass
 
 
@@ -191,8 +162,8 @@ class _BarProgress:
         self._bar = bar
         self._task = task
 
-    def update(self, completed: float) -> None:
-        self._bar.update(self._task, completed=completed)
+    def update(self, completed: float, total: float | None = None) -> None:
+        self._bar.update(self._task, completed=completed, total=total)
 
 
 def _plain(text: str) -> Any:

@@ -263,7 +263,7 @@ class ArchiveView(Resource):
         self.damages = []
         try:
             self._catalog.reload()
-            files = self._segments()
+            files = segment_files(self.archive_dir)
         except (FileFormatError, OSError) as error:
             raise ViewError(
                 Trouble.DAMAGED, self.archive_dir, str(error), "look again, or restore a copy"
@@ -275,23 +275,6 @@ class ArchiveView(Resource):
                 found.append(_recording(entry, segments))
         except FileFormatError as error:
             self.damages.append(str(error))
-        return found
-
-    def _segments(self) -> dict[int, list[SegmentFile]]:
-        found: dict[int, list[SegmentFile]] = {}
-        with os.scandir(self.archive_dir) as listed:
-            for item in listed:
-                recording_id = recording_id_of(item.name)
-                if recording_id is None:
-                    continue
-                try:
-                    base = parse_segment_name(item.name).base_position
-                    status = item.stat()
-                except (FileFormatError, FileNotFoundError):
-                    continue  # another name, or deleted meanwhile
-                found.setdefault(recording_id, []).append(
-                    SegmentFile(item.name, base, status.st_size, status.st_blocks * 512)
-                )
         return found
 
     def disk(self) -> DiskSpace:
@@ -327,12 +310,37 @@ class ArchiveView(Resource):
         self._catalog.close()
 
 
+def segment_files(archive_dir: str) -> dict[int, list[SegmentFile]]:
+    """The segment files of a folder, by recording id and then by position.
+
+    Raises:
+        OSError: the folder is gone, or may not be read.
+    """
+    found: dict[int, list[SegmentFile]] = {}
+    with os.scandir(archive_dir) as listed:
+        for item in listed:
+            recording_id = recording_id_of(item.name)
+            if recording_id is None:
+                continue
+            try:
+                base = parse_segment_name(item.name).base_position
+                status = item.stat()
+            except (FileFormatError, FileNotFoundError):
+                continue  # another name, or deleted meanwhile
+            found.setdefault(recording_id, []).append(
+                SegmentFile(item.name, base, status.st_size, status.st_blocks * 512)
+            )
+    for segments in found.values():
+        segments.sort(key=lambda segment: segment.base_position)
+    return found
+
+
 def _recording(entry: CatalogEntry, segments: Iterable[SegmentFile]) -> RecordingView:
     return RecordingView(
         entry.descriptor,
         entry.state,
         entry.checksum,
-        tuple(sorted(segments, key=lambda segment: segment.base_position)),
+        tuple(segments),
     )
 
 

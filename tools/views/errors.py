@@ -1,14 +1,16 @@
-"""What a view raises: what is wrong with the files, why, and what to do, in one line."""
+"""What is wrong: files that cannot be viewed, why, and what to do; errors that they hold."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from aerolog.transport.memory.error_log import ErrorObservation
 
 
 class Trouble(StrEnum):
@@ -51,3 +53,13 @@ class ViewError(AerologError):
         self.remedy = remedy
         self.version = version
         self.length = length
+
+
+def error_row(error: ErrorObservation) -> dict[str, Any]:
+    """A distinct error of a driver or an archive as JSON."""
+    return {
+        "count": error.count,
+        "first_ms": error.first_ms,
+        "last_ms": error.last_ms,
+        "text": error.text,
+    }

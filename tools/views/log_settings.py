@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import struct
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.transport.logbuffer.metadata import LENGTH, decode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aerolog.transport.logbuffer.metadata import LogMetadata
 
 PUBLICATIONS: Final = "publications"
@@ -43,16 +46,37 @@ class Logs:
         return known
 
 
-def _read(path: Path) -> LogMetadata | None:
+class OpenLog(NamedTuple):
+    """A log's file: its descriptor, what the system says of it, and its metadata as they are."""
+
+    fd: int
+    status: os.stat_result
+    metadata: bytes
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[OpenLog]:
+    """A log's file, for reading.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is shorter than the metadata.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
-        return None
-    try:
-        start = os.fstat(fd).st_size - LENGTH
+        status = os.fstat(fd)
+        start = status.st_size - LENGTH
         section = os.pread(fd, LENGTH, start) if start >= 0 else b""
-        return decode(section) if len(section) == LENGTH else None
-    except (OSError, ValueError, struct.error):
-        return None
+        if len(section) != LENGTH:
+            raise ValueError(f"{path} has {status.st_size} bytes: no log")
+        yield OpenLog(fd, status, section)
     finally:
         os.close(fd)
+
+
+def _read(path: Path) -> LogMetadata | None:
+    try:
+        with open_log(path) as log:
+            return decode(log.metadata)
+    except (OSError, ValueError, struct.error):
+        return None
