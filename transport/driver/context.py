@@ -1,4 +1,4 @@
-"""What the parts of one driver share."""
+"""What all of one driver shares."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from aerolog._version import __version__
 from aerolog.transport.concurrent.agent_runner import AgentRunner
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.driver import properties as p
-from aerolog.transport.driver.conductor.driver_conductor import Conductor
+from aerolog.transport.driver.conductor.driver_conductor import DriverConductor
 from aerolog.transport.driver.context import DriverContext
 from aerolog.transport.driver.counters.system_counters import (
     SystemCounter,
@@ -125,7 +125,7 @@ class MediaDriver(Resource):
             undo.callback(self._context.names.close)
             if settings[p.PRINT_CONFIGURATION]:
                 sys.stderr.write(format_configuration(self._directory, settings))
-            self._conductor = Conductor(self._context)
+            self._conductor = DriverConductor(self._context)
             self._runners = make_runners(self._context, self._conductor.agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
@@ -156,7 +156,7 @@ class MediaDriver(Resource):
         return self._context
 
     @property
-    def conductor(self) -> Conductor:
+    def conductor(self) -> DriverConductor:
         """The control part of the conductor; it belongs to the conductor's thread."""
         return self._conductor
 

@@ -4,7 +4,7 @@ import pytest
 
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.driver.logs.term_allocation import TermRoom
+from aerolog.transport.driver.logs.term_allocation import TermAllocation
 from aerolog.transport.errors import ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands as c
 
@@ -113,7 +113,7 @@ def test_one_writer_of_a_large_log_gets_its_room_by_steps(bench, offset, plenty)
     ready = bench.exclusive(
         f"aeron:ipc?term-length=16m|init-term-id=3|term-id=3|term-offset={offset}"
     )
-    room = TermRoom(bench.log(ready), offset, sparse=True, single_writer=True, plenty=plenty)
+    room = TermAllocation(bench.log(ready), offset, sparse=True, single_writer=True, plenty=plenty)
     used = bench.files.used_bytes
     begin = offset & -4096
     everything = begin + 3 * LARGE_TERM

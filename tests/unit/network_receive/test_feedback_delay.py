@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.receive.feedback_delay import (
+from aerolog.transport.driver.receive.loss_detector import (
     FeedbackDelay,
     OptimalMulticastDelay,
     StaticDelay,

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.receive.feedback_delay import StaticDelay
-from aerolog.transport.driver.receive.loss_detector import Gap, LossDetector, LossRanges, fill
+from aerolog.transport.driver.receive.loss_detector import (
+    Gap,
+    LossDetector,
+    LossRanges,
+    StaticDelay,
+    fill,
+)
 
 TERM = 65536
 FIRST = 801263729

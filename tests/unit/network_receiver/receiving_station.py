@@ -11,9 +11,9 @@ from aerolog.transport.driver.counters.system_counters import (
     allocate_system_counters,
 )
 from aerolog.transport.driver.receive import receive_stream as states
-from aerolog.transport.driver.receive.feedback_delay import StaticDelay
+from aerolog.transport.driver.receive.loss_detector import StaticDelay
 from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
-from aerolog.transport.driver.receive.receive_stream import NetworkImage
+from aerolog.transport.driver.receive.receive_stream import ReceiveStream
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.receive.receiver_events import CreateImage, ImageReleased
@@ -64,15 +64,15 @@ class Station:
         )
         self.losses = LossReport(MappedFile.anonymous(65536))
         self.receiver = Receiver(clock, self.counters)
-        self.images: list[NetworkImage] = []
+        self.images: list[ReceiveStream] = []
         self.events: list[Any] = []
-        self.released: list[NetworkImage] = []
+        self.released: list[ReceiveStream] = []
         self.image_options: dict[str, Any] = {}
         self.refuses = False
         self.rejoin = True
         self.conductor_sleeps = False
-        self.endpoint_of: dict[NetworkImage, ReceiveEndpoint] = {}
-        self._subscribers: dict[NetworkImage, list[int]] = {}
+        self.endpoint_of: dict[ReceiveStream, ReceiveEndpoint] = {}
+        self._subscribers: dict[ReceiveStream, list[int]] = {}
         self._timer_ns = clock.now_ns() + IMAGE_TIMER_NS
 
     # ---- what it has ------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class Station:
         return endpoint
 
     @property
-    def image(self) -> NetworkImage:
+    def image(self) -> ReceiveStream:
         (image,) = self.images
         return image
 
@@ -161,7 +161,7 @@ class Station:
 
     def make_image(
         self, event: CreateImage, *, file: MappedFile | None = None, **options: Any
-    ) -> NetworkImage:
+    ) -> ReceiveStream:
         metadata = LogMetadata(
             correlation_id=7,
             session_id=event.session_id,
@@ -186,7 +186,7 @@ class Station:
         ids = [self.counter(position)]
         for counter_id in ids:
             subscribers.add(counter_id, True, self.clock.now_ns())
-        image = NetworkImage(
+        image = ReceiveStream(
             LogBuffers.create(file, metadata),
             self.counters,
             event.endpoint,
@@ -215,14 +215,14 @@ class Station:
 
     # ---- subscribers ------------------------------------------------------------------------
 
-    def consumed(self, image: NetworkImage) -> int:
+    def consumed(self, image: ReceiveStream) -> int:
         return self.counters.counter_value(self._subscribers[image][0])
 
-    def consume_to(self, image: NetworkImage, position: int) -> None:
+    def consume_to(self, image: ReceiveStream, position: int) -> None:
         """What a client says, whatever is there."""
         self.counters.set_value(self._subscribers[image][0], position)
 
-    def consume(self, image: NetworkImage) -> bytes:
+    def consume(self, image: ReceiveStream) -> bytes:
         """Read on as a client does; the payloads that were there, joined."""
         position = self.consumed(image)
         found = b""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aerolog.transport.driver.receive.id_table import IdTable
+from aerolog.transport.driver.receive.data_packet_dispatcher import IdTable
 
 KEYS = st.integers(0, 40) | st.integers(-(2**63), 2**63 - 1)
 STEPS = st.lists(st.tuples(st.booleans(), KEYS, st.integers(1, 9)), max_size=200)

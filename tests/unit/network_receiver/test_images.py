@@ -2,7 +2,7 @@
 
 from aerolog.transport.driver.congestion_control.congestion_control import Cubic, StaticWindow
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.driver.receive.feedback_delay import StaticDelay
+from aerolog.transport.driver.receive.loss_detector import StaticDelay
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.protocol.frame_codec import (
     Nak,

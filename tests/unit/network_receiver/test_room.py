@@ -6,7 +6,7 @@ import pytest
 
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.driver.logs.image_allocation import PIECE_LENGTH, ImageRoom
+from aerolog.transport.driver.logs.term_allocation import PIECE_LENGTH, ImageAllocation
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 
@@ -144,7 +144,7 @@ def test_a_log_that_begins_inside_a_term_has_room_for_all_of_it_in_the_end(files
         mtu_length=1408, type=LogType.IMAGE,
     )  # fmt: skip
     start = 5 * term + 300_000
-    room = ImageRoom(LogBuffers.create(file, metadata), start, sparse=True)
+    room = ImageAllocation(LogBuffers.create(file, metadata), start, sparse=True)
     before = files.used_bytes
     assert room.room_limit == start & ~4095
     assert room.grant(start + 1) == start + 1

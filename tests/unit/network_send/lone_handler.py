@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
-from aerolog.transport.driver.send.shared_window import SharedWindow
+from aerolog.transport.driver.send.send_endpoint import SharedWindow
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.flow_control.flow_control import FlowControl

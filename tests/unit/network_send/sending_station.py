@@ -9,9 +9,8 @@ from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import FlowControl, MaxFlowControl
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
-from aerolog.transport.driver.send.send_destinations import SendDestinations
-from aerolog.transport.driver.send.send_endpoint import SendEndpoint
-from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.driver.send.send_endpoint import SendDestinations, SendEndpoint
+from aerolog.transport.driver.send.send_stream import SendStream
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
 from aerolog.transport.logbuffer.direct import DirectPublication
@@ -66,7 +65,7 @@ class Stream:
         names = ("pub_pos_id", "pub_lmt_id", "snd_pos_id", "snd_lmt_id", "snd_bpe_id")
         self.ids = {name: bench.counters.allocate(1, name) for name in (*names, "snd_naks_id")}
         retransmit = RetransmitHandler(term_length, is_group=endpoint.is_group)
-        self.publication = NetworkPublication(
+        self.publication = SendStream(
             self.logs,
             bench.counters,
             endpoint,

@@ -11,7 +11,7 @@ from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_RESTING,
     SubscriberPositions,
 )
-from aerolog.transport.driver.logs.term_allocation import TermRoom
+from aerolog.transport.driver.logs.term_allocation import TermAllocation
 from aerolog.transport.logbuffer.descriptor import log_file_length
 
 MS = 1_000_000
@@ -84,7 +84,7 @@ def test_without_room_nobody_can_publish_and_later_everybody_can(bench, files, s
 def test_room_is_granted_term_by_term_and_then_for_good(sparse):
     _, stream = sparse
     start = 3 * TERM + 64
-    room = TermRoom(stream.logs, start, sparse=True)
+    room = TermAllocation(stream.logs, start, sparse=True)
     assert room.room_limit == 3 * TERM
     assert room.grant(start) == start
     assert room.room_limit == 4 * TERM
@@ -96,7 +96,7 @@ def test_room_is_granted_term_by_term_and_then_for_good(sparse):
 
 def test_a_log_that_is_not_sparse_has_room_for_everything(sparse):
     _, stream = sparse
-    room = TermRoom(stream.logs, 0, sparse=False)
+    room = TermAllocation(stream.logs, 0, sparse=False)
     assert room.grant(2**40) == 2**40
     assert room.room_limit == ALL_ROOM
 

@@ -14,7 +14,7 @@ from aerolog.transport.driver.send.retransmit_handler import (
     RETRANSMIT_OVER_BUDGET,
     is_resendable,
 )
-from aerolog.transport.driver.send.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
+from aerolog.transport.driver.send.send_endpoint import RESEND_FLOOR, SHARED_PERIOD_NS
 from aerolog.transport.errors import ConfigurationError
 
 TERM = 64 * 1024

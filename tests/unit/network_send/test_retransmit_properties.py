@@ -15,7 +15,7 @@ from aerolog.transport.driver.send.retransmit_handler import (
     RETRANSMIT_NOW,
     RETRANSMIT_OVER_BUDGET,
 )
-from aerolog.transport.driver.send.shared_window import RESEND_FLOOR, SHARED_PERIOD_NS
+from aerolog.transport.driver.send.send_endpoint import RESEND_FLOOR, SHARED_PERIOD_NS
 
 TERM = 64 * 1024
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -7,7 +7,7 @@ import pytest
 
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MinFlowControl
-from aerolog.transport.driver.send.send_destinations import DYNAMIC, SendDestinations
+from aerolog.transport.driver.send.send_endpoint import DYNAMIC, SendDestinations
 from aerolog.transport.network import sockets
 from aerolog.transport.protocol.frame_codec import DataFrame, SetupFrame, decode_frame
 

@@ -3,7 +3,7 @@
 import pytest
 from sending_station import Stream
 
-from aerolog.transport.driver.send.shared_window import (
+from aerolog.transport.driver.send.send_endpoint import (
     RESEND_FLOOR,
     SHARED_PERIOD_NS,
     SHARED_START,

@@ -15,7 +15,7 @@ from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.protocol.responses import ClientTimeout, CounterReady, UnavailableCounter
 
 if TYPE_CHECKING:
-    from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.context import DriverContext
 
 
@@ -39,9 +39,9 @@ class AeronClient:
 class Clients:
     """The clients that a driver knows."""
 
-    def __init__(self, context: DriverContext, clockwork: ConductorClockwork) -> None:
+    def __init__(self, context: DriverContext, agent: ConductorAgent) -> None:
         self._context = context
-        self._clockwork = clockwork
+        self._agent = agent
         self._clients: list[AeronClient] = []
 
     def __len__(self) -> int:
@@ -58,11 +58,11 @@ class Clients:
             heartbeat_key(client_id),
             registration_id=client_id,
             owner_id=client_id,
-            value=self._clockwork.now_ms,
+            value=self._agent.now_ms,
         )
         client = AeronClient(client_id, counter_id)
         self._clients.append(client)
-        self._clockwork.watch_client(counter_id)
+        self._agent.watch_client(counter_id)
         self._context.tell(CounterReady(client_id, counter_id))
         return client
 
@@ -70,7 +70,7 @@ class Clients:
         """Take a sign of life that came as a command."""
         client = self._find(client_id)
         if client is not None:
-            self._context.counters.set_value(client.heartbeat_counter_id, self._clockwork.now_ms)
+            self._context.counters.set_value(client.heartbeat_counter_id, self._agent.now_ms)
 
     def close(self, client_id: int) -> None:
         """Let a client go at the next timer event; an unknown one is no error."""
@@ -82,7 +82,7 @@ class Clients:
     def on_timer(self) -> None:
         """Find the clients that are gone, tell everybody, and forget them."""
         counters = self._context.counters
-        oldest_alive_ms = self._clockwork.now_ms - self._clockwork.client_liveness_ms
+        oldest_alive_ms = self._agent.now_ms - self._agent.client_liveness_ms
         for index in range(len(self._clients) - 1, -1, -1):
             client = self._clients[index]
             if counters.counter_value(client.heartbeat_counter_id) >= oldest_alive_ms:
@@ -92,7 +92,7 @@ class Clients:
                 counters.get_and_add(SystemCounter.CLIENT_TIMEOUTS, 1)
                 self._context.tell(ClientTimeout(client.client_id))
             self._context.tell(UnavailableCounter(client.client_id, client.heartbeat_counter_id))
-            self._clockwork.forget_client(client.heartbeat_counter_id)
+            self._agent.forget_client(client.heartbeat_counter_id)
             self._context.free_counter(client.heartbeat_counter_id)
             remove_at(self._clients, index)
 

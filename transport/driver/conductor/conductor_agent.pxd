@@ -16,7 +16,7 @@ ctypedef struct turn_t:
     int64_t quiet_cycles            # without work, in a row
 
 
-cdef class ConductorClockwork(Agent):
+cdef class ConductorAgent(Agent):
     cdef Clock _clock
     cdef ManyToOneRingBuffer _commands
     cdef CountersReader _counters

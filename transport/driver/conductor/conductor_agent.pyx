@@ -1,8 +1,8 @@
 """The conductor's duty cycle: timers, the test for commands, the work of every stream.
 
 Spec cnc-and-commands 12. Native code finds out whether Python is needed and does everything that
-clients are not told about; the control part (``Conductor.control``) runs on the same thread right
-after. An idle driver never asks for it.
+clients are not told about; the control part (``DriverConductor.control``) runs on the same thread
+right after. An idle driver never asks for it.
 """
 
 from libc.stdint cimport int64_t
@@ -13,7 +13,7 @@ from aerolog.transport.concurrent.agent_runner cimport DutyCycleTracker
 from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i64
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.idle cimport ControllableIdleStrategy, IdleStrategy
-from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.receive.receiver cimport Receiver
 from aerolog.transport.driver.send.sender cimport Sender
 from aerolog.transport.memory.counters cimport CountersReader
@@ -31,7 +31,7 @@ cdef enum:
 cdef int64_t _PARK = 4  # of the controllable idle strategy
 
 
-cdef class ConductorClockwork(Agent):
+cdef class ConductorAgent(Agent):
     """Turns the conductor.
 
     Args:
@@ -117,8 +117,8 @@ cdef class ConductorClockwork(Agent):
                 and (self._cycle + index) % QUIET_PERIOD != 0
             ):
                 continue
-            done = (<ConductedStream> turn.stream).update(now_ns)
-            if (<ConductedStream> turn.stream).room_refused:
+            done = (<DriverStream> turn.stream).update(now_ns)
+            if (<DriverStream> turn.stream).allocation_refused:
                 self._room_refused = True
             if done > 0:
                 turn.quiet_cycles = 0
@@ -138,11 +138,11 @@ cdef class ConductorClockwork(Agent):
             self._timer_due = True
             return
         for index in range(self._stream_count):
-            if (<ConductedStream> self._turns[index].stream).needs_control(self._now_ns):
+            if (<DriverStream> self._turns[index].stream).needs_control(self._now_ns):
                 self._timer_due = True
                 return
         for index in range(self._stream_count - 1, -1, -1):
-            (<ConductedStream> self._turns[index].stream).tick(self._now_ns)
+            (<DriverStream> self._turns[index].stream).tick(self._now_ns)
 
     cdef bint _a_client_is_due(self) noexcept nogil:
         cdef int64_t oldest_alive_ms = self._now_ms - self._client_liveness_ms
@@ -168,9 +168,9 @@ cdef class ConductorClockwork(Agent):
     def control(self) -> int:
         """Let the conductor do what needs Python; returns a work count."""
         timer_due = self._timer_due
-        room_refused = self._room_refused
+        allocation_refused = self._room_refused
         self._timer_due = self._room_refused = False
-        work_count = self._conductor.control(timer_due, room_refused)
+        work_count = self._conductor.control(timer_due, allocation_refused)
         if self._sender is not None:
             self._more_to_hand_over = (
                 len(self._sender._waiting) > 0 or len(self._receiver._backlog) > 0
@@ -210,7 +210,7 @@ cdef class ConductorClockwork(Agent):
         self._sender = sender
         self._receiver = receiver
 
-    def add_stream(self, stream: ConductedStream) -> None:
+    def add_stream(self, stream: DriverStream) -> None:
         """Turn a stream from now on."""
         cdef turn_t* grown
         if self._stream_count == self._stream_capacity:
@@ -225,7 +225,7 @@ cdef class ConductorClockwork(Agent):
         self._streams.append(stream)
         self._stream_count += 1
 
-    def remove_stream(self, stream: ConductedStream) -> None:
+    def remove_stream(self, stream: DriverStream) -> None:
         """Turn a stream no more; the last one takes its place."""
         cdef int index = self._streams.index(stream)
         last = self._streams.pop()

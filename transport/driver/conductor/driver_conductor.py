@@ -1,6 +1,6 @@
 """The conductor's control part: commands and timer events (spec cnc-and-commands 12).
 
-Runs on the conductor agent's thread, called by its clockwork when there is something to do.
+Runs on the conductor agent's thread, called by its native agent when there is something to do.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.clients import Clients
 from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
-from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
+from aerolog.transport.driver.conductor.conductor_context import ConductorContext
 from aerolog.transport.driver.conductor.counter_links import CounterLinks
-from aerolog.transport.driver.conductor.network_context import NetworkParts
 from aerolog.transport.driver.conductor.network_media import NetworkMedia
 from aerolog.transport.driver.conductor.session_ids import PublicationSessions, SessionIds
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.ipc.ipc_media import IpcMedia
-from aerolog.transport.driver.ipc.ipc_timers import IpcTimers
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.driver.threading_mode import (
@@ -42,11 +41,11 @@ _MAX_REASON_LENGTH = 1023
 _IPC_PREFIX = "aeron:ipc"
 
 
-class Conductor:
+class DriverConductor:
     """Owns the resources of a driver and answers its clients.
 
     Attributes:
-        clockwork: the native agent that turns this.
+        agent: the native agent that turns this.
         agents: all agents of the driver, to be turned.
         network: UDP publications, subscriptions and images.
         on_worked: called on the conductor's thread when it has done something that clients of this
@@ -59,7 +58,7 @@ class Conductor:
         self._commands = context.cnc.to_driver
         self._corruption_count = 0
         self.on_worked: Callable[[], object] | None = None
-        self.clockwork = ConductorClockwork(
+        self.agent = ConductorAgent(
             self,
             context.clock,
             self._commands,
@@ -75,10 +74,9 @@ class Conductor:
                 settings[properties.PUBLICATION_RESERVED_SESSION_ID_HIGH],
             )
         )
-        self._clients = Clients(context, self.clockwork)
+        self._clients = Clients(context, self.agent)
         self._counters = CounterLinks(context, self._clients)
-        self._ipc = IpcMedia(context, self.clockwork, self._clients, self._sessions)
-        self._ipc_timers = IpcTimers(context, self.clockwork, self._ipc)
+        self._ipc = IpcMedia(context, self.agent, self._clients, self._sessions)
         sender = Sender(
             context.clock,
             context.counters,
@@ -91,11 +89,11 @@ class Conductor:
             context.counters,
             reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
         )
-        self.clockwork.watch_events(sender, receiver)
+        self.agent.watch_events(sender, receiver)
         self.network = NetworkMedia(
-            NetworkParts(
+            ConductorContext(
                 context,
-                self.clockwork,
+                self.agent,
                 self._clients,
                 self._sessions,
                 self._ipc,
@@ -105,19 +103,19 @@ class Conductor:
             self._refuse,
         )
         self.agents = DriverAgents(
-            conductor_slot(context, self.clockwork),
+            conductor_slot(context, self.agent),
             AgentSlot(context.names.agent, None),
             sender_slot(context, sender),
             receiver_slot(context, receiver),
         )
         self._handlers = self._handler_table()
 
-    def control(self, timer_due: bool, room_refused: bool) -> int:
-        """What the clockwork found to do; returns a work count.
+    def control(self, timer_due: bool, allocation_refused: bool) -> int:
+        """What the native agent found to do; returns a work count.
 
         Args:
             timer_due: clients have to be told about a timer event.
-            room_refused: a log did not get room for its next term.
+            allocation_refused: a log did not get room for its next term.
         """
         work_count = 0
         if timer_due:
@@ -127,11 +125,11 @@ class Conductor:
             work_count += self._commands.read(self._on_command, _COMMANDS_PER_CYCLE)
         work_count += self.network.on_events()
         self._report_corrupt_commands()
-        if room_refused:
-            self._report_refused_room()
+        if allocation_refused:
+            self._report_refused_allocations()
         logs = self._context.logs
         work_count += logs.free_some()
-        self.clockwork.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
+        self.agent.free_more(now=logs.waiting > 0, at_timer=logs.refused > 0)
         if work_count > 0 and self.on_worked is not None:
             self.on_worked()
         return work_count
@@ -153,13 +151,13 @@ class Conductor:
     def _on_timer(self) -> None:
         """A timer event that clients have to be told about, in the reference's order."""
         self._clients.on_timer()
-        self._ipc_timers.drop_links_of_gone_clients()
+        self._ipc.drop_links_of_gone_clients()
         self.network.drop_links_of_gone_clients()
         self.network.on_publications_timer()
-        self._ipc_timers.close_subscriptions_of_gone_clients()
+        self._ipc.close_subscriptions_of_gone_clients()
         self.network.close_subscriptions_of_gone_clients()
         self.network.on_images_timer()
-        self._ipc_timers.on_timer()
+        self._ipc.on_timer()
         self._counters.on_timer()
 
     def _on_command(self, type_id: int, message: bytes) -> None:
@@ -248,10 +246,10 @@ class Conductor:
             )
         publication = self._ipc.find_publication(command.image_correlation_id)
         if publication is not None:
-            self._ipc_timers.reject(
+            self._ipc.reject(
                 publication,
                 command.reason,
-                self.clockwork.now_ns,
+                self.agent.now_ns,
                 self._context.settings[properties.IMAGE_LIVENESS_TIMEOUT],
             )
         elif not self.network.reject_image(command.image_correlation_id, command.reason):
@@ -279,7 +277,7 @@ class Conductor:
                 "damaged to-driver buffer",
             )
 
-    def _report_refused_room(self) -> None:
+    def _report_refused_allocations(self) -> None:
         for publication in self._ipc.publications:
             code = publication.stream.refused_allocation()
             if code:
@@ -289,4 +287,4 @@ class Conductor:
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )
-        self.network.report_refused_room()
+        self.network.report_refused_allocations()

@@ -1,12 +1,12 @@
-"""The base of everything that the conductor's clockwork turns."""
+"""The base of every stream that the conductor's agent turns."""
 
 from libc.stdint cimport int64_t
 
 
-cdef class ConductedStream:
+cdef class DriverStream:
     """One stream, turned by the conductor.
 
-    Sub-classes override ``update``, ``needs_control`` and ``tick`` and make ``room``.
+    Sub-classes override ``update``, ``needs_control`` and ``tick`` and make ``allocation``.
     """
 
     cdef int update(self, int64_t now_ns) noexcept nogil:
@@ -19,17 +19,17 @@ cdef class ConductedStream:
         pass
 
     cdef int64_t granted(self, int64_t limit) noexcept nogil:
-        cdef int error_before = self.room.error
-        if limit <= self.room.limit:
+        cdef int error_before = self.allocation.error
+        if limit <= self.allocation.limit:
             return limit
-        limit = self.room.granted(limit)
-        if self.room.error != error_before:
-            self.room_refused = True
+        limit = self.allocation.granted(limit)
+        if self.allocation.error != error_before:
+            self.allocation_refused = True
         return limit
 
-    cdef void retry_room(self) noexcept nogil:
-        self.room.retry()
-        self.room_refused = False
+    cdef void retry_allocation(self) noexcept nogil:
+        self.allocation.retry()
+        self.allocation_refused = False
 
     def needs_attention(self, now_ns: int) -> bool:
         """Whether a timer event at this time has something to tell clients."""
@@ -44,8 +44,8 @@ cdef class ConductedStream:
         return self.update(now_ns)
 
     def refused_allocation(self) -> int:
-        """The errno of room refused since the last timer event, once; else 0."""
-        if not self.room_refused:
+        """The errno of disk space refused since the last timer event, once; else 0."""
+        if not self.allocation_refused:
             return 0
-        self.room_refused = False
-        return self.room.error
+        self.allocation_refused = False
+        return self.allocation.error

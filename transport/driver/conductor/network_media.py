@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.receive.images import Images
-from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
-from aerolog.transport.driver.send.publication_destinations import SendCommands
-from aerolog.transport.driver.send.publication_timers import PublicationTimers
-from aerolog.transport.driver.send.publications import Publications
-from aerolog.transport.driver.send.send_channel_endpoint import SendChannels
+from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
+from aerolog.transport.driver.receive.publication_images import PublicationImages
+from aerolog.transport.driver.send.network_publications import NetworkPublications
+from aerolog.transport.driver.send.publication_destinations import PublicationDestinations
+from aerolog.transport.driver.send.send_channel_endpoint import SendChannelEndpoints
 from aerolog.transport.driver.send.sender_reports import SenderReports
 from aerolog.transport.driver.send.spies import Spies
 from aerolog.transport.errors import StorageSpaceError
@@ -22,8 +21,8 @@ from aerolog.transport.errors import StorageSpaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.send.network_publication import NetworkPublication
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import (
         AddDestination,
@@ -54,7 +53,7 @@ class NetworkMedia:
     """All UDP publications, subscriptions, spies and images of a driver.
 
     Args:
-        parts: the rest of the driver.
+        conductor: the rest of the driver.
         refuse: answers a command that failed later than the call that brought it.
 
     Attributes:
@@ -62,28 +61,27 @@ class NetworkMedia:
         images: the same.
     """
 
-    def __init__(self, parts: NetworkParts, refuse: Callable[[int, Exception], None]) -> None:
-        self._parts = parts
+    def __init__(
+        self, conductor: ConductorContext, refuse: Callable[[int, Exception], None]
+    ) -> None:
+        self._conductor = conductor
         self._refuse = refuse
-        self._udp_publications: list[UdpPublication] = []
-        self._endpoints = SendChannels(parts)
-        self._spies = Spies(parts, self._udp_publications)
-        self.subscriptions = Subscriptions(parts)
-        self.images = Images(parts, self.subscriptions)
-        self._publications = Publications(
-            parts,
+        self._udp_publications: list[NetworkPublication] = []
+        self._endpoints = SendChannelEndpoints(conductor)
+        self._spies = Spies(conductor, self._udp_publications)
+        self.subscriptions = NetworkSubscriptions(conductor)
+        self.images = PublicationImages(conductor, self.subscriptions)
+        self._publications = NetworkPublications(
+            conductor,
             self._endpoints,
             self._spies,
             self.subscriptions,
             self.images,
             self._udp_publications,
         )
-        self._timers = PublicationTimers(
-            parts, self._endpoints, self._spies, self._udp_publications
-        )
-        self._destinations = SendCommands(parts, self._publications)
+        self._destinations = PublicationDestinations(conductor, self._publications)
         self._reports = SenderReports(
-            parts, self._endpoints, self.subscriptions, self.images, self._udp_publications
+            conductor, self._endpoints, self.subscriptions, self.images, self._udp_publications
         )
 
     @property
@@ -94,7 +92,7 @@ class NetworkMedia:
         again. Both end soon, and commands are answered in the order in which they came.
         """
         return (
-            self._parts.context.names.is_busy
+            self._conductor.context.names.is_busy
             or self._endpoints.is_closing
             or self.subscriptions.channels.is_closing
         )
@@ -139,7 +137,7 @@ class NetworkMedia:
         """Let a multi-destination subscription listen to one more channel."""
         link = self.subscriptions.multi_destination(command.registration_id)
         if command.channel.startswith(_IPC_PREFIX):
-            self._parts.ipc.add_destination(command, link.client, link.stream_id)
+            self._conductor.ipc.add_destination(command, link.client, link.stream_id)
         elif command.channel.startswith(_SPY_PREFIX):
             self._with_channel(
                 command,
@@ -157,7 +155,7 @@ class NetworkMedia:
     def remove_receive_destination(self, command: RemoveReceiveDestination) -> None:
         """Let a multi-destination subscription listen to a channel no more."""
         if command.channel.startswith(_IPC_PREFIX):
-            self._parts.ipc.remove_destination(command)
+            self._conductor.ipc.remove_destination(command)
         elif command.channel.startswith(_SPY_PREFIX):
             self._spies.remove_destination(command)
         else:
@@ -180,7 +178,7 @@ class NetworkMedia:
 
     def on_publications_timer(self) -> None:
         """Let every publication have its timer event."""
-        self._timers.on_timer()
+        self._publications.on_timer()
 
     def close_subscriptions_of_gone_clients(self) -> None:
         """Close the subscriptions and spies of clients that are gone, without a message."""
@@ -197,28 +195,27 @@ class NetworkMedia:
         Returns:
             A work count.
         """
-        parts = self._parts
-        parts.sender.flush()
-        parts.receiver.flush()
+        self._conductor.sender.flush()
+        self._conductor.receiver.flush()
         return self._reports.take() + self.images.on_receiver_events()
 
-    def report_refused_room(self) -> None:
+    def report_refused_allocations(self) -> None:
         """Record every log that did not get room for its next term."""
         for publication in self._udp_publications:
             code = publication.stream.refused_allocation()
             if code:
-                self._parts.context.errors.record_event(
+                self._conductor.context.errors.record_event(
                     f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
                     f"the next term of {publication.log.path} ({os.strerror(code)}): "
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )
-        self.images.report_refused_room()
+        self.images.report_refused_allocations()
 
     def free_logs(self) -> None:
         """Let go of all logs: the conductor has ended."""
         for publication in self._udp_publications:
-            self._parts.context.logs.free(publication.log)
+            self._conductor.context.logs.free(publication.log)
         self.images.close()
 
     def close_sockets(self) -> None:
@@ -234,7 +231,7 @@ class NetworkMedia:
         is_destination: bool = False,
     ) -> None:
         """Resolve a command's channel, then go on with it."""
-        self._parts.context.names.resolve(
+        self._conductor.context.names.resolve(
             command.channel,
             then,
             lambda error: self._refuse(command.correlation_id, error),

@@ -1,4 +1,4 @@
-"""Makes an IPC publication: log file, counters, clockwork; all or nothing. Conductor only."""
+"""Makes an IPC publication: log file, counters, stream; all or nothing. Conductor only."""
 
 from __future__ import annotations
 

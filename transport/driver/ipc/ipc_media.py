@@ -1,10 +1,11 @@
-"""IPC publications and subscriptions: adding, linking, removing (spec cnc-and-commands 14, 15).
+"""IPC publications and subscriptions (spec cnc-and-commands 14, 15, 18).
 
-Conductor only. What happens at timer events is in ``ipc_timers``.
+Conductor only; what of a timer event no client is told about is native, in ``ipc_stream``.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.channel_params import (
@@ -22,19 +23,30 @@ from aerolog.transport.driver.conductor.image_links import (
     tell_unavailable,
 )
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.ipc.ipc_factory import (
     discard_publication,
     free_counters,
     make_publication,
 )
 from aerolog.transport.driver.ipc.ipc_publication import IpcPublication, PublicationLink
-from aerolog.transport.driver.ipc.ipc_stream import ACTIVE, DONE, DRAINING, LINGER
+from aerolog.transport.driver.ipc.ipc_stream import (
+    ACTIVE,
+    DONE,
+    DRAINING,
+    LINGER,
+    SUBSCRIBER_ACTIVE,
+    SUBSCRIBER_LINGER,
+    SUBSCRIBER_RESTING,
+)
 from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
+    ADDRESS_IPV4,
     ExclusivePublicationReady,
+    OnPublicationError,
     OperationSuccess,
     PublicationReady,
     SubscriptionReady,
@@ -44,7 +56,7 @@ from aerolog.transport.uri import ChannelUri, keys
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
     from aerolog.transport.driver.conductor.clients import AeronClient, Clients
-    from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.protocol.commands import (
@@ -56,6 +68,8 @@ if TYPE_CHECKING:
 
 SESSION_MEDIA = "ipc"
 NO_CHANNEL_STATUS = -1
+_NONE = -1
+_LOOPBACK = bytes((127, 0, 0, 1))
 
 
 class IpcMedia:
@@ -70,12 +84,12 @@ class IpcMedia:
     def __init__(
         self,
         context: DriverContext,
-        clockwork: ConductorClockwork,
+        agent: ConductorAgent,
         clients: Clients,
         sessions: PublicationSessions,
     ) -> None:
         self._context = context
-        self._clockwork = clockwork
+        self._agent = agent
         self._clients = clients
         self._sessions = sessions
         self.publications: list[IpcPublication] = []
@@ -105,7 +119,7 @@ class IpcMedia:
                 command,
                 params,
                 is_exclusive=is_exclusive,
-                now_ns=self._clockwork.now_ns,
+                now_ns=self._agent.now_ns,
             )
         try:
             client = self._clients.get_or_add(command.client_id)
@@ -117,7 +131,7 @@ class IpcMedia:
             self.publications.append(publication)
             self._sessions.add(publication.session_id, publication.stream_id, SESSION_MEDIA)
             self._sessions.take_tag(params.entity_tag, publication.channel)
-            self._clockwork.add_stream(publication.stream)
+            self._agent.add_stream(publication.stream)
         publication.stream.references += 1
         self.publication_links.append(PublicationLink(command.correlation_id, client, publication))
         ready = ExclusivePublicationReady if is_exclusive else PublicationReady
@@ -174,7 +188,7 @@ class IpcMedia:
         """Free everything of a publication that nobody holds any more."""
         publication.stream.enter(DONE)
         self._sessions.free_tag(publication.params.entity_tag)
-        self._clockwork.remove_stream(publication.stream)
+        self._agent.remove_stream(publication.stream)
         free_counters(self._context, publication)
         for subscription in self.subscriptions:
             if publication in subscription.images:
@@ -314,7 +328,7 @@ class IpcMedia:
         )
         subscription.images[publication] = counter_id
         publication.stream.add_subscriber(
-            counter_id, subscription.params.is_tether, self._clockwork.now_ns
+            counter_id, subscription.params.is_tether, self._agent.now_ns
         )
         self.tell_available(subscription, publication)
 
@@ -361,6 +375,136 @@ class IpcMedia:
         if tag == NULL_VALUE:
             return None
         return next((p for p in self.publications if p.params.entity_tag == tag), None)
+
+    # ---- timer events, rejections --------------------------------------------------------------
+
+    def drop_links_of_gone_clients(self) -> None:
+        """Drop the publication links of clients that are gone."""
+        links = self.publication_links
+        for index in range(len(links) - 1, -1, -1):
+            link = links[index]
+            if link.client.gone:
+                self.drop_reference(link.publication)
+                remove_at(links, index)
+
+    def close_subscriptions_of_gone_clients(self) -> None:
+        """Close the subscriptions of clients that are gone, without a message."""
+        subscriptions = self.subscriptions
+        for index in range(len(subscriptions) - 1, -1, -1):
+            if subscriptions[index].client.gone:
+                self.close_subscription(subscriptions[index])
+                remove_at(subscriptions, index)
+
+    def on_timer(self) -> None:
+        """Let every publication have its timer event, the last one first."""
+        publications = self.publications
+        for index in range(len(publications) - 1, -1, -1):
+            publication = publications[index]
+            state = publication.stream.state
+            if state == ACTIVE:
+                self._active(publication)
+            elif state == DRAINING:
+                self._draining(publication)
+            elif publication.stream.references == 0:
+                self.end(publication)
+                remove_at(publications, index)
+
+    def reject(self, publication: IpcPublication, reason: str, now_ns: int, rest_ns: int) -> None:
+        """Take a publication's images away for a while, and tell the publisher why.
+
+        Args:
+            publication: whose image was rejected.
+            reason: as the subscriber says.
+            now_ns: monotonic time.
+            rest_ns: how long nobody may join.
+        """
+        code = int(ErrorCode.IMAGE_REJECTED)
+        text = (
+            f"io.aeron.exceptions.AeronEvent: WARN - onPublicationError: "
+            f"registrationId={publication.registration_id}, destinationRegistrationId={_NONE}, "
+            f"sessionId={publication.session_id}, streamId={publication.stream_id}, "
+            f"receiverId={_NONE}, groupId={_NONE}, errorCode={code}, errorMessage={reason}\n"
+        )
+        self._context.errors.record_event(text, text)
+        self._context.tell(
+            OnPublicationError(
+                publication.registration_id,
+                _NONE,
+                publication.session_id,
+                publication.stream_id,
+                _NONE,
+                _NONE,
+                ADDRESS_IPV4,
+                0,
+                _LOOPBACK,
+                code,
+                reason,
+            )
+        )
+        if publication.stream.cooling_down:
+            return
+        for subscription in self.subscriptions:
+            if publication in subscription.images:
+                self.tell_unavailable(subscription, publication)
+                self.unlink(subscription, publication)
+        publication.stream.cool_down_until(now_ns + rest_ns)
+
+    def _active(self, publication: IpcPublication) -> None:
+        stream = publication.stream
+        now_ns = self._agent.now_ns
+        if stream.revoked:
+            stream.end_stream()
+            stream.disconnect()
+            self.to_linger(publication)
+            self._context.counters.get_and_add(SystemCounter.PUBLICATIONS_REVOKED, 1)
+            self._context.events.revoked(
+                stream.publisher_position,
+                publication.session_id,
+                publication.stream_id,
+                publication.channel,
+            )
+            return
+        if stream.cool_down_is_over(now_ns):
+            self.link_subscriptions(publication)
+        for counter_id in stream.due_subscribers(now_ns):
+            self._move_untethered(publication, counter_id)
+        stream.on_timer(now_ns)
+
+    def _draining(self, publication: IpcPublication) -> None:
+        if publication.stream.drained:
+            publication.stream.sample_publisher()
+            self.to_linger(publication)
+        else:
+            publication.stream.on_timer(self._agent.now_ns)
+
+    def _move_untethered(self, publication: IpcPublication, counter_id: int) -> None:
+        """The next state of an untethered subscriber whose time has come."""
+        stream = publication.stream
+        now_ns = self._agent.now_ns
+        subscription = next(
+            s for s in self.subscriptions if s.images.get(publication) == counter_id
+        )
+        state = stream.subscriber_state(counter_id)
+        change = partial(
+            self._context.events.untethered,
+            subscription.registration_id,
+            publication.stream_id,
+            publication.session_id,
+        )
+        if state == SUBSCRIBER_ACTIVE:
+            self.tell_unavailable(subscription, publication)
+            stream.set_subscriber_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
+        elif state == SUBSCRIBER_RESTING:
+            self._context.counters.set_value(counter_id, stream.join_position())
+            stream.set_subscriber_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
+            self.tell_available(subscription, publication)
+            change("RESTING", "ACTIVE")
+        elif subscription.params.is_rejoin:
+            stream.set_subscriber_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
+        else:
+            self.drop_position(subscription, publication)
 
 
 def _confirm_match(existing: IpcPublication, params: PublicationParams, uri: ChannelUri) -> None:

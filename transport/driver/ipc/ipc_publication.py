@@ -31,7 +31,7 @@ class IpcPublication:
         pub_pos_id: counter of the publisher's position.
         pub_lmt_id: counter of the publication limit.
         log: the log's file.
-        stream: the native clockwork.
+        stream: its native part.
     """
 
     registration_id: int

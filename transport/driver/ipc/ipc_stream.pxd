@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
 from aerolog.transport.memory.counters cimport CountersReader
@@ -14,7 +14,7 @@ cdef enum stream_state:
     STREAM_DONE = 3
 
 
-cdef class IpcStream(ConductedStream):
+cdef class IpcStream(DriverStream):
     cdef LogBuffers _logs
     cdef CountersReader _counters
     cdef const log_buffer_t* _log

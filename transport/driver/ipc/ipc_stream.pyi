@@ -1,4 +1,4 @@
-from aerolog.transport.driver.conductor.driver_stream import ConductedStream
+from aerolog.transport.driver.conductor.driver_stream import DriverStream
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
 
@@ -10,7 +10,7 @@ SUBSCRIBER_ACTIVE: int
 SUBSCRIBER_LINGER: int
 SUBSCRIBER_RESTING: int
 
-class IpcStream(ConductedStream):
+class IpcStream(DriverStream):
     def __init__(
         self,
         logs: LogBuffers,

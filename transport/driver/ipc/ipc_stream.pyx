@@ -1,10 +1,10 @@
-"""The clockwork of one IPC publication: limits, cleaning, unblocking, liveness of subscribers.
+"""The native part of one IPC publication: limits, cleaning, unblocking, liveness of subscribers.
 
 Spec log-buffers 13, 17, 18; spec cnc-and-commands 14.3, 15.4. One conductor owns a stream: native
 methods run in its duty cycle without the GIL, the Python ones in its control part on the same
 thread, so nothing here is locked. Shared words (positions, tails, limits) go through atomics.
 
-The publication limit is withheld where the log has no room on disk yet, see ``term_room``.
+The publication limit is withheld where the log has no disk space yet, see ``term_allocation``.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -14,14 +14,14 @@ from aerolog.transport.concurrent.atomic cimport (
     load_plain_i64,
     store_release_i64,
 )
-from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.conductor.subscriber_positions cimport (
     IN_ACTIVE,
     IN_LINGER,
     IN_RESTING,
     SubscriberPositions,
 )
-from aerolog.transport.driver.logs.term_allocation cimport TermRoom
+from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
 from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
@@ -49,7 +49,7 @@ cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
     return address
 
 
-cdef class IpcStream(ConductedStream):
+cdef class IpcStream(DriverStream):
     """Limits, positions and states of one IPC publication.
 
     Args:
@@ -59,7 +59,7 @@ cdef class IpcStream(ConductedStream):
         pub_lmt_id: counter of the publication limit.
         unblocked_id: system counter of unblocked publications.
         exclusive: an exclusive publication is unblocked only while it drains.
-        sparse: room on disk is allocated as the limit moves.
+        sparse: disk space is allocated as the limit moves.
         plenty: the disk cannot be full in a moment.
         initial_position: where the publication starts.
         window_length: publication window in bytes.
@@ -105,7 +105,7 @@ cdef class IpcStream(ConductedStream):
         self._clean_position = initial_position
         self._last_consumer_position = initial_position
         self._last_consumer_change_ns = now_ns
-        self.room = TermRoom(
+        self.allocation = TermAllocation(
             logs, initial_position, sparse=sparse, single_writer=exclusive, plenty=plenty
         )
         self._unblock_timeout_ns = unblock_timeout_ns
@@ -137,14 +137,14 @@ cdef class IpcStream(ConductedStream):
             limit = slowest + self._window
             if limit < self._trip_limit:
                 return 0
-            # Only where there is room on disk, whatever a client has made of the log's tail.
-            clean_log(self._log, &self._clean_position, min(slowest, self.room.limit))
-            made = self.room.made
-            granted = self.granted(self.room.needed(limit, producer))
+            # Only where there is disk space, whatever a client has made of the log's tail.
+            clean_log(self._log, &self._clean_position, min(slowest, self.allocation.limit))
+            made = self.allocation.made
+            granted = self.granted(self.allocation.needed(limit, producer))
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
             elif load_plain_i64(self._pub_lmt) == granted:
-                return made != self.room.made    # more of it comes with the next cycle
+                return made != self.allocation.made    # more of it comes with the next cycle
             store_release_i64(self._pub_lmt, granted)
             return 1
         if load_plain_i64(self._pub_lmt) > self._consumer_position:
@@ -153,7 +153,7 @@ cdef class IpcStream(ConductedStream):
             clean_log(
                 self._log,
                 &self._clean_position,
-                min(self._consumer_position, self.room.limit),
+                min(self._consumer_position, self.allocation.limit),
             )
             return 1
         return 0
@@ -178,8 +178,8 @@ cdef class IpcStream(ConductedStream):
         if self._state == STREAM_ACTIVE:
             self._subscribers.note_active(self._window_limit(), now_ns)
             set_log_connected(self._log, self._subscribers.in_flow > 0)
-            self.retry_room()
-            self.room.settle()
+            self.retry_allocation()
+            self.allocation.settle()
         if self._state == STREAM_ACTIVE or self._state == STREAM_DRAINING:
             producer = producer_position(self._log)
             if load_plain_i64(self._pub_pos) != producer:
@@ -208,8 +208,8 @@ cdef class IpcStream(ConductedStream):
             self._last_consumer_position = consumer
 
     cdef void _unblock(self) noexcept nogil:
-        """Turn an abandoned claim into padding; only in a term that has room on disk."""
-        if self._consumer_position >= self.room.limit:
+        """Turn an abandoned claim into padding; only in a term that has disk space."""
+        if self._consumer_position >= self.allocation.limit:
             return
         if unblock_log(self._log, self._consumer_position) != UNBLOCK_NOTHING:
             get_and_add_i64(self._unblocked_publications, 1)

@@ -1,11 +1,11 @@
-"""Room on disk for the terms of a sparse log, made before anybody may write there."""
+"""Disk space for the terms of a sparse log, for native code."""
 
 from libc.stdint cimport int64_t
 
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers
 
 
-cdef class TermRoom:
+cdef class TermAllocation:
     cdef LogBuffers _logs
     cdef int64_t limit              # positions below have room; INT64_MAX once every term has
     cdef int error                  # errno of the first refusal since retry(), else 0
@@ -24,3 +24,7 @@ cdef class TermRoom:
     cdef int64_t granted(self, int64_t position_limit) noexcept nogil
     # Ask the disk again after a refusal.
     cdef void retry(self) noexcept nogil
+
+
+cdef class ImageAllocation(TermAllocation):
+    cdef int64_t _start             # where the first piece begins

@@ -1,6 +1,6 @@
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 
-class TermRoom:
+class TermAllocation:
     def __init__(
         self,
         logs: LogBuffers,
@@ -13,3 +13,9 @@ class TermRoom:
     @property
     def room_limit(self) -> int: ...
     def grant(self, position_limit: int) -> int: ...
+
+#: Bytes of a piece; a shorter term is made in one.
+PIECE_LENGTH: int
+
+class ImageAllocation(TermAllocation):
+    def __init__(self, logs: LogBuffers, start_position: int, *, sparse: bool) -> None: ...

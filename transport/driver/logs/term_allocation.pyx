@@ -1,13 +1,18 @@
-"""Room on disk for the terms of a sparse log, made before anybody may write there.
+"""Disk space for the terms of a sparse log, allocated before anybody may write there.
 
-A sparse log gets its room term by term, always before its writers may enter the term: a limit is
-withheld at the end of the last term that has room. The first page of every term has room from the
-start, because a reader that has come to the end of a term looks there.
+A sparse log gets its space term by term, always before its writers may enter the term: a limit is
+withheld at the end of the last term that is allocated. The first page of every term has space from
+the start, because a reader that has come to the end of a term looks there.
 
-A large term takes milliseconds to get its room, and to give it back. Where one writer alone can go
-beyond a limit, room is made by smaller steps, no farther ahead of the writer than it has come, and
-there is more of it behind the limit than the longest message takes. On a disk with plenty of room
+A large term takes milliseconds to allocate, and to give back. Where one writer alone can go beyond
+a limit, space is allocated by smaller steps, no farther ahead of the writer than it has come, and
+there is more of it behind the limit than the longest message takes. On a disk with plenty of space
 there is less behind it at first: what is missing comes with the timer, before the disk is full.
+
+One agent writes an image, and never past the limit, so that its limit may stand inside a term: a
+SETUP of 40 bytes that promises terms of 1 GiB takes a piece, and a large term is not allocated at
+once while the conductor has other things to do. Behind a limit inside a term there is one page
+more, because a reader that has come to the limit looks there.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
@@ -20,6 +25,7 @@ from aerolog.transport.logbuffer.descriptor cimport (
     offset_by_position,
 )
 
+
 cdef enum:
     PAGE = 4096
     STEP = 1 << 20
@@ -27,13 +33,13 @@ cdef enum:
     LITTLE_MARGIN = STEP // 2
 
 
-cdef class TermRoom:
-    """What room a log has. The conductor owns it.
+cdef class TermAllocation:
+    """The disk space of a log. The conductor owns it.
 
     Args:
-        logs: the log; its file makes the room.
+        logs: the log; its file allocates.
         start_position: of the log, in its first term.
-        sparse: whether room is still to be made; else there is room for everything.
+        sparse: whether space is still to be allocated; else all of it is.
         single_writer: whether nobody but one writer of messages goes beyond the limit, and that by
             one message at most.
         plenty: the disk cannot be full in a moment.
@@ -122,3 +128,36 @@ cdef class TermRoom:
     def grant(self, position_limit: int) -> int:
         """Make room below a position as far as the disk has it; returns how far there is."""
         return self.granted(position_limit)
+
+
+cdef int64_t _PIECE = 1 << 18
+PIECE_LENGTH = 1 << 18
+
+
+cdef class ImageAllocation(TermAllocation):
+    """The disk space of an image's log; the receiver writes nowhere else."""
+    def __init__(self, LogBuffers logs not None, start_position, *, bint sparse):
+        super().__init__(logs, start_position, sparse=sparse)
+        self._start = <int64_t> start_position & ~<int64_t> (logs.log.page_size - 1)
+        if sparse:
+            self.limit = self._start
+
+    cdef int64_t granted(self, int64_t position_limit) noexcept nogil:
+        cdef int64_t term_length = self._logs.log.term_length
+        cdef int64_t offset, piece, beyond
+        cdef int result
+        while position_limit > self.limit and self.error == 0:
+            offset = offset_by_position(&self._logs.log, self.limit)
+            # Up to the next multiple of a piece, so that pieces end where terms do.
+            piece = min(_PIECE - (offset & (_PIECE - 1)), term_length - offset)
+            beyond = min(piece + self._logs.log.page_size, term_length - offset)
+            result = self._logs.file.allocate(
+                index_by_position(&self._logs.log, self.limit) * term_length + offset, beyond
+            )
+            if result < 0:
+                self.error = -result
+                break
+            self.limit += piece
+            if self.limit - self._start >= PARTITION_COUNT * term_length:
+                self.limit = INT64_MAX
+        return min(position_limit, self.limit)

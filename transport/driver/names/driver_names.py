@@ -16,7 +16,7 @@ from aerolog.transport.driver.events.driver_events import NO_EVENTS, LoggedResol
 from aerolog.transport.driver.events.logged_network import logged_port
 from aerolog.transport.driver.names.gossip_agent import (
     WORK_INTERVAL_NS,
-    Gossiper,
+    GossipAgent,
     gossip_options,
     open_gossip_port,
 )
@@ -137,7 +137,7 @@ class DriverNames:
         self._waiting: Callable[[], bool] | None = None
         self._busy = False
         self._asked: dict[tuple[str, str], list[Callable[[SocketAddress], bool]]] = {}
-        self.gossiper: Gossiper | None = None
+        self.gossiper: GossipAgent | None = None
         platform = platform or network.address_of
         resolver = name_resolver(settings, counters, platform=platform)
         interface = settings[properties.DRIVER_RESOLVER_INTERFACE]
@@ -289,9 +289,9 @@ class DriverNames:
 
     def _open_gossip(
         self, settings: Settings, port: DatagramPort, resolver: NameResolver
-    ) -> Gossiper:
+    ) -> GossipAgent:
         try:
-            return Gossiper(
+            return GossipAgent(
                 gossip_options(settings),
                 port,
                 counters=self._counters,

@@ -91,7 +91,7 @@ def open_gossip_port(
     return network.open_receive_port(_port_address(address), offload=False)
 
 
-class Gossiper:
+class GossipAgent:
     """Tells other drivers this one's name and remembers theirs; turned every 10 ms.
 
     Args:

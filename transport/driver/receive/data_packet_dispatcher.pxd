@@ -1,9 +1,45 @@
 """Which streams and sessions an endpoint wants, and the images it has, for native code."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from aerolog.transport.driver.receive.id_table cimport IdTable, slot_t
-from aerolog.transport.driver.receive.image_intake cimport ImageIntake
+from aerolog.transport.driver.receive.receive_stream cimport ReceiveStream
+
+
+ctypedef struct slot_t:
+    int64_t key
+    int64_t time_ns
+    void* value
+    int32_t state       # 0: the slot is free
+    int32_t count
+
+
+cdef inline int64_t pair_key(int32_t high, int32_t low) noexcept nogil:
+    return <int64_t> ((<uint64_t> <uint32_t> high) << 32 | <uint64_t> <uint32_t> low)
+
+
+cdef inline int32_t high_of(int64_t key) noexcept nogil:
+    return <int32_t> (<uint64_t> key >> 32)
+
+
+cdef inline int32_t low_of(int64_t key) noexcept nogil:
+    return <int32_t> <uint32_t> <uint64_t> key
+
+
+cdef class IdTable:
+    cdef slot_t* _slots
+    cdef int64_t slot_count     # a power of two, 0 before the first key
+    cdef int64_t used
+    # NULL: not there.
+    cdef slot_t* find(self, int64_t key) noexcept nogil
+    # The slot of a key that is there or is now, in a state above 0; NULL without memory.
+    cdef slot_t* add(self, int64_t key, int32_t state) noexcept nogil
+    cdef void remove(self, int64_t key) noexcept nogil
+    # Empties a slot; another key may stand in it afterwards, so look at the same index again.
+    cdef void remove_at(self, int64_t index) noexcept nogil
+    # For walking: a free slot has state 0.
+    cdef slot_t* at(self, int64_t index) noexcept nogil
+    cdef bint _grow(self) noexcept nogil
+
 
 cpdef enum:
     SESSION_UNKNOWN = 0
@@ -27,7 +63,7 @@ cdef enum:
     SETUP_OVER_LIMIT = 3
 
 
-cdef class Dispatcher:
+cdef class DataPacketDispatcher:
     cdef IdTable _streams       # state: _PRESENT or _ALL_SESSIONS; count: images
     cdef IdTable _wanted        # single sessions, by stream and session
     cdef IdTable _sessions      # states and images, by stream and session
@@ -61,8 +97,8 @@ cdef class Dispatcher:
         self, int32_t stream_id, int32_t session_id, int64_t now_ns
     ) noexcept nogil
     # False: nothing wants it any more, or no memory.
-    cdef bint add_image(self, ImageIntake image) noexcept nogil
-    cdef void remove_image(self, ImageIntake image, bint may_come_back) noexcept nogil
+    cdef bint add_image(self, ReceiveStream image) noexcept nogil
+    cdef void remove_image(self, ReceiveStream image, bint may_come_back) noexcept nogil
     cdef void refuse_image(
         self, int32_t stream_id, int32_t session_id, int64_t now_ns
     ) noexcept nogil

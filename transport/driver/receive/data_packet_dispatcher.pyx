@@ -5,14 +5,128 @@ and only a bounded number of them. A session that is not wanted needs none: it i
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
 
-from aerolog.transport.driver.receive.id_table cimport (
-    IdTable,
-    high_of,
-    pair_key,
-    slot_t,
-)
-from aerolog.transport.driver.receive.image_intake cimport ImageIntake
+from aerolog.transport.driver.receive.receive_stream cimport ReceiveStream
+
+
+cdef enum:
+    FIRST_SLOT_COUNT = 16
+
+
+cdef inline int64_t _hash(int64_t key) noexcept nogil:
+    """Neighbouring stream and session ids far apart."""
+    cdef uint64_t mixed = <uint64_t> key
+    mixed = (mixed ^ (mixed >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    mixed = (mixed ^ (mixed >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return <int64_t> ((mixed ^ (mixed >> 31)) >> 1)
+
+
+cdef class IdTable:
+    """A table of int64 keys: streams and sessions of an endpoint. Its Python methods are for tests."""
+    def __dealloc__(self) -> None:
+        free(self._slots)
+
+    cdef slot_t* find(self, int64_t key) noexcept nogil:
+        cdef int64_t mask = self.slot_count - 1
+        cdef int64_t index
+        if self.used == 0:
+            return NULL
+        index = _hash(key) & mask
+        while self._slots[index].state != 0:
+            if self._slots[index].key == key:
+                return &self._slots[index]
+            index = (index + 1) & mask
+        return NULL
+
+    cdef slot_t* add(self, int64_t key, int32_t state) noexcept nogil:
+        cdef slot_t* slot = self.find(key)
+        cdef int64_t index
+        if slot is NULL:
+            # At most half full, so that a walk from a key's place stays short.
+            if 2 * (self.used + 1) > self.slot_count and not self._grow():
+                return NULL
+            index = _hash(key) & (self.slot_count - 1)
+            while self._slots[index].state != 0:
+                index = (index + 1) & (self.slot_count - 1)
+            slot = &self._slots[index]
+            slot.key = key
+            slot.time_ns = 0
+            slot.value = NULL
+            slot.count = 0
+            self.used += 1
+        slot.state = state
+        return slot
+
+    cdef bint _grow(self) noexcept nogil:
+        cdef slot_t* old = self._slots
+        cdef int64_t old_count = self.slot_count
+        cdef int64_t count = max(<int64_t> FIRST_SLOT_COUNT, 2 * old_count)
+        cdef slot_t* grown = <slot_t*> calloc(<size_t> count, sizeof(slot_t))
+        cdef int64_t at, index
+        if grown is NULL:
+            return False
+        for at in range(old_count):
+            if old[at].state != 0:
+                index = _hash(old[at].key) & (count - 1)
+                while grown[index].state != 0:
+                    index = (index + 1) & (count - 1)
+                grown[index] = old[at]
+        self._slots = grown
+        self.slot_count = count
+        free(old)
+        return True
+
+    cdef void remove(self, int64_t key) noexcept nogil:
+        cdef slot_t* slot = self.find(key)
+        if slot is not NULL:
+            self.remove_at(slot - self._slots)
+
+    cdef void remove_at(self, int64_t index) noexcept nogil:
+        """Close the gap: what stands behind it and belongs at or before it moves up."""
+        cdef int64_t mask = self.slot_count - 1
+        cdef int64_t gap = index
+        cdef int64_t at = index
+        cdef int64_t home
+        self.used -= 1
+        while True:
+            at = (at + 1) & mask
+            if self._slots[at].state == 0:
+                break
+            home = _hash(self._slots[at].key) & mask
+            if ((at - home) & mask) >= ((at - gap) & mask):
+                self._slots[gap] = self._slots[at]
+                gap = at
+        self._slots[gap].state = 0
+
+    cdef slot_t* at(self, int64_t index) noexcept nogil:
+        return &self._slots[index]
+
+    def put(self, key: int, state: int) -> None:
+        """Raises ValueError for a state below 1, MemoryError without memory."""
+        if state < 1:
+            raise ValueError(f"state {state} would mark a free slot; use 1 or more")
+        if self.add(key, state) is NULL:
+            raise MemoryError
+
+    def get(self, key: int) -> int | None:
+        cdef slot_t* slot = self.find(key)
+        return None if slot is NULL else slot.state
+
+    def discard(self, key: int) -> None:
+        self.remove(key)
+
+    def keys(self) -> list[int]:
+        cdef int64_t index
+        return [
+            self._slots[index].key
+            for index in range(self.slot_count)
+            if self._slots[index].state != 0
+        ]
+
+    def __len__(self) -> int:
+        return self.used
+
 
 cdef enum:
     _PRESENT = 1        # single sessions of the stream are wanted
@@ -27,7 +141,7 @@ cdef inline bint _waited(const slot_t* slot, int64_t now_ns) noexcept nogil:
     return <int64_t> (<uint64_t> now_ns - <uint64_t> slot.time_ns) > _WAIT_TIMEOUT_NS
 
 
-cdef class Dispatcher:
+cdef class DataPacketDispatcher:
     """Which streams and sessions an endpoint wants, and the images it has (spec wire-protocol 8.3).
 
     All of it belongs to the receiver; what is here is for tests.
@@ -99,7 +213,7 @@ cdef class Dispatcher:
         cdef slot_t* session = self._sessions.at(index)
         cdef int32_t state = session.state
         if state == SESSION_ACTIVE:
-            (<ImageIntake> session.value).deactivate(now_ns)
+            (<ReceiveStream> session.value).deactivate(now_ns)
             self._count_image(high_of(session.key), -1)
         self._leave(state)
         self._sessions.remove_at(index)
@@ -220,7 +334,7 @@ cdef class Dispatcher:
 
     # ---- images ---------------------------------------------------------------------------------
 
-    cdef bint add_image(self, ImageIntake image) noexcept nogil:
+    cdef bint add_image(self, ReceiveStream image) noexcept nogil:
         cdef int64_t key = pair_key(image.stream_id, image.session_id)
         cdef slot_t* session
         if not self.is_wanted(image.stream_id, image.session_id):
@@ -240,7 +354,7 @@ cdef class Dispatcher:
         self._count_image(image.stream_id, 1)
         return True
 
-    cdef void remove_image(self, ImageIntake image, bint may_come_back) noexcept nogil:
+    cdef void remove_image(self, ReceiveStream image, bint may_come_back) noexcept nogil:
         cdef slot_t* session = self._sessions.find(pair_key(image.stream_id, image.session_id))
         if (
             session is NULL
@@ -280,7 +394,7 @@ cdef class Dispatcher:
         cdef int64_t index
         for index in range(self._sessions.slot_count):
             if self._sessions.at(index).state == SESSION_ACTIVE:
-                (<ImageIntake> self._sessions.at(index).value).deactivate(now_ns)
+                (<ReceiveStream> self._sessions.at(index).value).deactivate(now_ns)
 
     # ---- for tests ------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ ctypedef struct connection_t:
     address_t control
 
 
-cdef class Connections:
+cdef class ImageConnections:
     cdef TransportSet _transports
     cdef connection_t* _connections
     cdef int32_t _capacity

@@ -23,7 +23,7 @@ cdef inline bint _within(int64_t since_ns, int64_t now_ns, int64_t timeout_ns) n
     return <int64_t> (<uint64_t> now_ns - <uint64_t> since_ns) <= timeout_ns
 
 
-cdef class Connections:
+cdef class ImageConnections:
     """Where an image comes from, by transport: address, activity, end (spec wire-protocol 9.5).
 
     Belongs to the receiver. The methods here are for tests that turn no receiver.

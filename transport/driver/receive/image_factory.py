@@ -17,9 +17,9 @@ from aerolog.transport.driver.congestion_control.congestion_control_supplier imp
 )
 from aerolog.transport.driver.counters.endpoint_counters import source_text
 from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
-from aerolog.transport.driver.receive.feedback_delay import OptimalMulticastDelay, StaticDelay
+from aerolog.transport.driver.receive.loss_detector import OptimalMulticastDelay, StaticDelay
 from aerolog.transport.driver.receive.publication_image import PublicationImage
-from aerolog.transport.driver.receive.receive_stream import NetworkImage
+from aerolog.transport.driver.receive.receive_stream import ReceiveStream
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.cnc import HEADER_LENGTH
 from aerolog.transport.protocol.frames import SETUP_FLAG_GROUP, SETUP_FLAG_SEND_RESPONSE
@@ -27,12 +27,12 @@ from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.config.settings import Settings
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.congestion_control.congestion_control import CongestionControl
     from aerolog.transport.driver.context import DriverContext
-    from aerolog.transport.driver.receive.feedback_delay import FeedbackDelay
+    from aerolog.transport.driver.receive.loss_detector import FeedbackDelay
     from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
-    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
     from aerolog.transport.driver.receive.receiver_events import CreateImage
 
 _COUNTER_STRIDE: Final = 128
@@ -40,21 +40,21 @@ _NO_OWNER: Final = -1
 _SEED_BITS: Final = 64
 
 
-def initial_window(endpoint: ReceiveChannel, settings: Settings) -> int:
+def initial_window(endpoint: ReceiveChannelEndpoint, settings: Settings) -> int:
     """The receiver window that images of an endpoint may have, in bytes."""
     return endpoint.channel.receiver_window_length or settings[properties.RCV_INITIAL_WINDOW_LENGTH]
 
 
 def make_image(
-    parts: NetworkParts,
-    endpoint: ReceiveChannel,
+    conductor: ConductorContext,
+    endpoint: ReceiveChannelEndpoint,
     event: CreateImage,
     subscriptions: list[NetworkSubscription],
 ) -> PublicationImage:
     """Make an image that no subscription has yet.
 
     Args:
-        parts: of the driver.
+        conductor: of the driver.
         endpoint: where the sender was heard.
         event: what it says.
         subscriptions: those that want it, one at least: the first says how it is received.
@@ -64,25 +64,25 @@ def make_image(
         CountersFullError: no counter is free.
         ChannelUriError, ConfigurationError: a congestion control that there is not.
     """
-    context = parts.context
+    context = conductor.context
     first = subscriptions[0]
     window = initial_window(endpoint, context.settings)
     is_group = _is_group(endpoint, event, first.params.group)
     correlation_id = context.cnc.to_driver.next_correlation_id()
     metadata = _metadata(
-        parts, endpoint, event, subscriptions,
+        conductor, endpoint, event, subscriptions,
         correlation_id=correlation_id, window=window, is_group=is_group,
     )  # fmt: skip
     with ExitStack() as undo:
         log = context.logs.create_image_log(correlation_id, metadata)
         undo.callback(context.logs.discard, log)
-        congestion = _congestion(parts, endpoint, event, window)
+        congestion = _congestion(conductor, endpoint, event, window)
         counters = _Counters(context, correlation_id, event, first, undo)
         counters.show_congestion(congestion, endpoint.channel.original)
         hwm_id, pos_id, naks_id = counters.allocate_positions()
         source = source_text(event.source)
         assert log.logs is not None
-        stream = NetworkImage(
+        stream = ReceiveStream(
             log.logs,
             context.counters,
             endpoint.endpoint,
@@ -198,22 +198,22 @@ class _Counters:
 
 
 def _congestion(
-    parts: NetworkParts, endpoint: ReceiveChannel, event: CreateImage, window: int
+    conductor: ConductorContext, endpoint: ReceiveChannelEndpoint, event: CreateImage, window: int
 ) -> CongestionControl:
     """The strategy that the channel of the endpoint names, else the driver's."""
     return image_congestion_control(
         endpoint.channel.uri.get(keys.CC),
-        parts.context.settings,
+        conductor.context.settings,
         receiver_window=window,
         term_length=event.term_length,
         mtu=event.mtu,
-        now_ns=parts.clockwork.now_ns,
+        now_ns=conductor.agent.now_ns,
         session_id=event.session_id,
         stream_id=event.stream_id,
     )
 
 
-def _is_group(endpoint: ReceiveChannel, event: CreateImage, group: Infer) -> bool:
+def _is_group(endpoint: ReceiveChannelEndpoint, event: CreateImage, group: Infer) -> bool:
     """Whether NAKs are those of a member of a group."""
     if group is Infer.INFER:
         return endpoint.channel.is_multicast or bool(event.flags & SETUP_FLAG_GROUP)
@@ -222,7 +222,7 @@ def _is_group(endpoint: ReceiveChannel, event: CreateImage, group: Infer) -> boo
 
 def _feedback_delay(
     context: DriverContext,
-    endpoint: ReceiveChannel,
+    endpoint: ReceiveChannelEndpoint,
     first: NetworkSubscription,
     *,
     is_group: bool,
@@ -255,8 +255,8 @@ def _subscriber_positions(
 
 
 def _metadata(
-    parts: NetworkParts,
-    endpoint: ReceiveChannel,
+    conductor: ConductorContext,
+    endpoint: ReceiveChannelEndpoint,
     event: CreateImage,
     subscriptions: list[NetworkSubscription],
     *,
@@ -266,7 +266,7 @@ def _metadata(
 ) -> LogMetadata:
     params = subscriptions[0].params
     oldest = min(subscriptions, key=lambda link: link.registration_id)
-    limits = parts.context.socket_limits
+    limits = conductor.context.socket_limits
     return LogMetadata(
         correlation_id=correlation_id,
         session_id=event.session_id,
@@ -277,7 +277,7 @@ def _metadata(
         term_length=event.term_length,
         mtu_length=event.mtu,
         type=LogType.IMAGE,
-        page_size=parts.context.logs.page_size,
+        page_size=conductor.context.logs.page_size,
         receiver_window_length=min(window, event.term_length // 2),
         socket_sndbuf_length=endpoint.sndbuf_length,
         os_default_socket_sndbuf_length=limits.default_sndbuf,

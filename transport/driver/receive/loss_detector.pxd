@@ -1,9 +1,25 @@
 """Finding, timing, filling and accounting of gaps in an image (spec wire-protocol 9.3, 9.4)."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
-from aerolog.transport.driver.receive.feedback_delay cimport FeedbackDelay
 from aerolog.transport.logbuffer.descriptor cimport log_buffer_t
+
+
+cdef class FeedbackDelay:
+    cdef int64_t first_delay_ns(self) noexcept nogil
+    cdef int64_t retry_delay_ns(self) noexcept nogil
+
+
+cdef class StaticDelay(FeedbackDelay):
+    cdef int64_t _first_ns
+    cdef int64_t _retry_ns
+
+
+cdef class OptimalMulticastDelay(FeedbackDelay):
+    cdef uint64_t _state
+    cdef double _span       # lambda / T
+    cdef double _scale      # e^lambda - 1
+
 
 # A run of missing bytes, inside one term; the length is a multiple of 32 and above 0.
 ctypedef struct gap_t:

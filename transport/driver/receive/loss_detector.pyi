@@ -1,7 +1,24 @@
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from aerolog.transport.driver.receive.feedback_delay import FeedbackDelay
 from aerolog.transport.logbuffer.descriptor import LogBuffers
+
+class FeedbackDelay:
+    def first(self) -> int: ...
+    def retry(self) -> int: ...
+
+class StaticDelay(FeedbackDelay):
+    def __init__(self, first_ns: int, retry_ns: int) -> None: ...
+    @classmethod
+    def unicast(
+        cls, delay_ns: int = 1000, retry_ratio: int = 100, nak_delay_ns: int | None = None
+    ) -> Self: ...
+    @classmethod
+    def unreliable(cls) -> Self: ...
+
+class OptimalMulticastDelay(FeedbackDelay):
+    def __init__(
+        self, seed: int, max_backoff_ns: int = 10_000_000, group_size: int = 10
+    ) -> None: ...
 
 class Gap(NamedTuple):
     term_id: int

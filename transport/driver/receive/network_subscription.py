@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.receive.publication_image import PublicationImage
-    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
     from aerolog.transport.network.udp_channel import UdpChannel
 
 
@@ -36,11 +36,11 @@ class NetworkSubscription:
     channel: str
     udp_channel: UdpChannel
     params: NetworkSubscriptionParams
-    endpoint: ReceiveChannel
+    endpoint: ReceiveChannelEndpoint
     session_id: int | None
     images: dict[PublicationImage, int] = field(default_factory=dict)
 
-    def matches(self, endpoint: ReceiveChannel, stream_id: int, session_id: int) -> bool:
+    def matches(self, endpoint: ReceiveChannelEndpoint, stream_id: int, session_id: int) -> bool:
         """Whether it listens to a session of a stream of an endpoint."""
         if self.endpoint is not endpoint or self.stream_id != stream_id:
             return False

@@ -20,7 +20,7 @@ from aerolog.transport.driver.conductor.image_links import (
 )
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.receive.network_subscription import NetworkSubscription
-from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannels
+from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoints
 from aerolog.transport.driver.receive.receive_destinations import ReceiveDestinations
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
@@ -31,9 +31,9 @@ from aerolog.transport.protocol.responses import (
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.receive.publication_image import PublicationImage
-    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import (
         AddReceiveDestination,
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
     )
 
 
-class Subscriptions:
+class NetworkSubscriptions:
     """All UDP subscriptions of a driver.
 
     Attributes:
         channels: the endpoints that they listen on.
         links: the subscriptions, in order of addition but for the gaps that removals close.
-        images: those that a new subscription may join; ``Images`` keeps the list.
+        images: those that a new subscription may join; ``PublicationImages`` keeps the list.
     """
 
-    def __init__(self, parts: NetworkParts) -> None:
-        self._parts = parts
-        self._context = parts.context
-        self.channels = ReceiveChannels(parts)
-        self._destinations = ReceiveDestinations(parts, self.channels)
+    def __init__(self, conductor: ConductorContext) -> None:
+        self._conductor = conductor
+        self._context = conductor.context
+        self.channels = ReceiveChannelEndpoints(conductor)
+        self._destinations = ReceiveDestinations(conductor, self.channels)
         self.links: list[NetworkSubscription] = []
         self.images: list[PublicationImage] = []
 
@@ -75,7 +75,7 @@ class Subscriptions:
             self._check_clash(shared, command.stream_id, channel, params)
         endpoint = self.channels.get_or_open(channel, params, command.correlation_id)
         try:
-            client = self._parts.clients.get_or_add(command.client_id)
+            client = self._conductor.clients.get_or_add(command.client_id)
         except BaseException:
             self.channels.close_if_unused(endpoint)
             raise
@@ -180,7 +180,7 @@ class Subscriptions:
                     link.endpoint, link.stream_id, session_id, is_waiting=False
                 )
             else:
-                self._parts.receiver.request_setup(
+                self._conductor.receiver.request_setup(
                     link.endpoint.endpoint, link.stream_id, session_id
                 )
             return
@@ -200,7 +200,7 @@ class Subscriptions:
     # ---- images -----------------------------------------------------------------------------
 
     def of_session(
-        self, endpoint: ReceiveChannel, stream_id: int, session_id: int
+        self, endpoint: ReceiveChannelEndpoint, stream_id: int, session_id: int
     ) -> list[NetworkSubscription]:
         """The subscriptions that listen to a session."""
         return [link for link in self.links if link.matches(endpoint, stream_id, session_id)]
@@ -226,7 +226,7 @@ class Subscriptions:
         self._context.counters.set_reference_id(counter_id, image.correlation_id)
         link.images[image] = counter_id
         image.stream.subscribers.add(
-            counter_id, link.params.is_tether, self._parts.clockwork.now_ns
+            counter_id, link.params.is_tether, self._conductor.agent.now_ns
         )
         self.tell_available(link, image)
 
@@ -272,7 +272,7 @@ class Subscriptions:
 
     def _check_clash(
         self,
-        endpoint: ReceiveChannel,
+        endpoint: ReceiveChannelEndpoint,
         stream_id: int,
         channel: UdpChannel,
         params: NetworkSubscriptionParams,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.logs.log_store import LogFile
-    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
-    from aerolog.transport.driver.receive.receive_stream import NetworkImage
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
+    from aerolog.transport.driver.receive.receive_stream import ReceiveStream
 
 
 @dataclass(slots=True, eq=False)
@@ -31,11 +31,11 @@ class PublicationImage:
     correlation_id: int
     session_id: int
     stream_id: int
-    endpoint: ReceiveChannel
+    endpoint: ReceiveChannelEndpoint
     source_identity: str
     counter_ids: tuple[int, ...]
     log: LogFile
-    stream: NetworkImage
+    stream: ReceiveStream
     is_response_wanted: bool = False
     is_released: bool = False
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.receive.receive_sockets import BoundTransport, LocalAddressCounter
     from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
     from aerolog.transport.network.udp_channel import UdpChannel
@@ -51,7 +51,7 @@ _INT64_MODULUS = 1 << 64
 
 
 @dataclass(slots=True, eq=False)
-class ReceiveChannel:
+class ReceiveChannelEndpoint:
     """A receive channel endpoint.
 
     Attributes:
@@ -102,16 +102,16 @@ class ReceiveChannel:
         )
 
 
-class ReceiveChannels:
+class ReceiveChannelEndpoints:
     """All receive channel endpoints of a driver."""
 
-    def __init__(self, parts: NetworkParts) -> None:
-        self._parts = parts
-        self._context = parts.context
-        self.sockets = ReceiveSockets(parts.context)
-        self._open: dict[str, ReceiveChannel] = {}
-        self._by_endpoint: dict[ReceiveEndpoint, ReceiveChannel] = {}
-        self._next_receiver_id = parts.context.random.getrandbits(64)
+    def __init__(self, conductor: ConductorContext) -> None:
+        self._conductor = conductor
+        self._context = conductor.context
+        self.sockets = ReceiveSockets(conductor.context)
+        self._open: dict[str, ReceiveChannelEndpoint] = {}
+        self._by_endpoint: dict[ReceiveEndpoint, ReceiveChannelEndpoint] = {}
+        self._next_receiver_id = conductor.context.random.getrandbits(64)
         self._leaving = 0  # endpoints and destinations that the receiver is about to give back
 
     @property
@@ -119,14 +119,14 @@ class ReceiveChannels:
         """Whether a socket is about to be closed whose port may be asked for again."""
         return self._leaving > 0
 
-    def __iter__(self) -> Iterator[ReceiveChannel]:
+    def __iter__(self) -> Iterator[ReceiveChannelEndpoint]:
         return iter(list(self._by_endpoint.values()))
 
-    def of(self, endpoint: ReceiveEndpoint) -> ReceiveChannel | None:
+    def of(self, endpoint: ReceiveEndpoint) -> ReceiveChannelEndpoint | None:
         """What the conductor knows of an endpoint; None once it is released."""
         return self._by_endpoint.get(endpoint)
 
-    def find(self, channel: UdpChannel) -> ReceiveChannel | None:
+    def find(self, channel: UdpChannel) -> ReceiveChannelEndpoint | None:
         """The endpoint that a channel shares, by tag, else by canonical form.
 
         Raises:
@@ -143,7 +143,7 @@ class ReceiveChannels:
 
     def get_or_open(
         self, channel: UdpChannel, params: NetworkSubscriptionParams, registration_id: int
-    ) -> ReceiveChannel:
+    ) -> ReceiveChannelEndpoint:
         """The endpoint that a channel shares, or a new one.
 
         Raises:
@@ -171,7 +171,12 @@ class ReceiveChannels:
         return found
 
     def add_reference(
-        self, known: ReceiveChannel, stream_id: int, session_id: int | None, *, is_waiting: bool
+        self,
+        known: ReceiveChannelEndpoint,
+        stream_id: int,
+        session_id: int | None,
+        *,
+        is_waiting: bool,
     ) -> None:
         """A subscription more: the first one of its kind has the receiver want its stream.
 
@@ -186,14 +191,19 @@ class ReceiveChannels:
         elif session_id is None:
             known.streams[stream_id] += 1
             if known.streams[stream_id] == 1:
-                self._parts.receiver.add_subscription(known.endpoint, stream_id)
+                self._conductor.receiver.add_subscription(known.endpoint, stream_id)
         else:
             known.sessions[stream_id, session_id] += 1
             if known.sessions[stream_id, session_id] == 1:
-                self._parts.receiver.add_subscription(known.endpoint, stream_id, session_id)
+                self._conductor.receiver.add_subscription(known.endpoint, stream_id, session_id)
 
     def drop_reference(
-        self, known: ReceiveChannel, stream_id: int, session_id: int | None, *, is_waiting: bool
+        self,
+        known: ReceiveChannelEndpoint,
+        stream_id: int,
+        session_id: int | None,
+        *,
+        is_waiting: bool,
     ) -> None:
         """A subscription less; see `add_reference`. `close_if_unused` comes next."""
         if is_waiting:
@@ -202,21 +212,21 @@ class ReceiveChannels:
             known.streams[stream_id] -= 1
             if known.streams[stream_id] == 0:
                 del known.streams[stream_id]
-                self._parts.receiver.remove_subscription(known.endpoint, stream_id)
+                self._conductor.receiver.remove_subscription(known.endpoint, stream_id)
         else:
             known.sessions[stream_id, session_id] -= 1
             if known.sessions[stream_id, session_id] == 0:
                 del known.sessions[stream_id, session_id]
-                self._parts.receiver.remove_subscription(known.endpoint, stream_id, session_id)
+                self._conductor.receiver.remove_subscription(known.endpoint, stream_id, session_id)
 
-    def close_if_unused(self, known: ReceiveChannel) -> None:
+    def close_if_unused(self, known: ReceiveChannelEndpoint) -> None:
         """Close an endpoint that nothing refers to."""
         if known.is_used or known.is_closing:
             return
         known.is_closing = True
         self._leaving += 1
         self._context.counters.set_value(known.status_id, ChannelStatus.CLOSING)
-        self._parts.receiver.remove_endpoint(known.endpoint)
+        self._conductor.receiver.remove_endpoint(known.endpoint)
 
     def on_endpoint_released(self, endpoint: ReceiveEndpoint) -> None:
         """The receiver has given an endpoint back: its sockets and counters go."""
@@ -226,12 +236,12 @@ class ReceiveChannels:
             self._end(known)
             self._context.events.receive_channel(known.channel, is_open=False)
 
-    def remove_transport(self, known: ReceiveChannel, bound: BoundTransport) -> None:
+    def remove_transport(self, known: ReceiveChannelEndpoint, bound: BoundTransport) -> None:
         """Have the receiver give the transport of a destination back; its address is gone now."""
         bound.is_leaving = True
         self._leaving += 1
         self._context.free_counter(bound.counter_id)
-        self._parts.receiver.remove_destination(known.endpoint, bound.transport)
+        self._conductor.receiver.remove_destination(known.endpoint, bound.transport)
 
     def on_transport_released(self, endpoint: ReceiveEndpoint, transport: ReceiveTransport) -> None:
         """The receiver has given a destination's transport back: its socket goes."""
@@ -255,7 +265,7 @@ class ReceiveChannels:
 
     def _make(
         self, channel: UdpChannel, params: NetworkSubscriptionParams, registration_id: int
-    ) -> ReceiveChannel:
+    ) -> ReceiveChannelEndpoint:
         settings = self._context.settings
         has_destinations = channel.control_mode is ControlMode.MANUAL
         rcvbuf, sndbuf = rcvbuf_length(channel, settings), sndbuf_length(channel, settings)
@@ -294,7 +304,7 @@ class ReceiveChannels:
             )
             undo.pop_all()
         show_active(self._context, status_id, "" if bound is None else bound.local_text)
-        known = ReceiveChannel(
+        known = ReceiveChannelEndpoint(
             channel,
             registration_id,
             endpoint,
@@ -305,11 +315,11 @@ class ReceiveChannels:
         )
         self._open[channel.canonical_form] = known
         self._by_endpoint[endpoint] = known
-        self._parts.receiver.add_endpoint(endpoint)
+        self._conductor.receiver.add_endpoint(endpoint)
         self._context.events.receive_channel(channel, is_open=True)
         return known
 
-    def _end(self, known: ReceiveChannel) -> None:
+    def _end(self, known: ReceiveChannelEndpoint) -> None:
         for bound in known.transports:
             self._leaving -= bound.is_leaving
             self.sockets.close_socket(bound)

@@ -1,17 +1,32 @@
 """What every part of the receiver uses in a cycle: time, counters, frames to be sent."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 
+from aerolog.transport.concurrent.atomic cimport get_i32, put_i64
 from aerolog.transport.driver.receive.loss_detector cimport gap_t
 from aerolog.transport.driver.receive.receive_transport cimport ReceiveTransport, TransportSet
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.protocol.frames cimport rttm_t
+from aerolog.transport.logbuffer.descriptor cimport wrapping_sub
 from aerolog.transport.network.port cimport address_t, outgoing_t
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAG_BEGIN,
+    FRAME_ALIGNMENT,
+    FRAME_LENGTH_OFFSET,
+    rttm_t,
+    setup_t,
+)
 
 cdef enum:
     ANSWER_LIMIT = 64
     ANSWER_BYTES = 8192
     LONGEST_ANSWER = 1064       # an error frame with its longest text
+    # What a setup may ask for.
+    TERM_LENGTH_MIN = 65536
+    TERM_LENGTH_MAX = 1 << 30
+    MESSAGE_LENGTH_MAX = 1 << 24
+    MTU_MAX = 65504
 
 # System counters that the receiver writes.
 ctypedef struct receive_counters_t:
@@ -112,3 +127,38 @@ cdef inline void count(int64_t* counter) noexcept nogil:
 
 
 cdef void add_to(int64_t* counter, int64_t amount) noexcept nogil
+
+
+cdef inline int64_t elapsed(int64_t since_ns, int64_t now_ns) noexcept nogil:
+    return <int64_t> (<uint64_t> now_ns - <uint64_t> since_ns)
+
+
+cdef inline bint is_sound_setup(const setup_t* setup) noexcept nogil:
+    """Whether a log can be made of it: a setup comes from anybody."""
+    cdef int32_t longest
+    if (
+        not TERM_LENGTH_MIN <= setup.term_length <= TERM_LENGTH_MAX
+        or setup.term_length & (setup.term_length - 1)
+    ):
+        return False
+    longest = min(setup.term_length // 8, <int32_t> MESSAGE_LENGTH_MAX)
+    return (
+        DATA_HEADER_LENGTH < setup.mtu <= min(longest, <int32_t> MTU_MAX)
+        and setup.mtu % FRAME_ALIGNMENT == 0
+        and 0 <= setup.term_offset < setup.term_length
+        and setup.term_offset % FRAME_ALIGNMENT == 0
+        and wrapping_sub(setup.active_term_id, setup.initial_term_id) >= 0
+    )
+
+
+cdef inline void stamp_message(
+    uint8_t* data, int32_t length, int32_t offset, int64_t epoch_ns
+) noexcept nogil:
+    """A timestamp into the first frame of a message, where it has room (spec wire-protocol 16)."""
+    cdef int64_t at = <int64_t> DATA_HEADER_LENGTH + offset
+    if (
+        data[FLAGS_OFFSET] & FLAG_BEGIN
+        and at + 8 < length
+        and at + 8 <= get_i32(data + FRAME_LENGTH_OFFSET)
+    ):
+        put_i64(data + at, epoch_ns)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 
 if TYPE_CHECKING:
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.receive.receive_channel_endpoint import (
-        ReceiveChannel,
-        ReceiveChannels,
+        ReceiveChannelEndpoint,
+        ReceiveChannelEndpoints,
     )
     from aerolog.transport.network.udp_channel import UdpChannel
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class ReceiveDestinations:
     """Adds and removes the sockets of multi-destination endpoints."""
 
-    def __init__(self, parts: NetworkParts, channels: ReceiveChannels) -> None:
-        self._context = parts.context
-        self._receiver = parts.receiver
+    def __init__(self, conductor: ConductorContext, channels: ReceiveChannelEndpoints) -> None:
+        self._context = conductor.context
+        self._receiver = conductor.receiver
         self._channels = channels
         self._sockets = channels.sockets
 
-    def add(self, known: ReceiveChannel, registration_id: int, channel: UdpChannel) -> None:
+    def add(self, known: ReceiveChannelEndpoint, registration_id: int, channel: UdpChannel) -> None:
         """Open a socket for a destination; the same one twice is two of them, where it can bind.
 
         Args:
@@ -55,7 +55,7 @@ class ReceiveDestinations:
         known.transports.append(bound)
         self._receiver.add_destination(known.endpoint, bound.transport)
 
-    def remove(self, known: ReceiveChannel, channel: UdpChannel) -> None:
+    def remove(self, known: ReceiveChannelEndpoint, channel: UdpChannel) -> None:
         """Let go of the first destination with that canonical form, if there is one.
 
         Raises:

@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int32_t
 
-from aerolog.transport.driver.receive.data_packet_dispatcher cimport Dispatcher
+from aerolog.transport.driver.receive.data_packet_dispatcher cimport DataPacketDispatcher
 from aerolog.transport.driver.receive.receive_transport cimport MAX_TRANSPORTS, TransportSet
 
 
 cdef class ReceiveEndpoint(TransportSet):
-    cdef readonly Dispatcher dispatcher
+    cdef readonly DataPacketDispatcher dispatcher
     cdef readonly int32_t channel_timestamp_offset
     cdef readonly int32_t media_timestamp_offset
     cdef readonly bint stamps       # either offset is given

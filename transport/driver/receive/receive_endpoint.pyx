@@ -1,6 +1,6 @@
 """A receive channel endpoint (spec wire-protocol 3.1, 8.2, 13, 16)."""
 
-from aerolog.transport.driver.receive.data_packet_dispatcher cimport Dispatcher
+from aerolog.transport.driver.receive.data_packet_dispatcher cimport DataPacketDispatcher
 from aerolog.transport.driver.receive.receive_transport cimport (
     MAX_TRANSPORTS,
     ReceiveTransport,
@@ -52,7 +52,7 @@ cdef class ReceiveEndpoint(TransportSet):
             ConfigurationError: not one transport, or an index used twice.
         """
         super().__init__(receiver_id, group_tag=group_tag, multi_destination=multi_destination)
-        self.dispatcher = Dispatcher(session_limit)
+        self.dispatcher = DataPacketDispatcher(session_limit)
         self._transports = {}
         self.channel_timestamp_offset = _checked_offset(
             "channel-rcv-ts-offset", channel_timestamp_offset

@@ -1,8 +1,8 @@
 from aerolog.transport.concurrent.clock import Clock
-from aerolog.transport.driver.conductor.driver_stream import ConductedStream
+from aerolog.transport.driver.conductor.driver_stream import DriverStream
 from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
 from aerolog.transport.driver.congestion_control.congestion_control import CongestionControl
-from aerolog.transport.driver.receive.feedback_delay import FeedbackDelay
+from aerolog.transport.driver.receive.loss_detector import FeedbackDelay
 from aerolog.transport.driver.receive.receive_transport import TransportSet
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
@@ -16,7 +16,7 @@ DRAINING: int
 LINGER: int
 DONE: int
 
-class NetworkImage(ConductedStream):
+class ReceiveStream(DriverStream):
     def __init__(
         self,
         logs: LogBuffers,

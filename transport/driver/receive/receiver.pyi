@@ -1,13 +1,13 @@
+from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
-from aerolog.transport.driver.receive.receive_stream import NetworkImage
+from aerolog.transport.driver.receive.receive_stream import ReceiveStream
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
 from aerolog.transport.driver.receive.receiver_events import ReceiverEvent
-from aerolog.transport.driver.receive.reception import Reception
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.network.port import Address
 
-class Receiver(Reception):
+class Receiver(Agent):
     def __init__(
         self,
         clock: Clock,
@@ -25,9 +25,9 @@ class Receiver(Reception):
     def remove_subscription(
         self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int | None = None
     ) -> None: ...
-    def add_image(self, endpoint: ReceiveEndpoint, image: NetworkImage) -> None: ...
+    def add_image(self, endpoint: ReceiveEndpoint, image: ReceiveStream) -> None: ...
     def refuse_image(self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int) -> None: ...
-    def remove_image(self, image: NetworkImage) -> None: ...
+    def remove_image(self, image: ReceiveStream) -> None: ...
     def remove_cool_down(
         self, endpoint: ReceiveEndpoint, session_id: int, stream_id: int
     ) -> None: ...

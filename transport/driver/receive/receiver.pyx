@@ -1,32 +1,68 @@
-"""The agent that receives: commands of the conductor in, what it finds out (spec wire-protocol 8).
+"""The agent that receives (spec wire-protocol 8, 15.1): commands in, datagrams into images.
 
 The conductor gives borrowed pointers and keeps the objects alive until the receiver has told that
 it let go of them. A command is taken only while there is room for the event that answers it.
-"""
 
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+A cycle drains every port by batches up to a bound, so that no port starves another. Datagrams that
+the kernel joined are handled one by one where they lie; the only copy is the one into the term.
+"""
 
 from collections import deque
 
-from aerolog.transport.concurrent.queue cimport record_t
-from aerolog.transport.driver.receive.id_table cimport high_of, low_of, pair_key
-from aerolog.transport.driver.receive.image_intake cimport ImageIntake
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from aerolog.transport.concurrent.atomic cimport get_i32
+from aerolog.transport.concurrent.clock cimport Clock
+from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
+from aerolog.transport.driver.receive.data_packet_dispatcher cimport (
+    SETUP_OF_IMAGE,
+    SETUP_OVER_LIMIT,
+    SETUP_WANTED,
+    high_of,
+    low_of,
+    pair_key,
+)
+from aerolog.transport.driver.receive.receive_context cimport (
+    ReceiveContext,
+    add_to,
+    count,
+    elapsed,
+    is_sound_setup,
+    stamp_message,
+)
 from aerolog.transport.driver.receive.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.receive.receive_transport cimport ReceiveTransport
-from aerolog.transport.driver.receive.reception cimport Reception
-from aerolog.transport.driver.receive.receiver_transports cimport (
-    EVENT_ANSWER_FAILED,
-    EVENT_CREATE_IMAGE,
-    EVENT_ENDPOINT_RELEASED,
-    EVENT_IMAGE_RELEASED,
-    EVENT_LIMIT_EXCEEDED,
-    EVENT_RECEIVE_FAILED,
-    EVENT_TRANSPORT_RELEASED,
-    EVENT_UNRESOLVED,
-    pack_address,
-    unpack_address,
+from aerolog.transport.driver.receive.receive_stream cimport ReceiveStream, has_nothing_to_do
+from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.network.port cimport (
+    BATCH_LIMIT,
+    RECEIVE_BUFFER_LENGTH,
+    address_pair,
+    address_t,
+    incoming_t,
+    is_transient,
+    set_address,
 )
-from aerolog.transport.network.port cimport address_pair, address_t, set_address
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAG_EOS,
+    FRAME_DATA,
+    FRAME_INVALID,
+    FRAME_PAD,
+    FRAME_RTTM,
+    FRAME_SETUP,
+    RTTM_FLAG_REPLY,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    read_frame_type,
+    read_rttm,
+    read_setup,
+    rttm_t,
+    setup_t,
+)
 
 from aerolog.transport.driver.receive.receiver_events import (
     AnswerFailed,
@@ -38,8 +74,26 @@ from aerolog.transport.driver.receive.receiver_events import (
     TransportReleased,
     Unresolved,
 )
-
 from aerolog.transport.errors import ConfigurationError
+
+
+cdef extern from "<poll.h>" nogil:
+    enum:
+        POLLIN
+    ctypedef unsigned long nfds_t
+    int poll(pollfd* descriptors, nfds_t count, int timeout_ms) noexcept
+
+cdef enum:
+    # So many transports are tried one by one; with more of them asking first is cheaper.
+    DIRECT_LIMIT = 5
+
+cdef enum:
+    # Calls that one port may take of a cycle, and messages a call when they are joined runs:
+    # these are up to 64 KiB each, and what is handled should still be in the cache.
+    DRAIN_ROUNDS = 2
+    RUN_BATCH = 16
+    # Buffers are not a power of two apart: else the starts of all of them would share cache lines.
+    BUFFER_STRIDE = RECEIVE_BUFFER_LENGTH + 1536
 
 cdef enum command:
     ADD_ENDPOINT = 1
@@ -54,7 +108,6 @@ cdef enum command:
     REMOVE_DESTINATION = 10
     REQUEST_SETUP = 11
     CHANGE_ADDRESS = 12
-
 cdef enum:
     COMMAND_LIMIT = 32      # a cycle
     EVENT_LIMIT = 256       # a call of `events`
@@ -62,9 +115,29 @@ cdef enum:
 
 # What setups may take of the conductor's time without a pause.
 cdef int64_t _SETUP_CREDIT_NS = 50_000_000
+cdef int64_t _ELICIT_PERIOD_NS = 1_000_000_000
+cdef int64_t _SILENCE_NS = 5_000_000_000
+cdef int64_t _TELL_PERIOD_NS = 1_000_000_000
 
 
-cdef class Receiver(Reception):
+cdef void pack_address(record_t* record, const address_t* address) noexcept nogil:
+    memcpy(&record.a, address, sizeof(address_t))
+
+
+cdef void unpack_address(const record_t* record, address_t* address) noexcept nogil:
+    memcpy(address, &record.a, sizeof(address_t))
+
+
+cdef const address_t* _answer_to(
+    ReceiveTransport transport, const address_t* source
+) noexcept nogil:
+    """Where an answer to a datagram goes."""
+    if transport.has_group:
+        return &transport.group
+    return source
+
+
+cdef class Receiver(Agent):
     """The agent that receives: datagrams into images, status messages and NAKs out of them.
 
     The methods below are the conductor's. None blocks or fails for lack of room: what the
@@ -72,7 +145,25 @@ cdef class Receiver(Reception):
     alive until the receiver has given them back by an event; what is asked of one that has been
     given back does nothing.
     """
-    def __init__(self, clock, counters, **options):
+    def __cinit__(self, *args, **kwargs):
+        cdef int index
+        self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)
+        if self._buffers is NULL:
+            raise MemoryError
+        memset(self._incoming, 0, sizeof(self._incoming))
+        for index in range(BATCH_LIMIT):
+            self._incoming[index].data = self._buffers + index * BUFFER_STRIDE
+            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
+
+    def __init__(
+        self,
+        Clock clock not None,
+        CountersReader counters not None,
+        *,
+        reresolution_check_interval_ns=1_000_000_000,
+        queue_length=1024,
+        role_name="receiver",
+    ):
         """Make the agent.
 
         Args:
@@ -82,12 +173,25 @@ cdef class Receiver(Reception):
             queue_length: commands and events that may wait, each.
             role_name: of the agent.
         """
-        super().__init__(clock, counters, **options)
+        super().__init__(role_name)
+        self._clock = clock
+        self._context = ReceiveContext(counters)
+        self._commands = SpscQueue(queue_length)
+        self._events = SpscQueue(max(queue_length, 4 * EVENT_RESERVE))
+        self._check_interval_ns = reresolution_check_interval_ns
+        self._check_deadline_ns = clock.nano_time() + self._check_interval_ns
+        self._elicit_deadline_ns = INT64_MAX
         self._backlog = deque()
         self._held = {}
         self._setups = deque()
         self._setup_credit_ns = _SETUP_CREDIT_NS
-        self._credited_ns = self._clock.nano_time()
+        self._credited_ns = clock.nano_time()
+
+    def __dealloc__(self):
+        free(self._polled)
+        free(self._descriptors)
+        free(self._buffers)
+        free(self._images)
 
     # ---- the duty cycle -------------------------------------------------------------------------
 
@@ -123,11 +227,11 @@ cdef class Receiver(Reception):
         elif command.kind == REMOVE_SUBSCRIPTION:
             (<ReceiveEndpoint> pointer).dispatcher.remove_all(stream_id, now_ns)
         elif command.kind == ADD_IMAGE:
-            self._add_image(<ImageIntake> pointer)
+            self._add_image(<ReceiveStream> pointer)
         elif command.kind == REFUSE_IMAGE:
             (<ReceiveEndpoint> pointer).dispatcher.refuse_image(stream_id, session_id, now_ns)
         elif command.kind == REMOVE_IMAGE:
-            self._remove_image(<ImageIntake> pointer)
+            self._remove_image(<ReceiveStream> pointer)
         elif command.kind == REMOVE_COOL_DOWN:
             (<ReceiveEndpoint> pointer).dispatcher.end_cool_down(stream_id, session_id)
         elif command.kind == ADD_DESTINATION:
@@ -178,19 +282,19 @@ cdef class Receiver(Reception):
             stream_id,
         )
 
-    cdef void _add_image(self, ImageIntake image) noexcept nogil:
+    cdef void _add_image(self, ReceiveStream image) noexcept nogil:
         cdef int index
         cdef int64_t now_ns = self._context.now_ns
         for index in range(self._image_count):
-            if (<ImageIntake> self._images[index]).is_of(image):
-                (<ImageIntake> self._images[index]).silence()
+            if (<ReceiveStream> self._images[index]).is_of(image):
+                (<ReceiveStream> self._images[index]).silence()
         image.activate(now_ns)
         if not self.hold_image(image) or not (
             <ReceiveEndpoint> image.endpoint
         ).dispatcher.add_image(image):
             image.deactivate(now_ns)
 
-    cdef void _remove_image(self, ImageIntake image) noexcept nogil:
+    cdef void _remove_image(self, ReceiveStream image) noexcept nogil:
         cdef bint was_held = self.drop_image(image)
         (<ReceiveEndpoint> image.endpoint).dispatcher.remove_image(image, image.has_ended())
         if was_held and image.was_revoked():
@@ -205,8 +309,8 @@ cdef class Receiver(Reception):
         if not self.poll_transport(endpoint, transport):
             return
         for index in range(self._image_count):
-            if (<void*> (<ImageIntake> self._images[index]).endpoint) == <void*> endpoint:
-                (<ImageIntake> self._images[index]).add_transport(self._context, transport)
+            if (<void*> (<ReceiveStream> self._images[index]).endpoint) == <void*> endpoint:
+                (<ReceiveStream> self._images[index]).add_transport(self._context, transport)
 
     cdef void _remove_destination(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
@@ -214,8 +318,8 @@ cdef class Receiver(Reception):
         cdef int index
         self.unpoll_transport(endpoint, transport)
         for index in range(self._image_count):
-            if (<void*> (<ImageIntake> self._images[index]).endpoint) == <void*> endpoint:
-                (<ImageIntake> self._images[index]).drop_transport(
+            if (<void*> (<ReceiveStream> self._images[index]).endpoint) == <void*> endpoint:
+                (<ReceiveStream> self._images[index]).drop_transport(
                     self._context, transport.index
                 )
         self._tell(EVENT_TRANSPORT_RELEASED, <void*> endpoint, <void*> transport)
@@ -247,6 +351,454 @@ cdef class Receiver(Reception):
             -_SETUP_CREDIT_NS, min(self._setup_credit_ns, _SETUP_CREDIT_NS)
         )
 
+    # ---- datagrams and images -------------------------------------------------------------------
+
+    cdef int turn(self) noexcept nogil:
+        cdef int work_count = 0
+        cdef int index
+        cdef bint asked = self.ask_who_is_ready()
+        for index in range(self._polled_count):
+            if not asked or self.is_ready(index):
+                work_count += self._drain(
+                    <ReceiveEndpoint> self._polled[index].endpoint,
+                    <ReceiveTransport> self._polled[index].transport,
+                )
+        work_count += self._work_images()
+        self.tend_transports()
+        return work_count
+
+    cdef int _drain(self, ReceiveEndpoint endpoint, ReceiveTransport transport) noexcept nogil:
+        cdef int64_t bytes_received = 0
+        cdef int64_t epoch_ns = 0
+        cdef int handled = 0
+        cdef int received, wanted, index
+        for _ in range(DRAIN_ROUNDS):
+            wanted = RUN_BATCH if transport.gives_runs else BATCH_LIMIT
+            received = transport.port.receive(self._incoming, wanted)
+            if received <= 0:
+                if received < 0 and not is_transient(received):
+                    self.tell_failure(transport, EVENT_RECEIVE_FAILED, -received, NULL)
+                break
+            if endpoint.stamps:
+                epoch_ns = self._clock.epoch_ns()
+            transport.gives_runs = False
+            for index in range(received):
+                bytes_received += self._incoming[index].length
+                self._on_message(endpoint, transport, &self._incoming[index], epoch_ns)
+            handled += received
+            if received < wanted:
+                break
+        if handled > 0:
+            self._show_progress(NULL)
+            add_to(self._context.counters.bytes_received, bytes_received)
+        return handled
+
+    cdef void _show_progress(self, void* next_image) noexcept nogil:
+        """The conductor sees how far an image is once for all of its datagrams in a row."""
+        if self._latest_image is not NULL:
+            (<ReceiveStream> self._latest_image).publish_hwm()
+        self._latest_image = next_image
+
+    cdef void _on_message(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        const incoming_t* message,
+        int64_t epoch_ns,
+    ) noexcept nogil:
+        cdef int32_t offset = 0
+        cdef int32_t segment = message.length
+        if message.segment > 0:
+            segment = message.segment
+            transport.gives_runs = True
+        if message.length == 0:
+            count(self._context.counters.invalid_packets)
+            return
+        while offset < message.length:
+            self._on_datagram(
+                endpoint,
+                transport,
+                message.data + offset,
+                min(segment, message.length - offset),
+                &message.source,
+                epoch_ns,
+                message.timestamp_ns,
+            )
+            offset += segment
+
+    cdef void _on_datagram(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        uint8_t* data,
+        int32_t length,
+        const address_t* source,
+        int64_t epoch_ns,
+        int64_t media_ns,
+    ) noexcept nogil:
+        cdef int32_t kind = read_frame_type(data, length)
+        if kind == FRAME_DATA or kind == FRAME_PAD:
+            self._on_data(endpoint, transport, data, length, source, epoch_ns, media_ns)
+        elif kind == FRAME_SETUP:
+            self._on_setup(endpoint, transport, data, length, source)
+        elif kind == FRAME_RTTM:
+            self._on_rttm(endpoint, transport, data, length, source)
+        elif kind == FRAME_INVALID:
+            count(self._context.counters.invalid_packets)
+
+    # ---- frames ---------------------------------------------------------------------------------
+
+    cdef void _on_data(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        uint8_t* data,
+        int32_t length,
+        const address_t* source,
+        int64_t epoch_ns,
+        int64_t media_ns,
+    ) noexcept nogil:
+        cdef int32_t stream_id, session_id
+        cdef void* image
+        if length < DATA_HEADER_LENGTH:
+            count(self._context.counters.invalid_packets)
+            return
+        transport.last_heard_ns = self._context.now_ns
+        session_id = get_i32(data + SESSION_ID_OFFSET)
+        stream_id = get_i32(data + STREAM_ID_OFFSET)
+        image = endpoint.dispatcher.image_of(stream_id, session_id)
+        if image is not NULL:
+            if image != self._latest_image:
+                self._show_progress(image)
+            if endpoint.stamps:
+                if endpoint.channel_timestamp_offset != -1:
+                    stamp_message(data, length, endpoint.channel_timestamp_offset, epoch_ns)
+                if endpoint.media_timestamp_offset != -1 and media_ns != 0:
+                    stamp_message(data, length, endpoint.media_timestamp_offset, media_ns)
+            (<ReceiveStream> image).on_packet(
+                self._context, transport.index, data, length, source
+            )
+        elif endpoint.dispatcher.on_data(
+            stream_id, session_id, data[FLAGS_OFFSET] & FLAG_EOS, self._context.now_ns
+        ):
+            self._context.elicit(
+                endpoint,
+                transport,
+                _answer_to(transport, source),
+                session_id,
+                stream_id,
+            )
+
+    cdef void _on_setup(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil:
+        cdef setup_t setup
+        cdef void* image
+        cdef int judged
+        if not read_setup(data, length, &setup):
+            count(self._context.counters.invalid_packets)
+            return
+        transport.last_heard_ns = self._context.now_ns
+        judged = endpoint.dispatcher.judge_setup(
+            setup.stream_id, setup.session_id, self._context.now_ns
+        )
+        if judged == SETUP_OF_IMAGE:
+            image = endpoint.dispatcher.image_of(setup.stream_id, setup.session_id)
+            (<ReceiveStream> image).on_setup(self._context, transport.index, source)
+        elif judged == SETUP_OVER_LIMIT:
+            self._tell_limit(endpoint, setup.stream_id, source)
+        elif judged == SETUP_WANTED:
+            if is_sound_setup(&setup):
+                self._ask_for_image(endpoint, transport, &setup, source)
+            else:
+                count(self._context.counters.invalid_packets)
+
+    cdef void _ask_for_image(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        const setup_t* setup,
+        const address_t* source,
+    ) noexcept nogil:
+        """The next SETUP asks again when there is no room for the question."""
+        cdef record_t record
+        if not self.has_event_room(EVENT_RESERVE + 2) or not endpoint.dispatcher.await_image(
+            setup.stream_id, setup.session_id, self._context.now_ns
+        ):
+            return
+        if transport.has_group and setup.ttl > transport.ttl:
+            count(self._context.counters.ttl_asymmetries)
+        record.kind = EVENT_CREATE_IMAGE
+        record.flags = setup.flags
+        record.pointer = <void*> endpoint
+        record.a = pair_key(setup.session_id, setup.stream_id)
+        record.b = pair_key(setup.initial_term_id, setup.active_term_id)
+        record.c = pair_key(setup.term_offset, setup.term_length)
+        record.d = pair_key(setup.mtu, transport.index)
+        self._events.offer(&record)
+        record.kind = EVENT_SOURCE
+        record.pointer = <void*> transport
+        pack_address(&record, source)
+        self._events.offer(&record)
+
+    cdef void _tell_limit(
+        self, ReceiveEndpoint endpoint, int32_t stream_id, const address_t* source
+    ) noexcept nogil:
+        cdef record_t record
+        cdef int64_t now_ns = self._context.now_ns
+        if (
+            endpoint.dispatcher.limit_was_told
+            and elapsed(endpoint.dispatcher.last_limit_ns, now_ns) < _TELL_PERIOD_NS
+        ) or not self.has_event_room(EVENT_RESERVE + 1):
+            return
+        endpoint.dispatcher.limit_was_told = True
+        endpoint.dispatcher.last_limit_ns = now_ns
+        record.kind = EVENT_LIMIT_EXCEEDED
+        record.flags = stream_id
+        record.pointer = <void*> endpoint
+        pack_address(&record, source)
+        self._events.offer(&record)
+
+    cdef void _on_rttm(
+        self,
+        ReceiveEndpoint endpoint,
+        ReceiveTransport transport,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil:
+        cdef rttm_t rttm
+        cdef void* image
+        if not read_rttm(data, length, &rttm):
+            count(self._context.counters.invalid_packets)
+            return
+        transport.last_heard_ns = self._context.now_ns
+        if rttm.receiver_id != endpoint.receiver_id and rttm.receiver_id != 0:
+            return
+        image = endpoint.dispatcher.image_of(rttm.stream_id, rttm.session_id)
+        if image is NULL:
+            return
+        if not rttm.flags & RTTM_FLAG_REPLY:
+            (<ReceiveStream> image).on_round_trip(self._context, &rttm)
+            return
+        rttm.flags = 0
+        rttm.reception_delta_ns = 0
+        rttm.receiver_id = endpoint.receiver_id
+        self._context.send_rttm(
+            transport, _answer_to(transport, source), &rttm
+        )
+
+    # ---- images and timers ----------------------------------------------------------------------
+
+    cdef int _work_images(self) noexcept nogil:
+        cdef int work_count = 0
+        cdef int index, done
+        for index in range(self._image_count - 1, -1, -1):
+            if has_nothing_to_do(<ReceiveStream> self._images[index], self._context.now_ns):
+                continue
+            done = (<ReceiveStream> self._images[index]).work(self._context)
+            if done >= 0:
+                work_count += done
+            else:
+                self._time_out(<ReceiveStream> self._images[index])
+                self._drop_image_at(index)
+        return work_count
+
+    cdef void _time_out(self, ReceiveStream image) noexcept nogil:
+        """Nothing was heard of it: the session stays away until the conductor is done with it."""
+        (<ReceiveEndpoint> image.endpoint).dispatcher.remove_image(image, image.has_ended())
+        image.deactivate(self._context.now_ns)
+
+    cdef bint hold_image(self, ReceiveStream image) noexcept nogil:
+        cdef void** grown
+        cdef int capacity
+        if self._image_count == self._image_capacity:
+            capacity = max(16, 2 * self._image_capacity)
+            grown = <void**> realloc(self._images, <size_t> capacity * sizeof(void*))
+            if grown is NULL:
+                return False
+            self._images = grown
+            self._image_capacity = capacity
+        self._images[self._image_count] = <void*> image
+        self._image_count += 1
+        return True
+
+    cdef bint drop_image(self, ReceiveStream image) noexcept nogil:
+        cdef int index
+        for index in range(self._image_count):
+            if self._images[index] == <void*> image:
+                self._drop_image_at(index)
+                return True
+        return False
+
+    cdef void _drop_image_at(self, int index) noexcept nogil:
+        self._image_count -= 1
+        self._images[index] = self._images[self._image_count]
+
+    # ---- transports -----------------------------------------------------------------------------
+
+    cdef bint _grow(self) noexcept nogil:
+        cdef int capacity = max(8, 2 * self._polled_capacity)
+        cdef void* grown = realloc(self._polled, <size_t> capacity * sizeof(polled_t))
+        if grown is NULL:
+            return False
+        self._polled = <polled_t*> grown
+        grown = realloc(self._descriptors, <size_t> capacity * sizeof(pollfd))
+        if grown is NULL:
+            return False
+        self._descriptors = <pollfd*> grown
+        self._polled_capacity = capacity
+        return True
+
+    cdef bint poll_transport(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        cdef int index = self._polled_count
+        if index == self._polled_capacity and not self._grow():
+            return False
+        endpoint.attach(transport)
+        self._polled[index] = polled_t(<void*> endpoint, <void*> transport)
+        self._descriptors[index].fd = transport.descriptor
+        self._descriptors[index].events = POLLIN
+        self._descriptors[index].revents = 0
+        self._polled_count += 1
+        transport.last_heard_ns = self._context.now_ns
+        transport.last_unresolved_ns = self._context.now_ns
+        if transport.has_control:
+            self._elicit_and_wait(endpoint, transport)
+        return True
+
+    cdef void unpoll_transport(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        cdef int index
+        # What is still to be sent through it leaves now.
+        self._context.flush()
+        self._context.refused_transport = NULL
+        for index in range(self._polled_count):
+            if self._polled[index].transport == <void*> transport:
+                self._polled_count -= 1
+                self._polled[index] = self._polled[self._polled_count]
+                self._descriptors[index] = self._descriptors[self._polled_count]
+                endpoint.detach(transport.index)
+                return
+
+    cdef bint ask_who_is_ready(self) noexcept nogil:
+        return (
+            self._polled_count > DIRECT_LIMIT
+            and poll(self._descriptors, <nfds_t> self._polled_count, 0) >= 0
+        )
+
+    cdef bint is_ready(self, int index) noexcept nogil:
+        return self._descriptors[index].fd < 0 or self._descriptors[index].revents != 0
+
+    # ---- timers ---------------------------------------------------------------------------------
+
+    cdef void tend_transports(self) noexcept nogil:
+        cdef int64_t now_ns = self._context.now_ns
+        if self._elicit_deadline_ns - now_ns < 0:
+            self._elicit_due()
+        if self._check_interval_ns > 0 and elapsed(self._check_deadline_ns, now_ns) > 0:
+            self._check_deadline_ns = now_ns + self._check_interval_ns
+            self._check_resolutions()
+        self._context.flush()
+        if self._context.refused_transport is not NULL:
+            self.tell_failure(
+                <ReceiveTransport> self._context.refused_transport,
+                EVENT_ANSWER_FAILED,
+                self._context.refused_errno,
+                &self._context.refused_destination,
+            )
+            self._context.refused_transport = NULL
+
+    cdef void look_for_elicits(self) noexcept nogil:
+        self._elicit_deadline_ns = self._context.now_ns - 1
+
+    cdef void _elicit_and_wait(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        """Every second: it keeps this receiver among the destinations of a dynamic sender."""
+        self._context.elicit(endpoint, transport, &transport.control, 0, 0)
+        transport.elicit_deadline_ns = self._context.now_ns + _ELICIT_PERIOD_NS
+        self._elicit_deadline_ns = min(self._elicit_deadline_ns, transport.elicit_deadline_ns)
+
+    cdef void _elicit_due(self) noexcept nogil:
+        cdef int index
+        self._elicit_deadline_ns = INT64_MAX
+        for index in range(self._polled_count):
+            self._elicit_if_due(
+                <ReceiveEndpoint> self._polled[index].endpoint,
+                <ReceiveTransport> self._polled[index].transport,
+            )
+
+    cdef void _elicit_if_due(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        if not transport.has_control or not endpoint.dispatcher.wants_anything():
+            return
+        if elapsed(transport.elicit_deadline_ns, self._context.now_ns) > 0:
+            self._elicit_and_wait(endpoint, transport)
+        else:
+            self._elicit_deadline_ns = min(
+                self._elicit_deadline_ns, transport.elicit_deadline_ns
+            )
+
+    cdef void _check_resolutions(self) noexcept nogil:
+        cdef int index
+        for index in range(self._polled_count):
+            self._check_resolution(
+                <ReceiveEndpoint> self._polled[index].endpoint,
+                <ReceiveTransport> self._polled[index].transport,
+            )
+
+    cdef void _check_resolution(
+        self, ReceiveEndpoint endpoint, ReceiveTransport transport
+    ) noexcept nogil:
+        cdef record_t record
+        cdef int64_t now_ns = self._context.now_ns
+        if (
+            not transport.has_control
+            or elapsed(transport.last_heard_ns, now_ns) <= _SILENCE_NS
+            or elapsed(transport.last_unresolved_ns, now_ns) <= _SILENCE_NS
+            or not self.has_event_room(EVENT_RESERVE + 1)
+        ):
+            return
+        transport.last_unresolved_ns = now_ns
+        record.kind = EVENT_UNRESOLVED
+        record.flags = transport.index
+        record.pointer = <void*> endpoint
+        record.a = <int64_t> <void*> transport
+        self._events.offer(&record)
+
+    # ---- events ---------------------------------------------------------------------------------
+
+    cdef bint has_event_room(self, int64_t wanted) noexcept nogil:
+        return self._events.capacity - self._events.size() >= wanted
+
+    cdef void tell_failure(
+        self, ReceiveTransport transport, int kind, int error, const address_t* destination
+    ) noexcept nogil:
+        cdef record_t record
+        cdef int64_t now_ns = self._context.now_ns
+        if (
+            transport.has_failed
+            and elapsed(transport.last_failure_ns, now_ns) < _TELL_PERIOD_NS
+        ) or not self.has_event_room(EVENT_RESERVE + 1):
+            return
+        transport.has_failed = True
+        transport.last_failure_ns = now_ns
+        record.kind = kind
+        record.flags = error
+        record.pointer = <void*> transport
+        if destination is not NULL:
+            pack_address(&record, destination)
+        self._events.offer(&record)
+
     # ---- commands of the conductor --------------------------------------------------------------
 
     def add_endpoint(self, ReceiveEndpoint endpoint not None):
@@ -276,7 +828,7 @@ cdef class Receiver(Reception):
             REMOVE_SUBSCRIPTION, endpoint, session_id is not None, _key(stream_id, session_id or 0)
         )
 
-    def add_image(self, ReceiveEndpoint endpoint not None, ImageIntake image not None):
+    def add_image(self, ReceiveEndpoint endpoint not None, ReceiveStream image not None):
         """Answer a `CreateImage`: the image becomes ACTIVE in the receiver's next cycle."""
         if image.endpoint is not endpoint:
             raise ConfigurationError("the image was made for another endpoint")
@@ -287,7 +839,7 @@ cdef class Receiver(Reception):
         """Answer a `CreateImage` without an image; a SETUP after a second asks again."""
         self._put(REFUSE_IMAGE, endpoint, 0, _key(stream_id, session_id))
 
-    def remove_image(self, ImageIntake image not None):
+    def remove_image(self, ReceiveStream image not None):
         """Let go of an image that lingers; once each. Answered by `ImageReleased`."""
         self._put(REMOVE_IMAGE, image)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
-    from aerolog.transport.driver.receive.receive_stream import NetworkImage
+    from aerolog.transport.driver.receive.receive_stream import ReceiveStream
     from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
     from aerolog.transport.network.port import Address
 
@@ -53,7 +53,7 @@ class CreateImage:
 class ImageReleased:
     """The receiver touches an image no more."""
 
-    image: NetworkImage
+    image: ReceiveStream
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.flow_control.flow_control import FlowControl
     from aerolog.transport.driver.logs.log_store import LogFile
-    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel
-    from aerolog.transport.driver.send.send_stream import NetworkPublication
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannelEndpoint
+    from aerolog.transport.driver.send.send_stream import SendStream
 
 
 @dataclass(slots=True, eq=False)
-class UdpPublication:
+class NetworkPublication:
     """One log that the sender sends, with its counters, shared by publication links.
 
     Attributes:
@@ -50,12 +50,12 @@ class UdpPublication:
     params: PublicationParams
     is_exclusive: bool
     start: StartPosition
-    endpoint: SendChannel
+    endpoint: SendChannelEndpoint
     flow_control: FlowControl
     limit_id: int
     counter_ids: list[int]
     log: LogFile
-    stream: NetworkPublication
+    stream: SendStream
     since_ns: int
     rejections: set[str] = field(default_factory=set)
 
@@ -88,7 +88,7 @@ class UdpPublication:
 
 
 @dataclass(slots=True, eq=False)
-class UdpPublicationLink:
+class NetworkPublicationLink:
     """A client's hold on a publication.
 
     Attributes:
@@ -99,4 +99,4 @@ class UdpPublicationLink:
 
     registration_id: int
     client: AeronClient
-    publication: UdpPublication
+    publication: NetworkPublication

@@ -24,9 +24,9 @@ from aerolog.transport.uri import ChannelUri, keys
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.send.publications import Publications
-    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.send.network_publications import NetworkPublications
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannelEndpoint
     from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.protocol.commands import (
         AddDestination,
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     Refuse = Callable[[Exception], None]
 
 
-class SendCommands:
+class PublicationDestinations:
     """Adds and removes the destinations of publications with manual control."""
 
-    def __init__(self, parts: NetworkParts, publications: Publications) -> None:
-        self._parts = parts
+    def __init__(self, conductor: ConductorContext, publications: NetworkPublications) -> None:
+        self._conductor = conductor
         self._publications = publications
         self._numbers = DefaultNameResolver()
 
@@ -61,7 +61,7 @@ class SendCommands:
         def add(address: SocketAddress | None) -> None:
             if not endpoint.is_closing:
                 endpoint.destinations[command.correlation_id] = SendDestination(text, address)
-                self._parts.sender.add_destination(
+                self._conductor.sender.add_destination(
                     endpoint.endpoint,
                     command.correlation_id,
                     None if address is None else as_pair(address),
@@ -101,7 +101,7 @@ class SendCommands:
             self._remove(endpoint, command.destination_registration_id)
         self._succeed(command.correlation_id)
 
-    def _endpoint(self, registration_id: int) -> SendChannel:
+    def _endpoint(self, registration_id: int) -> SendChannelEndpoint:
         publication = self._publications.find(registration_id)
         if publication is None:
             raise ControlProtocolError(
@@ -111,10 +111,10 @@ class SendCommands:
             raise invalid_channel("channel does not allow manual control")
         return publication.endpoint
 
-    def _remove(self, endpoint: SendChannel, registration_id: int) -> None:
+    def _remove(self, endpoint: SendChannelEndpoint, registration_id: int) -> None:
         del endpoint.destinations[registration_id]
         if not endpoint.is_closing:
-            self._parts.sender.remove_destination(endpoint.endpoint, registration_id)
+            self._conductor.sender.remove_destination(endpoint.endpoint, registration_id)
 
     def _with_address(
         self, text: str, then: Callable[[SocketAddress | None], None], refuse: Refuse
@@ -130,7 +130,7 @@ class SendCommands:
             else:
                 refuse(error)
 
-        self._parts.context.names.resolve(
+        self._conductor.context.names.resolve(
             f"aeron:udp?{keys.ENDPOINT}={text}",
             lambda channel: then(channel.remote_data),
             failed,
@@ -138,4 +138,4 @@ class SendCommands:
         )
 
     def _succeed(self, correlation_id: int) -> None:
-        self._parts.context.tell(OperationSuccess(correlation_id))
+        self._conductor.context.tell(OperationSuccess(correlation_id))

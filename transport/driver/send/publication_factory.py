@@ -16,18 +16,18 @@ from aerolog.transport.driver.flow_control.flow_control_supplier import (
     flow_control_params,
 )
 from aerolog.transport.driver.ipc.ipc_factory import position_of, publication_metadata, start_of
-from aerolog.transport.driver.send.network_publication import UdpPublication
+from aerolog.transport.driver.send.network_publication import NetworkPublication
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
-from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.driver.send.send_stream import SendStream
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.flow_control.flow_control import FlowControl
     from aerolog.transport.driver.logs.log_store import LogFile
-    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel
+    from aerolog.transport.driver.send.send_channel_endpoint import SendChannelEndpoint
     from aerolog.transport.events.event_log import StreamEvents
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import AddExclusivePublication, AddPublication
@@ -80,14 +80,14 @@ class PublicationCounters:
 
 
 def make_publication(
-    parts: NetworkParts,
+    conductor: ConductorContext,
     command: AddPublication | AddExclusivePublication,
     channel: UdpChannel,
     params: PublicationParams,
-    endpoint: SendChannel,
+    endpoint: SendChannelEndpoint,
     *,
     is_exclusive: bool,
-) -> UdpPublication:
+) -> NetworkPublication:
     """Make a publication that nobody holds yet, and that neither agent knows.
 
     Raises:
@@ -95,7 +95,7 @@ def make_publication(
         CountersFullError: no counter is free.
         StorageSpaceError: no room for the log. In all cases nothing is left behind.
     """
-    context, now_ns = parts.context, parts.clockwork.now_ns
+    context, now_ns = conductor.context, conductor.agent.now_ns
     flow_control = create_flow_control(
         flow_control_params(
             channel.uri.get(keys.FC), context.settings, is_group=channel.has_group_semantics
@@ -143,7 +143,7 @@ def make_publication(
         if log is not None:
             context.logs.discard(log)
         raise
-    return UdpPublication(
+    return NetworkPublication(
         registration_id=command.correlation_id,
         client_id=command.client_id,
         stream_id=command.stream_id,
@@ -162,13 +162,13 @@ def make_publication(
     )
 
 
-def discard_publication(context: DriverContext, publication: UdpPublication) -> None:
+def discard_publication(context: DriverContext, publication: NetworkPublication) -> None:
     """Undo the making of a publication that no client has been told about."""
     free_counters(context, publication)
     context.logs.discard(publication.log)
 
 
-def free_counters(context: DriverContext, publication: UdpPublication) -> None:
+def free_counters(context: DriverContext, publication: NetworkPublication) -> None:
     """Free the counters of a publication."""
     for counter_id in publication.counter_ids:
         context.free_counter(counter_id)
@@ -190,7 +190,7 @@ def _stream(
     log: LogFile,
     channel: UdpChannel,
     params: PublicationParams,
-    endpoint: SendChannel,
+    endpoint: SendChannelEndpoint,
     flow_control: FlowControl,
     ids: _StreamCounters,
     *,
@@ -198,10 +198,10 @@ def _stream(
     position: int,
     now_ns: int,
     events: StreamEvents | None,
-) -> NetworkPublication:
+) -> SendStream:
     settings = context.settings
     assert log.logs is not None
-    return NetworkPublication(
+    return SendStream(
         log.logs,
         context.counters,
         endpoint.endpoint,

@@ -6,7 +6,7 @@ One sender thread owns a handler. It allocates when it is made and never after.
 from libc.stdint cimport int32_t, int64_t
 
 from aerolog.transport.driver.flow_control.flow_control cimport FlowControl
-from aerolog.transport.driver.send.shared_window cimport SharedWindow
+from aerolog.transport.driver.send.send_endpoint cimport SharedWindow
 from aerolog.transport.events.event_log cimport StreamEvents
 
 cpdef enum:

@@ -1,5 +1,5 @@
 from aerolog.transport.driver.flow_control.flow_control import FlowControl
-from aerolog.transport.driver.send.shared_window import SharedWindow
+from aerolog.transport.driver.send.send_endpoint import SharedWindow
 from aerolog.transport.events.event_log import StreamEvents
 
 RETRANSMIT_NOW: int

@@ -10,7 +10,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from aerolog.transport.driver.flow_control.flow_control cimport FlowControl
-from aerolog.transport.driver.send.shared_window cimport SharedWindow
+from aerolog.transport.driver.send.send_endpoint cimport SharedWindow
 from aerolog.transport.events.event_log cimport StreamEvents
 from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 

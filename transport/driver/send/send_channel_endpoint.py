@@ -39,8 +39,12 @@ from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.driver.events.logged_network import name_port
 from aerolog.transport.driver.names.driver_names import names_a_host
 from aerolog.transport.driver.receive.receive_sockets import as_pair
-from aerolog.transport.driver.send.send_destinations import DYNAMIC, MANUAL, SendDestinations
-from aerolog.transport.driver.send.send_endpoint import SendEndpoint
+from aerolog.transport.driver.send.send_endpoint import (
+    DYNAMIC,
+    MANUAL,
+    SendDestinations,
+    SendEndpoint,
+)
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.network.udp_channel import ControlMode
@@ -49,7 +53,7 @@ from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.network.port import DatagramPort
     from aerolog.transport.network.udp_channel import UdpChannel
@@ -69,7 +73,7 @@ class SendDestination:
 
 
 @dataclass(slots=True, eq=False)
-class SendChannel:
+class SendChannelEndpoint:
     """A send channel endpoint.
 
     Attributes:
@@ -113,25 +117,25 @@ class SendChannel:
         )
 
 
-class SendChannels:
+class SendChannelEndpoints:
     """All send channel endpoints of a driver."""
 
-    def __init__(self, parts: NetworkParts) -> None:
-        self._parts = parts
-        self._context = parts.context
+    def __init__(self, conductor: ConductorContext) -> None:
+        self._conductor = conductor
+        self._context = conductor.context
         self._ports = WildcardPorts(
-            parts.context.settings[properties.SENDER_WILDCARD_PORT_RANGE], is_sender=True
+            conductor.context.settings[properties.SENDER_WILDCARD_PORT_RANGE], is_sender=True
         )
-        self._open: dict[str, SendChannel] = {}
-        self._by_tag: dict[int, SendChannel] = {}
-        self._by_endpoint: dict[SendEndpoint, SendChannel] = {}
+        self._open: dict[str, SendChannelEndpoint] = {}
+        self._by_tag: dict[int, SendChannelEndpoint] = {}
+        self._by_endpoint: dict[SendEndpoint, SendChannelEndpoint] = {}
         self._closing = 0
 
-    def of(self, endpoint: SendEndpoint) -> SendChannel | None:
+    def of(self, endpoint: SendEndpoint) -> SendChannelEndpoint | None:
         """What the conductor knows of an endpoint; None once it is released."""
         return self._by_endpoint.get(endpoint)
 
-    def find(self, channel: UdpChannel) -> SendChannel | None:
+    def find(self, channel: UdpChannel) -> SendChannelEndpoint | None:
         """The endpoint that a channel shares, by tag, else by canonical form.
 
         Raises:
@@ -150,7 +154,7 @@ class SendChannels:
 
     def get_or_open(
         self, channel: UdpChannel, params: PublicationParams, registration_id: int
-    ) -> SendChannel:
+    ) -> SendChannelEndpoint:
         """The endpoint that a channel shares, or a new one.
 
         Raises:
@@ -171,7 +175,7 @@ class SendChannels:
         """Whether the sender has to give an endpoint back yet, whose port may be wanted again."""
         return self._closing > 0
 
-    def close_if_unused(self, known: SendChannel) -> None:
+    def close_if_unused(self, known: SendChannelEndpoint) -> None:
         """Close an endpoint that no publication refers to; nobody shares it any more."""
         if known.publications > 0 or known.is_closing:
             return
@@ -179,7 +183,7 @@ class SendChannels:
         self._closing += 1
         self._forget(known)
         self._free(known.counter_ids)
-        self._parts.sender.remove_endpoint(known.endpoint)
+        self._conductor.sender.remove_endpoint(known.endpoint)
 
     def on_released(self, endpoint: SendEndpoint) -> None:
         """The sender has given an endpoint back: its socket goes."""
@@ -199,7 +203,9 @@ class SendChannels:
         self._open.clear()
         self._by_tag.clear()
 
-    def _make(self, channel: UdpChannel, mtu_length: int, registration_id: int) -> SendChannel:
+    def _make(
+        self, channel: UdpChannel, mtu_length: int, registration_id: int
+    ) -> SendChannelEndpoint:
         counter_ids: list[int] = []
         try:
             status_id, local_address_id, destinations_id = self._allocate(
@@ -227,7 +233,7 @@ class SendChannels:
         text = address_text(port.local_address)
         show_active(self._context, status_id, text)
         show_local_address(self._context, local_address_id, status_id, text)
-        known = SendChannel(
+        known = SendChannelEndpoint(
             channel,
             endpoint,
             status_id,
@@ -241,7 +247,7 @@ class SendChannels:
         if channel.tag is not None:
             self._by_tag.setdefault(channel.tag, known)
         self._by_endpoint[endpoint] = known
-        self._parts.sender.add_endpoint(endpoint)
+        self._conductor.sender.add_endpoint(endpoint)
         self._context.events.send_channel(channel, is_open=True)
         return known
 
@@ -343,7 +349,7 @@ class SendChannels:
         for counter_id in counter_ids:
             self._context.free_counter(counter_id)
 
-    def _forget(self, known: SendChannel) -> None:
+    def _forget(self, known: SendChannelEndpoint) -> None:
         if self._open.get(known.channel.canonical_form) is known:
             del self._open[known.channel.canonical_form]
         tag = known.channel.tag

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue
-from aerolog.transport.driver.conductor.driver_stream cimport ConductedStream
+from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport ERROR_TEXT_LIMIT
@@ -61,7 +61,7 @@ ctypedef struct report_t:
 cdef class SendContext
 
 
-cdef class SentStream(ConductedStream):
+cdef class BatchStream(DriverStream):
     # The result of one message: bytes taken of `length`; padding follows the data in the term.
     # Returns what counts as bytes sent.
     cdef int64_t on_sent(
@@ -107,10 +107,10 @@ cdef class SendContext:
     cdef int room(self) noexcept nogil
     # Where the next frame may be written; `push_frame` adds it, to the run of its like.
     cdef uint8_t* frame(self) noexcept nogil
-    cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil
+    cdef void push_frame(self, BatchStream stream, int kind, int32_t length) noexcept nogil
     cdef void push(
         self,
-        SentStream stream,
+        BatchStream stream,
         int kind,
         const uint8_t* data,
         int32_t length,
@@ -118,7 +118,7 @@ cdef class SendContext:
         int32_t padding,
     ) noexcept nogil
     cdef void _note(
-        self, SentStream stream, int kind, int32_t length, int32_t padding
+        self, BatchStream stream, int kind, int32_t length, int32_t padding
     ) noexcept nogil
     # Send the batch and tell the streams what became of it.
     cdef void flush(self) noexcept nogil

@@ -26,7 +26,7 @@ cdef enum:
     RELEASE_RESERVE = 64
 
 
-cdef class SentStream(ConductedStream):
+cdef class BatchStream(DriverStream):
     """A stream that messages of a batch belong to."""
 
     cdef int64_t on_sent(
@@ -109,7 +109,7 @@ cdef class SendContext:
     cdef uint8_t* frame(self) noexcept nogil:
         return self._frames + self._frame_bytes
 
-    cdef void push_frame(self, SentStream stream, int kind, int32_t length) noexcept nogil:
+    cdef void push_frame(self, BatchStream stream, int kind, int32_t length) noexcept nogil:
         cdef const uint8_t* data = self.frame()
         cdef outgoing_t* last = NULL
         if self._count > 0:
@@ -123,7 +123,7 @@ cdef class SendContext:
 
     cdef void push(
         self,
-        SentStream stream,
+        BatchStream stream,
         int kind,
         const uint8_t* data,
         int32_t length,
@@ -138,7 +138,7 @@ cdef class SendContext:
         self._note(stream, kind, length, padding)
 
     cdef void _note(
-        self, SentStream stream, int kind, int32_t length, int32_t padding
+        self, BatchStream stream, int kind, int32_t length, int32_t padding
     ) noexcept nogil:
         cdef entry_t* entry = &self._entries[self._entry_count]
         entry.stream = <void*> stream
@@ -162,7 +162,7 @@ cdef class SendContext:
             entry = &self._entries[i]
             taken = min(left, <int64_t> entry.length)
             left -= taken
-            self.bytes_sent += (<SentStream> entry.stream).on_sent(
+            self.bytes_sent += (<BatchStream> entry.stream).on_sent(
                 self, entry.kind, taken, entry.length, entry.padding
             )
             if taken < entry.length and entry.stream != short_stream:

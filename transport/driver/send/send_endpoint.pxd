@@ -1,10 +1,113 @@
-"""A send channel endpoint: one port and where it sends to (spec wire-protocol 3.1, 5.6, 12)."""
+"""A send channel endpoint: one port and where it sends to (spec wire-protocol 3.1, 5.6, 7, 12).
 
-from libc.stdint cimport int64_t
+Several publications share one, and one window. The conductor makes it and closes its port; in
+between the sender alone uses it.
+"""
 
-from aerolog.transport.driver.send.send_destinations cimport SendDestinations, sending_t
-from aerolog.transport.driver.send.shared_window cimport SharedWindow
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.port cimport DatagramPort, address_t, outgoing_t
+
+
+cpdef enum:
+    SHARED_PERIOD_NS = 10_000_000
+    SHARED_JUDGED_NS = 100_000_000      # so long it is watched before the limit is cut
+    SHARED_START = 1024 * 1024          # bytes under way, before anything is known
+    SHARED_LEAST = 256 * 1024
+    SHARED_MOST = 1 << 30
+    RESEND_FLOOR = 4 * 1024 * 1024      # bytes that may be sent again in any period
+
+
+cdef class SharedWindow:
+    cdef readonly int64_t in_flight     # sent and not consumed, as far as receivers have said
+    cdef readonly int64_t longest       # the widest window of a stream
+    cdef int64_t _limit                 # of in_flight
+    cdef int64_t _period_end_ns
+    cdef int64_t _judged_at_ns
+    cdef int64_t _overflowed_at         # the limit when it was cut last, 0 for never
+    cdef int64_t _peak                  # of in_flight in this period
+    cdef int64_t _sent                  # in this period, for the first time
+    cdef int64_t _granted               # in this period, to be sent again
+    cdef int64_t _consumed              # in this period
+    cdef int64_t _granted_since         # it was judged
+    cdef int64_t _consumed_since
+    cdef int64_t _peak_since
+    # Bytes that a stream may send now, 0 or less for none. Once a cycle and stream.
+    cdef int64_t room(self, int64_t now_ns) noexcept nogil
+    cdef void sent(self, int64_t length) noexcept nogil
+    # Receivers have consumed so much of what a stream with such a window has under way.
+    cdef void consumed(self, int64_t length, int64_t window) noexcept nogil
+    # A stream lets go of what it has under way: nobody receives it any more.
+    cdef void forget(self, int64_t length) noexcept nogil
+    # Whether so much may be sent again now. The longest retransmission always fits a period.
+    cdef bint grant(self, int64_t length, int64_t longest, int64_t now_ns) noexcept nogil
+    cdef int64_t _current(self) noexcept nogil
+    cdef int64_t _growth(self) noexcept nogil
+    cdef void _judge(self) noexcept nogil
+    cdef void _next_period(self, int64_t now_ns) noexcept nogil
+
+
+cdef enum:
+    # Destinations of one endpoint; more are not let in, so that forged status messages cost a
+    # bounded amount of work and memory.
+    MAX_DESTINATIONS = 1024
+
+ctypedef struct destination_t:
+    address_t address           # length 0: not resolved yet
+    int64_t registration_id     # of a manual one, else -1
+    int64_t receiver_id
+    int64_t last_heard_ns
+    bint has_receiver_id
+
+# What a send came to: bytes that everybody took, and what went wrong with whom.
+ctypedef struct sending_t:
+    int64_t bytes
+    int error                   # errno of a refusal to be reported, else 0
+    address_t where             # of that refusal; length 0: the connected peer
+
+
+cdef class SendDestinations:
+    cdef readonly int mode
+    cdef int32_t count
+    cdef destination_t* _items
+    cdef int32_t _capacity
+    cdef int32_t _next_first
+    cdef int64_t* _counter
+    cdef CountersReader _counters
+    # To every destination, the first one changing from send to send.
+    cdef void send(
+        self,
+        DatagramPort port,
+        const outgoing_t* messages,
+        int count,
+        int64_t length,
+        int64_t now_ns,
+        sending_t* sending,
+    ) noexcept nogil
+    cdef void on_status_message(
+        self, int64_t receiver_id, const address_t* source, int64_t now_ns
+    ) noexcept nogil
+    # Registration id of the manual destination that a receiver's frame came from, else -1.
+    cdef int64_t find(self, int64_t receiver_id, const address_t* source) noexcept nogil
+    # False without memory: the caller keeps the command.
+    cdef bint add(
+        self, int64_t registration_id, const address_t* address, int64_t now_ns
+    ) noexcept nogil
+    cdef void remove(self, int64_t registration_id) noexcept nogil
+    cdef void remove_by_address(self, const address_t* address) noexcept nogil
+    cdef void change(
+        self, int64_t registration_id, const address_t* address, int64_t now_ns
+    ) noexcept nogil
+    # Registration id of a manual destination from `first` on that was not heard of for 5 s, whose
+    # index goes to *found; -1 when there is none.
+    cdef int64_t silent(self, int32_t first, int64_t now_ns, int32_t* found) noexcept nogil
+    cdef bint _grow(self) noexcept nogil
+    cdef void _remove_at(self, int32_t index) noexcept nogil
+    cdef void _expire(self, int64_t now_ns) noexcept nogil
+    cdef bint _matches(
+        self, const destination_t* item, int64_t receiver_id, const address_t* source
+    ) noexcept nogil
 
 
 cdef class SendEndpoint:

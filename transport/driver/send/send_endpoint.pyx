@@ -1,26 +1,361 @@
-"""A send channel endpoint: one port and where it sends to (spec wire-protocol 3.1, 5.6, 12).
+"""A send channel endpoint: one port and where it sends to (spec wire-protocol 3.1, 5.6, 7, 12).
 
-Several publications share one. The conductor makes it and closes its port; in between the sender
-alone uses it.
+Several publications share one, and one window. The conductor makes it and closes its port; in
+between the sender alone uses it.
 """
 
 from libc.errno cimport ECONNREFUSED
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from aerolog.transport.driver.send.send_destinations cimport SendDestinations, sending_t
-from aerolog.transport.driver.send.shared_window cimport SharedWindow
+from aerolog.transport.concurrent.atomic cimport store_release_i64
+from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.port cimport (
     DatagramPort,
     address_pair,
+    address_port,
     address_t,
     is_transient,
     outgoing_t,
+    same_address,
     set_address,
 )
 from aerolog.transport.network.socket_port cimport SocketPort
 
 from aerolog.transport.errors import ConfigurationError
+
+
+cdef enum:
+    # Parts of the limit that it grows by in a period: twice as much after 220 ms, 440 ms, 7 s.
+    START_GROWTH = 32
+    GROWTH = 64
+    PROBING_GROWTH = 1024
+
+
+cdef class SharedWindow:
+    """What all streams of a send endpoint may have under way, and send again (decision 0007).
+
+    The streams of an endpoint share the receiver's socket buffer, while flow control knows each
+    one's window only. When a thousand windows together overflow the buffer, every stream asks for
+    its window again at once, the answers overflow it anew, and nothing moves any more. So the
+    endpoint watches what becomes of what it sends again: when that is much beside what receivers
+    consume, it is sending into a full buffer, and halves what may be under way in all; else that
+    grows again, slowly. Loss of up to a tenth, evenly spread, changes nothing, and a stream that is
+    alone is never limited: its own window always fits.
+
+    It also bounds what small datagrams that ask for ever other ranges can cause. Nothing is lost by
+    a refusal: what is missing is asked for again. The sender's thread calls everything.
+
+    Attributes:
+        in_flight: bytes sent and not consumed yet, as far as receivers have said.
+        longest: the widest window that a stream had, in bytes.
+    """
+
+    def __cinit__(self):
+        self._limit = SHARED_START
+        self._period_end_ns = -INT64_MAX
+        self._judged_at_ns = -INT64_MAX // 2
+
+    cdef int64_t _current(self) noexcept nogil:
+        # A stream that is alone is not limited: its own window fits.
+        return max(self._limit, self.longest)
+
+    cdef int64_t room(self, int64_t now_ns) noexcept nogil:
+        if now_ns >= self._period_end_ns:
+            self._next_period(now_ns)
+        # Streams that wait for what was lost must not hold up all others for good.
+        return max(self._current() - self.in_flight, self.longest - self._sent)
+
+    cdef void sent(self, int64_t length) noexcept nogil:
+        self._sent += length
+        self.in_flight += length
+        self._peak = max(self._peak, self.in_flight)
+
+    cdef void consumed(self, int64_t length, int64_t window) noexcept nogil:
+        self.in_flight -= length
+        self._consumed += length
+        self.longest = max(self.longest, window)
+
+    cdef void forget(self, int64_t length) noexcept nogil:
+        self.in_flight -= length
+
+    cdef bint grant(self, int64_t length, int64_t longest, int64_t now_ns) noexcept nogil:
+        cdef int64_t allowed
+        if now_ns >= self._period_end_ns:
+            self._next_period(now_ns)
+        allowed = self._current() if self._overflowed_at > 0 else RESEND_FLOOR
+        if self._granted + length > max(allowed, longest):
+            return False
+        self._granted += length
+        return True
+
+    cdef void _next_period(self, int64_t now_ns) noexcept nogil:
+        self._granted_since += self._granted
+        self._consumed_since += self._consumed
+        self._peak_since = max(self._peak_since, self._peak)
+        if self._peak >= self._current() // 2 and self._limit < SHARED_MOST:
+            self._limit += self._limit // self._growth()
+        if now_ns - self._judged_at_ns >= SHARED_JUDGED_NS:
+            self._judge()
+            self._judged_at_ns = now_ns
+        self._peak = self.in_flight
+        self._sent = 0
+        self._granted = 0
+        self._consumed = 0
+        self._period_end_ns = now_ns + SHARED_PERIOD_NS
+
+    cdef void _judge(self) noexcept nogil:
+        cdef int64_t fruitful = self._consumed_since // 8
+        # Held back, streams move by what they are sent again alone.
+        if self.in_flight >= self._current():
+            fruitful = 2 * self._consumed_since
+        if self._granted_since > fruitful + self.longest:
+            self._overflowed_at = min(self._limit, self._peak_since)
+            self._limit = max(self._overflowed_at // 2, <int64_t> SHARED_LEAST)
+        self._granted_since = 0
+        self._consumed_since = 0
+        self._peak_since = 0
+
+    cdef int64_t _growth(self) noexcept nogil:
+        if self._overflowed_at == 0:
+            return START_GROWTH
+        # Slowly where it went wrong the last time.
+        return GROWTH if self._limit < self._overflowed_at // 4 * 3 else PROBING_GROWTH
+
+    @property
+    def limit(self):
+        """How much may be under way now, in bytes."""
+        return self._current()
+
+    def on_sent(self, length: int) -> None:
+        """A stream has sent bytes for the first time."""
+        self.sent(length)
+
+    def on_consumed(self, length: int, window: int) -> None:
+        """Receivers of a stream with such a window have consumed bytes of what is under way."""
+        self.consumed(length, window)
+
+    def on_forgotten(self, length: int) -> None:
+        """A stream lets go of bytes under way: nobody receives them any more."""
+        self.forget(length)
+
+    def room_at(self, now_ns: int) -> int:
+        """Bytes that a stream may send now; 0 or less for none."""
+        return self.room(now_ns)
+
+    def grant_at(self, length: int, longest: int, now_ns: int) -> bool:
+        """Whether bytes may be sent again now; the longest retransmission fits any period."""
+        return self.grant(length, longest, now_ns)
+
+
+DYNAMIC = 1
+MANUAL = 2
+DESTINATION_TIMEOUT_NS = 5_000_000_000
+
+cdef int64_t _TIMEOUT_NS = 5_000_000_000
+
+
+cdef class SendDestinations:
+    """Where a multi-destination endpoint sends to (spec wire-protocol 12).
+
+    Dynamic destinations are learned from status messages and forgotten after 5 s without; manual
+    ones come and go by command. One sender owns them; commands reach it through its queue.
+
+    Args:
+        mode: DYNAMIC or MANUAL.
+        counters: holds the counter.
+        counter_id: ``mdc-num-dest``, -1 for none.
+
+    Raises:
+        ConfigurationError: another mode.
+        IndexError: there is no such counter.
+    """
+
+    def __init__(
+        self, int mode, *, CountersReader counters: CountersReader | None = None, int counter_id=-1
+    ):
+        """Make an empty list.
+
+        Args:
+            mode: DYNAMIC or MANUAL.
+            counters: holds the counter.
+            counter_id: `mdc-num-dest`, -1 for none.
+        """
+        if mode not in (DYNAMIC, MANUAL):
+            raise ConfigurationError(f"destinations are DYNAMIC (1) or MANUAL (2): {mode}")
+        self.mode = mode
+        if counters is not None and counter_id >= 0:
+            self._counter = counters.value_address(counter_id)
+            if self._counter is NULL:
+                raise IndexError(f"no such counter: {counter_id}")
+            self._counters = counters
+
+    def __dealloc__(self):
+        free(self._items)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def addresses(self):
+        """Where it sends to, None for what is not resolved; while the sender does not turn."""
+        return [address_pair(&self._items[i].address) for i in range(self.count)]
+
+    # ---- sending ------------------------------------------------------------------------------
+
+    cdef void send(
+        self,
+        DatagramPort port,
+        const outgoing_t* messages,
+        int count,
+        int64_t length,
+        int64_t now_ns,
+        sending_t* sending,
+    ) noexcept nogil:
+        cdef int32_t index
+        cdef int result
+        sending.bytes = length
+        if self.mode == 1:
+            self._expire(now_ns)
+        if self.count == 0:
+            return
+        if self._next_first >= self.count:
+            self._next_first = 0
+        index = self._next_first
+        self._next_first += 1
+        for _ in range(self.count):
+            if self._items[index].address.length > 0:
+                result = port.send(messages, count, &self._items[index].address)
+                # What all took is what the position may move by.
+                sending.bytes = min(sending.bytes, port.sent_bytes)
+                if result < 0 and not is_transient(result):
+                    sending.error = -result
+                    sending.where = self._items[index].address
+            index += 1
+            if index == self.count:
+                index = 0
+
+    cdef void _expire(self, int64_t now_ns) noexcept nogil:
+        cdef int32_t i = self.count - 1
+        while i >= 0:
+            if now_ns - self._items[i].last_heard_ns > _TIMEOUT_NS:
+                self._remove_at(i)
+            i -= 1
+
+    # ---- who is there ---------------------------------------------------------------------------
+
+    cdef void on_status_message(
+        self, int64_t receiver_id, const address_t* source, int64_t now_ns
+    ) noexcept nogil:
+        cdef destination_t* item
+        cdef bint known = False
+        cdef int32_t i
+        for i in range(self.count):
+            item = &self._items[i]
+            if self._matches(item, receiver_id, source):
+                item.receiver_id = receiver_id
+                item.has_receiver_id = True
+                item.last_heard_ns = now_ns
+                known = True
+                if self.mode == 1:
+                    break
+        if not known and self.mode == 1 and self.add(-1, source, now_ns):
+            item = &self._items[self.count - 1]
+            item.receiver_id = receiver_id
+            item.has_receiver_id = True
+
+    cdef bint _matches(
+        self, const destination_t* item, int64_t receiver_id, const address_t* source
+    ) noexcept nogil:
+        if item.has_receiver_id:
+            return (
+                item.receiver_id == receiver_id
+                and address_port(&item.address) == address_port(source)
+            )
+        return item.address.length > 0 and same_address(&item.address, source)
+
+    cdef int64_t find(self, int64_t receiver_id, const address_t* source) noexcept nogil:
+        cdef int32_t i
+        if self.mode == 1:
+            return -1
+        for i in range(self.count):
+            if self._matches(&self._items[i], receiver_id, source):
+                return self._items[i].registration_id
+        return -1
+
+    cdef int64_t silent(self, int32_t first, int64_t now_ns, int32_t* found) noexcept nogil:
+        cdef int32_t i
+        if self.mode == 2:
+            for i in range(first, self.count):
+                if now_ns - self._items[i].last_heard_ns > _TIMEOUT_NS:
+                    self._items[i].last_heard_ns = now_ns  # not again before another 5 s
+                    found[0] = i
+                    return self._items[i].registration_id
+        return -1
+
+    # ---- changes --------------------------------------------------------------------------------
+
+    cdef bint _grow(self) noexcept nogil:
+        cdef int32_t capacity = min(max(2 * self._capacity, 4), <int32_t> MAX_DESTINATIONS)
+        cdef destination_t* grown
+        if self.mode == 2:
+            capacity = max(2 * self._capacity, 4)  # a client's own wish: not bounded
+        if capacity <= self._capacity:
+            return False
+        grown = <destination_t*> realloc(self._items, capacity * sizeof(destination_t))
+        if grown == NULL:
+            return False
+        self._items = grown
+        self._capacity = capacity
+        return True
+
+    cdef bint add(
+        self, int64_t registration_id, const address_t* address, int64_t now_ns
+    ) noexcept nogil:
+        cdef destination_t* item
+        if self.count == self._capacity and not self._grow():
+            return False
+        item = &self._items[self.count]
+        item.address = address[0]
+        item.registration_id = registration_id
+        item.receiver_id = 0
+        item.has_receiver_id = False
+        item.last_heard_ns = now_ns
+        self.count += 1
+        if self._counter != NULL:
+            store_release_i64(self._counter, self.count)
+        return True
+
+    cdef void _remove_at(self, int32_t index) noexcept nogil:
+        self.count -= 1
+        self._items[index] = self._items[self.count]
+        if self._counter != NULL:
+            store_release_i64(self._counter, self.count)
+
+    cdef void remove(self, int64_t registration_id) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.count):
+            if self._items[i].registration_id == registration_id:
+                self._remove_at(i)
+                return
+
+    cdef void remove_by_address(self, const address_t* address) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.count):
+            if same_address(&self._items[i].address, address):
+                self._remove_at(i)
+                return
+
+    cdef void change(
+        self, int64_t registration_id, const address_t* address, int64_t now_ns
+    ) noexcept nogil:
+        cdef int32_t i
+        for i in range(self.count):
+            if self._items[i].registration_id == registration_id:
+                self._items[i].address = address[0]
+                self._items[i].has_receiver_id = False
+                self._items[i].last_heard_ns = now_ns
+
 
 cdef enum:
     # Refusals by a peer that is not there that one send looks past.

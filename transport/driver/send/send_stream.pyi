@@ -1,7 +1,7 @@
 from aerolog.transport.driver.conductor.subscriber_positions import SubscriberPositions
 from aerolog.transport.driver.flow_control.flow_control import FlowControl
-from aerolog.transport.driver.send.outbound_stream import OutboundStream
 from aerolog.transport.driver.send.retransmit_handler import RetransmitHandler
+from aerolog.transport.driver.send.send_context import BatchStream
 from aerolog.transport.driver.send.send_endpoint import SendEndpoint
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
@@ -13,7 +13,10 @@ DONE: int
 NO_TIMESTAMP: int
 RESERVED_VALUE_OFFSET: int
 
-class NetworkPublication(OutboundStream):
+class SendStream(BatchStream):
+    endpoint: SendEndpoint
+    is_response: bool
+    response_correlation_id: int
     def __init__(
         self,
         logs: LogBuffers,
@@ -45,7 +48,7 @@ class NetworkPublication(OutboundStream):
         send_timestamp_offset: int = ...,
         max_datagrams_per_send: int = ...,
     ) -> None: ...
-    # Conductor, as IpcStream:
+    # For the conductor, as of IpcStream:
     @property
     def state(self) -> int: ...
     def enter(self, state: int) -> None: ...
@@ -57,8 +60,6 @@ class NetworkPublication(OutboundStream):
     def revoked(self) -> bool: ...
     @property
     def publisher_position(self) -> int: ...
-    @property
-    def consumer_position(self) -> int: ...
     spies: SubscriberPositions
     def add_spy(self, counter_id: int, tethered: bool, now_ns: int) -> None: ...
     def remove_spy(self, counter_id: int) -> bool: ...
@@ -86,5 +87,3 @@ class NetworkPublication(OutboundStream):
     def is_connected(self) -> bool: ...
     @property
     def sender_position(self) -> int: ...
-    @property
-    def sender_limit(self) -> int: ...

@@ -1,15 +1,52 @@
-"""The agent that sends (spec wire-protocol 5.1)."""
+"""The agent that sends, and its table of publications (spec wire-protocol 5.1)."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
-from aerolog.transport.driver.send.outbound_stream cimport OutboundStream, turn_t
+from aerolog.transport.driver.send.send_context cimport SendContext
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
-from aerolog.transport.driver.send.sender_endpoints cimport SenderEndpoints
-from aerolog.transport.network.port cimport address_t
+from aerolog.transport.driver.send.send_stream cimport SendStream, turn_t
+from aerolog.transport.network.port cimport address_t, incoming_t
 
 
-cdef class Sender(SenderEndpoints):
+cdef enum:
+    BUCKETS = 4096
+
+
+cdef class PublicationTable:
+    cdef void** _buckets
+    cdef void** _bucket(
+        self, SendEndpoint endpoint, int32_t session_id, int32_t stream_id
+    ) noexcept nogil
+    cdef void add(self, SendStream stream) noexcept nogil
+    cdef void remove(self, SendStream stream) noexcept nogil
+    # The SendStream, NULL for none.
+    cdef void* find(
+        self, SendEndpoint endpoint, int32_t session_id, int32_t stream_id
+    ) noexcept nogil
+
+
+cdef extern from "<poll.h>" nogil:
+    cdef struct pollfd:
+        int fd
+        short events
+        short revents
+
+cdef enum:
+    # Messages taken from one endpoint in one cycle.
+    POLL_MESSAGES = 16
+
+
+cdef class Sender(Agent):
+    cdef SendContext _context
+    cdef PublicationTable _table
+    cdef void** _endpoints
+    cdef pollfd* _descriptors       # -1: says nothing of what is there
+    cdef int _endpoint_count
+    cdef int _endpoint_capacity
+    cdef uint8_t* _buffer
+    cdef incoming_t _incoming[POLL_MESSAGES]
     cdef SpscQueue _commands
     cdef turn_t* _turns
     cdef int _turn_count
@@ -29,6 +66,38 @@ cdef class Sender(SenderEndpoints):
     cdef set _held_by_sender        # what was not recalled yet
     cdef object _waiting            # commands that the queue had no room for
     cdef int64_t* _offer_failures
+    # False without memory: the caller keeps the command.
+    cdef bint add(self, SendEndpoint endpoint) noexcept nogil
+    cdef void remove(self, SendEndpoint endpoint) noexcept nogil
+    # Take what came in, a bounded part of it; returns how many messages.
+    cdef void poll_endpoints(self) noexcept nogil
+    # Ask for names to be looked up again whose addresses are silent.
+    cdef void check_resolutions(self) noexcept nogil
+    cdef bint _grow(self) noexcept nogil
+    cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil
+    cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil
+    cdef void _on_datagram(
+        self,
+        SendEndpoint endpoint,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil
+    cdef bint _on_status_message(
+        self,
+        SendEndpoint endpoint,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil
+    cdef bint _on_rare_frame(
+        self,
+        SendEndpoint endpoint,
+        int32_t type,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil
     # Whether events() would find something; for the conductor's thread.
     cdef bint has_events(self) noexcept nogil
     cdef int _run_commands(self) noexcept nogil
@@ -37,8 +106,8 @@ cdef class Sender(SenderEndpoints):
     cdef bint _change_destination(
         self, const record_t* command, SendEndpoint endpoint
     ) noexcept nogil
-    cdef bint _add_publication(self, OutboundStream stream) noexcept nogil
-    cdef void _remove_publication(self, OutboundStream stream) noexcept nogil
+    cdef bint _add_publication(self, SendStream stream) noexcept nogil
+    cdef void _remove_publication(self, SendStream stream) noexcept nogil
     cdef void _send_all(self) noexcept nogil
     cdef int _tell(self, int32_t kind, object subject, int64_t a, int32_t flags) except -1
     cdef int _stage(self, object address) except -1

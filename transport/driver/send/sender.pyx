@@ -7,10 +7,11 @@ its next frame will be.
 
 from collections import deque
 
-from libc.stdint cimport int32_t, int64_t, uintptr_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t, uintptr_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     get_and_add_i64,
     load_acquire_i32,
@@ -19,7 +20,6 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
-from aerolog.transport.driver.send.outbound_stream cimport OutboundStream, turn_t
 from aerolog.transport.driver.send.send_context cimport (
     EVENT_ENDPOINT_RELEASED,
     EVENT_PUBLICATION_ERROR,
@@ -28,14 +28,41 @@ from aerolog.transport.driver.send.send_context cimport (
     EVENT_RESPONSE_SETUP,
     EVENT_UNRESOLVED,
     REPORT_LIMIT,
+    SendContext,
     report_t,
 )
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
-from aerolog.transport.driver.send.sender_endpoints cimport SenderEndpoints
+from aerolog.transport.driver.send.send_stream cimport SendStream, turn_t
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.network.port cimport address_pair, address_t, set_address
+from aerolog.transport.network.port cimport (
+    RECEIVE_BUFFER_LENGTH,
+    address_pair,
+    address_t,
+    set_address,
+)
+from aerolog.transport.protocol.frames cimport (
+    FRAME_ERROR,
+    FRAME_INVALID,
+    FRAME_NAK,
+    FRAME_RESPONSE_SETUP,
+    FRAME_RTTM,
+    FRAME_STATUS_MESSAGE,
+    STATUS_FLAG_SETUP,
+    error_t,
+    nak_t,
+    read_error,
+    read_frame_type,
+    read_nak,
+    read_response_setup,
+    read_rttm,
+    read_status_message,
+    response_setup_t,
+    rttm_t,
+    status_message_t,
+)
 
-from aerolog.transport.driver.send.send_stream import NetworkPublication
+from aerolog.transport.driver.counters.system_counters import SystemCounter
+from aerolog.transport.driver.send.send_stream import SendStream
 from aerolog.transport.driver.send.sender_events import (
     EndpointReleased,
     PublicationError,
@@ -45,7 +72,72 @@ from aerolog.transport.driver.send.sender_events import (
     SendFailed,
     Unresolved,
 )
-from aerolog.transport.driver.counters.system_counters import SystemCounter
+
+
+cdef class PublicationTable:
+    """A sender's publications by endpoint, session and stream: streams linked in buckets.
+
+    It holds nothing alive: whoever adds a stream removes it before it goes.
+    """
+
+    def __init__(self):
+        if self._buckets == NULL:
+            self._buckets = <void**> calloc(BUCKETS, sizeof(void*))
+        if self._buckets == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._buckets)
+
+    cdef void** _bucket(
+        self, SendEndpoint endpoint, int32_t session_id, int32_t stream_id
+    ) noexcept nogil:
+        cdef uint64_t key = <uint64_t> <uint32_t> session_id << 32 | <uint64_t> <uint32_t> stream_id
+        key = (key ^ <uint64_t> <void*> endpoint) * 0x9E3779B97F4A7C15UL
+        return &self._buckets[key >> 52]
+
+    cdef void add(self, SendStream stream) noexcept nogil:
+        cdef void** place = self._bucket(
+            stream.endpoint, stream._log.session_id, stream._log.stream_id
+        )
+        stream.next_in_bucket = place[0]
+        place[0] = <void*> stream
+
+    cdef void remove(self, SendStream stream) noexcept nogil:
+        cdef void** place = self._bucket(
+            stream.endpoint, stream._log.session_id, stream._log.stream_id
+        )
+        while place[0] != NULL:
+            if place[0] == <void*> stream:
+                place[0] = stream.next_in_bucket
+                return
+            place = &(<SendStream> place[0]).next_in_bucket
+
+    cdef void* find(
+        self, SendEndpoint endpoint, int32_t session_id, int32_t stream_id
+    ) noexcept nogil:
+        cdef void* found = self._bucket(endpoint, session_id, stream_id)[0]
+        while found != NULL:
+            if (
+                (<SendStream> found)._log.session_id == session_id
+                and (<SendStream> found)._log.stream_id == stream_id
+                and <void*> (<SendStream> found).endpoint == <void*> endpoint
+            ):
+                return found
+            found = (<SendStream> found).next_in_bucket
+        return NULL
+
+
+cdef extern from "<poll.h>" nogil:
+    enum:
+        POLLIN
+    ctypedef unsigned long nfds_t
+    int poll(pollfd* descriptors, nfds_t count, int timeout_ms) noexcept
+
+cdef enum:
+    # So many endpoints are tried one by one; with more of them asking first is cheaper.
+    DIRECT_LIMIT = 5
+
 
 cdef enum:
     ADD_ENDPOINT = 1
@@ -64,8 +156,10 @@ cdef enum:
     # A cycle may send much: receivers of a short window must not wait for the next but five.
     MOST_BYTES_UNPOLLED = 32 * 1024
 
+cdef int64_t _SILENCE_NS = 5_000_000_000
 
-cdef class Sender(SenderEndpoints):
+
+cdef class Sender(Agent):
     """Turns send endpoints and publications.
 
     Args:
@@ -101,7 +195,16 @@ cdef class Sender(SenderEndpoints):
             queue_length: commands and events that may wait, each.
             role_name: of the agent.
         """
-        SenderEndpoints.__init__(self, clock, counters, role_name, max(256, queue_length))
+        cdef int i
+        super().__init__(role_name)
+        self._context = SendContext(clock, counters, max(256, queue_length))
+        self._table = PublicationTable()
+        self._buffer = <uint8_t*> malloc(POLL_MESSAGES * RECEIVE_BUFFER_LENGTH)
+        if self._buffer == NULL:
+            raise MemoryError
+        for i in range(POLL_MESSAGES):
+            self._incoming[i].data = self._buffer + i * RECEIVE_BUFFER_LENGTH
+            self._incoming[i].capacity = RECEIVE_BUFFER_LENGTH
         self._commands = SpscQueue(queue_length)
         self._poll_ratio = send_to_status_poll_ratio
         self._poll_period_ns = status_message_timeout_ns // 2
@@ -115,8 +218,11 @@ cdef class Sender(SenderEndpoints):
 
     def __dealloc__(self):
         free(self._turns)
+        free(self._endpoints)
+        free(self._descriptors)
+        free(self._buffer)
 
-    # ---- the duty cycle -------------------------------------------------------------------
+    # ---- the duty cycle -------------------------------------------------------------------------
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int work_count
@@ -165,13 +271,200 @@ cdef class Sender(SenderEndpoints):
             if turn.due_ns - now_ns <= 0 or (
                 turn.watched != NULL and load_acquire_i32(turn.watched) > 0
             ):
-                (<OutboundStream> turn.stream).send(self._context)
+                (<SendStream> turn.stream).send(self._context)
             index += 1
             if index == self._turn_count:
                 index = 0
         self._context.flush()
 
-    # ---- commands -----------------------------------------------------------------------------
+    # ---- endpoints ------------------------------------------------------------------------------
+
+    cdef bint add(self, SendEndpoint endpoint) noexcept nogil:
+        cdef int at = self._endpoint_count
+        if at == self._endpoint_capacity and not self._grow():
+            return False
+        endpoint.last_heard_ns = self._context.now_ns
+        self._endpoints[at] = <void*> endpoint
+        self._descriptors[at].fd = endpoint.descriptor
+        self._descriptors[at].events = POLLIN
+        self._descriptors[at].revents = 0
+        self._endpoint_count += 1
+        return True
+
+    cdef void remove(self, SendEndpoint endpoint) noexcept nogil:
+        cdef int i
+        for i in range(self._endpoint_count):
+            if self._endpoints[i] == <void*> endpoint:
+                self._endpoint_count -= 1
+                self._endpoints[i] = self._endpoints[self._endpoint_count]
+                self._descriptors[i] = self._descriptors[self._endpoint_count]
+                return
+
+    cdef bint _grow(self) noexcept nogil:
+        cdef int capacity = max(8, 2 * self._endpoint_capacity)
+        cdef void* grown = realloc(self._endpoints, <size_t> capacity * sizeof(void*))
+        if grown == NULL:
+            return False
+        self._endpoints = <void**> grown
+        grown = realloc(self._descriptors, <size_t> capacity * sizeof(pollfd))
+        if grown == NULL:
+            return False
+        self._descriptors = <pollfd*> grown
+        self._endpoint_capacity = capacity
+        return True
+
+    # ---- control frames -------------------------------------------------------------------------
+
+    cdef void poll_endpoints(self) noexcept nogil:
+        """What came for the endpoints; the system is asked once where there are many."""
+        cdef bint is_asked = (
+            self._endpoint_count > DIRECT_LIMIT
+            and poll(self._descriptors, <nfds_t> self._endpoint_count, 0) >= 0
+        )
+        cdef int i
+        for i in range(self._endpoint_count):
+            if (
+                not is_asked
+                or self._descriptors[i].fd < 0
+                or self._descriptors[i].revents != 0
+            ):
+                self._poll_endpoint(<SendEndpoint> self._endpoints[i])
+
+    cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil:
+        cdef int count = endpoint.port.receive(self._incoming, POLL_MESSAGES)
+        cdef int32_t at
+        cdef int32_t step
+        cdef int i
+        for i in range(count):
+            # A joined run is cut again; a datagram that did not fit has length 0 and is invalid.
+            step = self._incoming[i].length
+            if self._incoming[i].segment > 0:
+                step = min(step, self._incoming[i].segment)
+            at = 0
+            while True:
+                self._on_datagram(
+                    endpoint,
+                    self._incoming[i].data + at,
+                    min(step, self._incoming[i].length - at),
+                    &self._incoming[i].source,
+                )
+                at += step
+                if at >= self._incoming[i].length:
+                    break
+        if count == POLL_MESSAGES:
+            self._context.has_news = True  # there may be more
+
+    cdef void _on_datagram(
+        self,
+        SendEndpoint endpoint,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil:
+        cdef int32_t type = read_frame_type(data, length)
+        cdef bint is_sound = True
+        if type == FRAME_STATUS_MESSAGE:
+            is_sound = self._on_status_message(endpoint, data, length, source)
+        elif type == FRAME_INVALID:
+            is_sound = False
+        else:
+            self._context.has_news = True
+            is_sound = self._on_rare_frame(endpoint, type, data, length, source)
+        if not is_sound:
+            get_and_add_i64(self._context.counters.invalid_packets, 1)
+
+    cdef bint _on_status_message(
+        self,
+        SendEndpoint endpoint,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil:
+        cdef status_message_t message
+        cdef void* stream
+        if not read_status_message(data, length, &message):
+            return False
+        get_and_add_i64(self._context.counters.status_messages_received, 1)
+        stream = self._table.find(endpoint, message.session_id, message.stream_id)
+        if (
+            stream != NULL
+            and not message.flags & STATUS_FLAG_SETUP
+            and not (<SendStream> stream).is_acceptable(&message)
+        ):
+            get_and_add_i64(self._context.counters.status_messages_rejected, 1)
+            return True
+        if endpoint.destinations is not None:
+            endpoint.destinations.on_status_message(
+                message.receiver_id, source, self._context.now_ns
+            )
+        if stream != NULL:
+            (<SendStream> stream).on_status_message(self._context, &message, source)
+        return True
+
+    cdef bint _on_rare_frame(
+        self,
+        SendEndpoint endpoint,
+        int32_t type,
+        const uint8_t* data,
+        int32_t length,
+        const address_t* source,
+    ) noexcept nogil:
+        """False for a frame that does not hold together; other types are passed over."""
+        cdef nak_t nak
+        cdef rttm_t rttm
+        cdef error_t error
+        cdef response_setup_t setup
+        cdef void* stream
+        if type == FRAME_NAK:
+            if not read_nak(data, length, &nak):
+                return False
+            stream = self._table.find(endpoint, nak.session_id, nak.stream_id)
+            if stream != NULL:
+                (<SendStream> stream).on_nak(self._context, &nak)
+                get_and_add_i64(self._context.counters.naks_received, 1)
+        elif type == FRAME_RTTM:
+            if not read_rttm(data, length, &rttm):
+                return False
+            stream = self._table.find(endpoint, rttm.session_id, rttm.stream_id)
+            if stream != NULL:
+                (<SendStream> stream).on_rttm(self._context, &rttm)
+        elif type == FRAME_ERROR:
+            if not read_error(data, length, &error):
+                return False
+            get_and_add_i64(self._context.counters.error_frames_received, 1)
+            stream = self._table.find(endpoint, error.session_id, error.stream_id)
+            if stream != NULL:
+                (<SendStream> stream).on_error(self._context, &error, source)
+        elif type == FRAME_RESPONSE_SETUP:
+            if not read_response_setup(data, length, &setup):
+                return False
+            stream = self._table.find(endpoint, setup.session_id, setup.stream_id)
+            if stream != NULL:
+                (<SendStream> stream).on_response_setup(self._context, &setup)
+        return True
+
+    cdef void check_resolutions(self) noexcept nogil:
+        cdef int i
+        for i in range(self._endpoint_count):
+            self._check_resolution(<SendEndpoint> self._endpoints[i])
+
+    cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil:
+        """Ask for names to be looked up again whose addresses are silent (15.1)."""
+        cdef int64_t now_ns = self._context.now_ns
+        cdef int64_t registration_id
+        cdef int32_t at = 0
+        if endpoint.destinations is not None:
+            while True:
+                registration_id = endpoint.destinations.silent(at, now_ns, &at)
+                if registration_id == -1:
+                    return
+                at += 1
+                self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, registration_id, 1)
+        if endpoint.needs_resolution and now_ns - endpoint.last_heard_ns > _SILENCE_NS:
+            if self._context.tell(EVENT_UNRESOLVED, <void*> endpoint, 0, 0):
+                endpoint.last_heard_ns = now_ns  # not again before another 5 s
+
+    # ---- commands -------------------------------------------------------------------------------
 
     cdef int _run_commands(self) noexcept nogil:
         cdef int done = 0
@@ -188,10 +481,10 @@ cdef class Sender(SenderEndpoints):
         """Whether it was done; a command for which there is no room now is tried again."""
         cdef bint has_room = self._context.events.size() < self._context.events.capacity
         if command.kind == ADD_PUBLICATION:
-            return self._add_publication(<OutboundStream> command.pointer)
+            return self._add_publication(<SendStream> command.pointer)
         if command.kind == REMOVE_PUBLICATION:
             if has_room:
-                self._remove_publication(<OutboundStream> command.pointer)
+                self._remove_publication(<SendStream> command.pointer)
                 self._context.tell_release(EVENT_PUBLICATION_RELEASED, command.pointer)
             return has_room
         if command.kind == ADD_ENDPOINT:
@@ -234,7 +527,7 @@ cdef class Sender(SenderEndpoints):
             endpoint.destinations.change(command.a, &self._staged_address, now_ns)
         return True
 
-    cdef bint _add_publication(self, OutboundStream stream) noexcept nogil:
+    cdef bint _add_publication(self, SendStream stream) noexcept nogil:
         cdef turn_t* grown
         cdef int capacity
         cdef int i
@@ -246,7 +539,7 @@ cdef class Sender(SenderEndpoints):
             self._turns = grown
             self._turn_capacity = capacity
             for i in range(self._turn_count):
-                (<OutboundStream> self._turns[i].stream).turn = &self._turns[i]
+                (<SendStream> self._turns[i].stream).turn = &self._turns[i]
         stream.turn = &self._turns[self._turn_count]
         stream.turn.stream = <void*> stream
         stream.turn.watched = NULL
@@ -255,7 +548,7 @@ cdef class Sender(SenderEndpoints):
         self._table.add(stream)
         return True
 
-    cdef void _remove_publication(self, OutboundStream stream) noexcept nogil:
+    cdef void _remove_publication(self, SendStream stream) noexcept nogil:
         cdef turn_t* place = stream.turn
         if place == NULL:
             return
@@ -263,10 +556,10 @@ cdef class Sender(SenderEndpoints):
         stream.leave()
         self._turn_count -= 1
         place[0] = self._turns[self._turn_count]
-        (<OutboundStream> place.stream).turn = place
+        (<SendStream> place.stream).turn = place
         stream.turn = NULL
 
-    # ---- the conductor's side -----------------------------------------------------------------
+    # ---- the conductor's side -------------------------------------------------------------------
 
     cdef bint _offer(self, tuple command) except -1:
         cdef record_t record
@@ -324,11 +617,11 @@ cdef class Sender(SenderEndpoints):
         """Let go of it, after its publications; answered by ``EndpointReleased``."""
         self._recall(REMOVE_ENDPOINT, endpoint)
 
-    def add_publication(self, publication: NetworkPublication) -> None:
+    def add_publication(self, publication: SendStream) -> None:
         """Send it by its endpoint, which was added before."""
-        self._lend(ADD_PUBLICATION, <OutboundStream?> publication)
+        self._lend(ADD_PUBLICATION, <SendStream?> publication)
 
-    def remove_publication(self, publication: NetworkPublication) -> None:
+    def remove_publication(self, publication: SendStream) -> None:
         """Let go of it; answered by ``PublicationReleased``, and until then its log is in use."""
         self._recall(REMOVE_PUBLICATION, publication)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.send.send_endpoint import SendEndpoint
-    from aerolog.transport.driver.send.send_stream import NetworkPublication
+    from aerolog.transport.driver.send.send_stream import SendStream
     from aerolog.transport.network.port import Address
 
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PublicationReleased:
     """The sender touches a publication no more: its counters and log may go."""
 
-    publication: NetworkPublication
+    publication: SendStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class PublicationError:
         text: at most 1023 characters.
     """
 
-    publication: NetworkPublication
+    publication: SendStream
     destination_registration_id: int
     receiver_id: int
     group_tag: int
@@ -52,7 +52,7 @@ class PublicationError:
 class ResponseSetup:
     """A receiver of a request publication says in which session it will be answered."""
 
-    publication: NetworkPublication
+    publication: SendStream
     response_session_id: int
 
 
@@ -60,7 +60,7 @@ class ResponseSetup:
 class ResponseConnected:
     """A response publication that had no live receivers has one."""
 
-    publication: NetworkPublication
+    publication: SendStream
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,15 @@ from aerolog.transport.protocol.responses import ADDRESS_IPV4, ADDRESS_IPV6, OnP
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.receive.images import Images
-    from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
-    from aerolog.transport.driver.send.network_publication import UdpPublication
-    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel, SendChannels
-    from aerolog.transport.driver.send.send_stream import NetworkPublication
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
+    from aerolog.transport.driver.receive.publication_images import PublicationImages
+    from aerolog.transport.driver.send.network_publication import NetworkPublication
+    from aerolog.transport.driver.send.send_channel_endpoint import (
+        SendChannelEndpoint,
+        SendChannelEndpoints,
+    )
+    from aerolog.transport.driver.send.send_stream import SendStream
     from aerolog.transport.driver.send.sender_events import SenderEvent
     from aerolog.transport.network.addresses import SocketAddress
 
@@ -42,14 +45,14 @@ class SenderReports:
 
     def __init__(
         self,
-        parts: NetworkParts,
-        endpoints: SendChannels,
-        subscriptions: Subscriptions,
-        images: Images,
-        publications: list[UdpPublication],
+        conductor: ConductorContext,
+        endpoints: SendChannelEndpoints,
+        subscriptions: NetworkSubscriptions,
+        images: PublicationImages,
+        publications: list[NetworkPublication],
     ) -> None:
-        self._parts = parts
-        self._context = parts.context
+        self._conductor = conductor
+        self._context = conductor.context
         self._endpoints = endpoints
         self._subscriptions = subscriptions
         self._images = images
@@ -57,7 +60,7 @@ class SenderReports:
 
     def take(self) -> int:
         """Act on all events that are there; returns how many that were."""
-        events = self._parts.sender.events()
+        events = self._conductor.sender.events()
         for event in events:
             try:
                 self._on(event)
@@ -74,7 +77,7 @@ class SenderReports:
         publication = self._of(event.publication)
         if publication is not None:
             self._publications.remove(publication)
-            self._parts.sessions.free_tag(publication.params.entity_tag)
+            self._conductor.sessions.free_tag(publication.params.entity_tag)
             free_counters(self._context, publication)
             self._context.logs.free(publication.log)
             self._context.events.publication_removed(
@@ -158,20 +161,20 @@ class SenderReports:
             ("failed to send", known.channel.original, event.errno),
         )
 
-    def _of(self, stream: NetworkPublication) -> UdpPublication | None:
+    def _of(self, stream: SendStream) -> NetworkPublication | None:
         return next((p for p in self._publications if p.stream is stream), None)
 
-    def _look_up_peer(self, known: SendChannel) -> None:
+    def _look_up_peer(self, known: SendChannelEndpoint) -> None:
         def moved(address: SocketAddress) -> None:
             known.remote_data = address
             if not known.is_closing:
-                self._parts.sender.change_destination(known.endpoint, None, as_pair(address))
+                self._conductor.sender.change_destination(known.endpoint, None, as_pair(address))
 
         self._context.names.re_resolve(
             keys.ENDPOINT, known.channel.uri[keys.ENDPOINT], known.remote_data, moved
         )
 
-    def _look_up_destination(self, known: SendChannel, registration_id: int) -> None:
+    def _look_up_destination(self, known: SendChannelEndpoint, registration_id: int) -> None:
         destination = known.destinations.get(registration_id)
         if destination is None:
             return
@@ -179,7 +182,7 @@ class SenderReports:
         def moved(address: SocketAddress) -> None:
             destination.address = address
             if not known.is_closing and registration_id in known.destinations:
-                self._parts.sender.change_destination(
+                self._conductor.sender.change_destination(
                     known.endpoint, registration_id, as_pair(address)
                 )
 

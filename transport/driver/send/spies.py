@@ -32,8 +32,8 @@ from aerolog.transport.protocol.responses import (
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.network_params import NetworkSubscriptionParams
     from aerolog.transport.driver.conductor.clients import AeronClient
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.send.network_publication import UdpPublication
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.send.network_publication import NetworkPublication
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import (
         AddReceiveDestination,
@@ -66,9 +66,9 @@ class Spy:
     channel: str
     udp_channel: UdpChannel
     params: NetworkSubscriptionParams
-    images: dict[UdpPublication, int] = field(default_factory=dict)
+    images: dict[NetworkPublication, int] = field(default_factory=dict)
 
-    def matches(self, publication: UdpPublication) -> bool:
+    def matches(self, publication: NetworkPublication) -> bool:
         """Whether stream, and tag or session and channel, are those of a publication."""
         if self.stream_id != publication.stream_id:
             return False
@@ -85,9 +85,9 @@ class Spy:
 class Spies:
     """All spies of a driver; whoever has the publications gives them a list to look at."""
 
-    def __init__(self, parts: NetworkParts, publications: list[UdpPublication]) -> None:
-        self._parts = parts
-        self._context = parts.context
+    def __init__(self, conductor: ConductorContext, publications: list[NetworkPublication]) -> None:
+        self._conductor = conductor
+        self._context = conductor.context
         self._publications = publications
         self._spies: list[Spy] = []
 
@@ -96,7 +96,7 @@ class Spies:
         params = network_subscription_params(channel, self._context.settings)
         spy = Spy(
             command.correlation_id,
-            self._parts.clients.get_or_add(command.client_id),
+            self._conductor.clients.get_or_add(command.client_id),
             command.stream_id,
             command.channel,
             channel,
@@ -155,13 +155,13 @@ class Spies:
                 self._close(self._spies[index])
                 remove_at(self._spies, index)
 
-    def link(self, publication: UdpPublication) -> None:
+    def link(self, publication: NetworkPublication) -> None:
         """Give every spy that matches an image of a new publication."""
         for spy in self._spies:
             if publication not in spy.images and spy.matches(publication):
                 self._link(spy, publication)
 
-    def leave(self, publication: UdpPublication) -> None:
+    def leave(self, publication: NetworkPublication) -> None:
         """A publication has ended: tell every spy that has an image, and unlink it.
 
         The position counters go with the publication's own.
@@ -174,10 +174,10 @@ class Spies:
                     publication.stream.remove_spy(counter_id)
                     publication.counter_ids.append(counter_id)
 
-    def move_untethered(self, publication: UdpPublication, counter_id: int) -> None:
+    def move_untethered(self, publication: NetworkPublication, counter_id: int) -> None:
         """The next state of an untethered spy whose time has come."""
         stream = publication.stream
-        now_ns = self._parts.clockwork.now_ns
+        now_ns = self._conductor.agent.now_ns
         spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
         state = stream.spies.state(counter_id)
         change = partial(
@@ -206,13 +206,13 @@ class Spies:
             if spy.matches(publication) and publication.accepts_spies:
                 self._link(spy, publication)
 
-    def _link(self, spy: Spy, publication: UdpPublication) -> None:
+    def _link(self, spy: Spy, publication: NetworkPublication) -> None:
         join_position = publication.stream.join_position()
         counter_id = allocate_position(
             self._context, spy, publication.session_id, join_position, publication.image_id
         )
         spy.images[publication] = counter_id
-        publication.stream.add_spy(counter_id, spy.params.is_tether, self._parts.clockwork.now_ns)
+        publication.stream.add_spy(counter_id, spy.params.is_tether, self._conductor.agent.now_ns)
         tell_available(self._context, spy, publication, spy.images[publication])
 
     def _close(self, spy: Spy) -> None:
@@ -220,11 +220,11 @@ class Spies:
         for publication in list(spy.images):
             self._unlink(spy, publication)
 
-    def _unlink(self, spy: Spy, publication: UdpPublication) -> None:
+    def _unlink(self, spy: Spy, publication: NetworkPublication) -> None:
         self._drop_position(spy, publication)
         del spy.images[publication]
 
-    def _drop_position(self, spy: Spy, publication: UdpPublication) -> None:
+    def _drop_position(self, spy: Spy, publication: NetworkPublication) -> None:
         """Free the position counter of an image; the spy hears of the image's end yet."""
         counter_id = spy.images[publication]
         if counter_id != NULL_COUNTER_ID:

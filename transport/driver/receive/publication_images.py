@@ -1,15 +1,23 @@
 """Images of UDP streams: what the receiver reports of them, and their ends. Conductor only.
 
-Spec cnc-and-commands 15.2, spec wire-protocol 8.5, 9.7. ``image_timers`` has what timer events
-change.
+Spec cnc-and-commands 15.2, 15.4; spec wire-protocol 8.5, 9.7, 11. INIT and ACTIVE images may lose
+untethered subscribers for a while; DRAINING ones end when all is consumed and the sender has been
+told long enough; LINGER keeps the log for clients.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_ARGUMENT, generic
+from aerolog.transport.driver.conductor.subscriber_positions import (
+    SUBSCRIBER_ACTIVE,
+    SUBSCRIBER_LINGER,
+    SUBSCRIBER_RESTING,
+)
+from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.endpoint_counters import address_text
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.receive.image_factory import (
@@ -17,8 +25,8 @@ from aerolog.transport.driver.receive.image_factory import (
     initial_window,
     make_image,
 )
-from aerolog.transport.driver.receive.image_timers import ImageTimers
 from aerolog.transport.driver.receive.receive_sockets import as_pair
+from aerolog.transport.driver.receive.receive_stream import ACTIVE, DONE, LINGER
 from aerolog.transport.driver.receive.receiver_events import (
     AnswerFailed,
     CreateImage,
@@ -35,11 +43,11 @@ from aerolog.transport.uri import keys
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
     from aerolog.transport.driver.receive.publication_image import PublicationImage
-    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannel
-    from aerolog.transport.driver.receive.receive_stream import NetworkImage
+    from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoint
+    from aerolog.transport.driver.receive.receive_stream import ReceiveStream
     from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
     from aerolog.transport.driver.receive.receiver_events import ReceiverEvent
     from aerolog.transport.network.addresses import SocketAddress
@@ -47,20 +55,20 @@ if TYPE_CHECKING:
 _EVENT: Final = "io.aeron.exceptions.AeronEvent: WARN - "
 
 
-class Images:
+class PublicationImages:
     """All images of a driver."""
 
-    def __init__(self, parts: NetworkParts, subscriptions: Subscriptions) -> None:
-        self._parts = parts
-        self._context = parts.context
+    def __init__(self, conductor: ConductorContext, subscriptions: NetworkSubscriptions) -> None:
+        self._conductor = conductor
+        self._context = conductor.context
         self._subscriptions = subscriptions
         self._channels = subscriptions.channels
         self._images = subscriptions.images
-        self._timers = ImageTimers(parts, subscriptions)
+        self._agent = conductor.agent
 
     # ---- for the other half ------------------------------------------------------------------
 
-    def find(self, correlation_id: int) -> NetworkImage | None:
+    def find(self, correlation_id: int) -> ReceiveStream | None:
         """The image of that id."""
         found = self._find(correlation_id)
         return None if found is None else found.stream
@@ -98,20 +106,16 @@ class Images:
         if found is not None:
             found.stream.response_session_id = session_id
 
-    # ---- timer events and the receiver ---------------------------------------------------------
-
-    def on_timer(self) -> None:
-        """Let every image have its timer event, the last one first."""
-        self._timers.on_timer()
+    # ---- the receiver ---------------------------------------------------------------------------
 
     def on_receiver_events(self) -> int:
         """Take what the receiver reports; returns a work count."""
-        events = self._parts.receiver.events()
+        events = self._conductor.receiver.events()
         for event in events:
             self._on_event(event)
         return len(events)
 
-    def report_refused_room(self) -> None:
+    def report_refused_allocations(self) -> None:
         """Record every image whose log did not get room for its next term."""
         for image in self._images:
             code = image.stream.refused_allocation()
@@ -128,6 +132,95 @@ class Images:
         for image in self._images:
             self._context.logs.free(image.log)
         self._images.clear()
+
+    # ---- timer events --------------------------------------------------------------------------
+
+    def on_timer(self) -> None:
+        """Let every image have its timer event, the last one first."""
+        for index in range(len(self._images) - 1, -1, -1):
+            self._on_timer(self._images[index])
+            self._end_if_over(index)
+
+    def _end_if_over(self, index: int) -> None:
+        """Free everything of an image that neither clients nor the receiver have any more."""
+        image = self._images[index]
+        if image.stream.state != DONE or not image.is_released:
+            return
+        remove_at(self._images, index)
+        self._agent.remove_stream(image.stream)
+        for counter_id in image.counter_ids:
+            self._context.free_counter(counter_id)
+        self._context.logs.free(image.log)
+        self._context.events.image_removed(
+            image.session_id, image.stream_id, image.correlation_id, image.endpoint.channel.original
+        )
+
+    def _on_timer(self, image: PublicationImage) -> None:
+        stream = image.stream
+        now_ns = self._agent.now_ns
+        if stream.state == LINGER:
+            if stream.done_is_due(now_ns):
+                self._to_done(image, now_ns)
+        elif stream.state < LINGER and stream.linger_is_due(now_ns):
+            self._to_linger(image, now_ns)
+        elif stream.state <= ACTIVE:
+            for counter_id in stream.subscribers.due(stream.untethered_limit(), now_ns):
+                self._move_untethered(image, counter_id, now_ns)
+        stream.on_timer(now_ns)
+
+    def _to_linger(self, image: PublicationImage, now_ns: int) -> None:
+        """The image has ended: tell everybody who has it, and have the receiver let go of it."""
+        image.stream.enter(LINGER, now_ns)
+        if image.stream.is_revoked:
+            self._context.events.image_revoked(
+                image.stream.hwm_position,
+                image.session_id,
+                image.stream_id,
+                image.endpoint.channel.original,
+            )
+        is_rejoin = True
+        for link in self._subscriptions.with_image(image):
+            self._subscriptions.tell_unavailable(link, image)
+            is_rejoin = link.params.is_rejoin
+        receiver, endpoint = self._conductor.receiver, image.endpoint
+        if is_rejoin:
+            receiver.remove_cool_down(endpoint.endpoint, image.session_id, image.stream_id)
+        receiver.remove_image(image.stream)
+        endpoint.image_count -= 1
+        self._subscriptions.channels.close_if_unused(endpoint)
+
+    def _to_done(self, image: PublicationImage, now_ns: int) -> None:
+        """Nobody reads it any more, or for too long: positions go."""
+        image.stream.enter(DONE, now_ns)
+        for link in self._subscriptions.with_image(image):
+            self._subscriptions.unlink(link, image)
+
+    def _move_untethered(self, image: PublicationImage, counter_id: int, now_ns: int) -> None:
+        """The next state of an untethered subscriber whose time has come."""
+        subscribers = image.stream.subscribers
+        link = next(
+            each
+            for each in self._subscriptions.with_image(image)
+            if each.images[image] == counter_id
+        )
+        state = subscribers.state(counter_id)
+        change = partial(
+            self._context.events.untethered, link.registration_id, image.stream_id, image.session_id
+        )
+        if state == SUBSCRIBER_ACTIVE:
+            self._subscriptions.tell_unavailable(link, image)
+            subscribers.set_state(counter_id, SUBSCRIBER_LINGER, now_ns)
+            change("ACTIVE", "LINGER")
+        elif state == SUBSCRIBER_RESTING:
+            self._context.counters.set_value(counter_id, image.stream.join_position())
+            subscribers.set_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
+            self._subscriptions.tell_available(link, image)
+            change("RESTING", "ACTIVE")
+        elif link.params.is_rejoin:
+            subscribers.set_state(counter_id, SUBSCRIBER_RESTING, now_ns)
+            change("LINGER", "RESTING")
+        else:
+            self._subscriptions.drop_position(link, image)
 
     # ---- events -----------------------------------------------------------------------------
 
@@ -179,9 +272,9 @@ class Images:
         except Exception as error:  # noqa: BLE001 -- no command: whatever it is, it is recorded
             self._context.errors.record(error)
         if not is_made:
-            self._parts.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
+            self._conductor.receiver.refuse_image(event.endpoint, event.session_id, event.stream_id)
 
-    def _create(self, endpoint: ReceiveChannel, event: CreateImage) -> bool:
+    def _create(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
         subscriptions = self._subscriptions
         links = subscriptions.of_session(endpoint, event.stream_id, event.session_id)
         if not links or not self._takes_a_datagram(endpoint, event):
@@ -192,7 +285,7 @@ class Images:
                 position_ids.append(  # noqa: PERF401 -- those made so far are freed on failure
                     subscriptions.allocate_position(link, event.session_id, initial_position(event))
                 )
-            image = make_image(self._parts, endpoint, event, links)
+            image = make_image(self._conductor, endpoint, event, links)
         except BaseException:
             for counter_id in position_ids:
                 self._context.free_counter(counter_id)
@@ -201,11 +294,11 @@ class Images:
         endpoint.image_count += 1
         for link, counter_id in zip(links, position_ids, strict=True):
             subscriptions.link_image(link, image, counter_id)
-        self._parts.clockwork.add_stream(image.stream)
-        self._parts.receiver.add_image(endpoint.endpoint, image.stream)
+        self._conductor.agent.add_stream(image.stream)
+        self._conductor.receiver.add_image(endpoint.endpoint, image.stream)
         return True
 
-    def _takes_a_datagram(self, endpoint: ReceiveChannel, event: CreateImage) -> bool:
+    def _takes_a_datagram(self, endpoint: ReceiveChannelEndpoint, event: CreateImage) -> bool:
         """Whether the window that images begin with is not shorter than the sender's MTU."""
         window = initial_window(endpoint, self._context.settings)
         if event.mtu <= window:
@@ -218,14 +311,14 @@ class Images:
         )
         return False
 
-    def _on_image_released(self, stream: NetworkImage) -> None:
+    def _on_image_released(self, stream: ReceiveStream) -> None:
         for index, image in enumerate(self._images):
             if image.stream is stream:
                 image.is_released = True
-                self._timers.end_if_over(index)
+                self._end_if_over(index)
                 return
 
-    def _look_up(self, known: ReceiveChannel, transport: ReceiveTransport) -> None:
+    def _look_up(self, known: ReceiveChannelEndpoint, transport: ReceiveTransport) -> None:
         """Look the control address of a silent source up again (spec wire-protocol 15.1)."""
         for bound in known.transports:
             if bound.transport is transport and not bound.is_leaving:
@@ -239,7 +332,7 @@ class Images:
         def on_change(address: SocketAddress) -> None:
             if not bound.is_leaving and not known.is_closing:
                 bound.control = address
-                self._parts.receiver.change_address(known.endpoint, transport, as_pair(address))
+                self._conductor.receiver.change_address(known.endpoint, transport, as_pair(address))
 
         self._context.names.re_resolve(keys.CONTROL, control, bound.control, on_change)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import Clients
-    from aerolog.transport.driver.conductor.conductor_agent import ConductorClockwork
+    from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.ipc.ipc_media import IpcMedia
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkParts:
+class ConductorContext:
     """The rest of the driver as the network part sees it.
 
     Attributes:
-        context: what all parts share.
-        clockwork: turns streams, knows the time.
+        context: what the whole driver shares.
+        agent: turns streams, knows the time.
         clients: owners of publications and subscriptions.
         sessions: session ids of the publications of all media.
         ipc: where a multi-destination subscription gets its ``aeron:ipc`` destinations.
@@ -30,7 +30,7 @@ class NetworkParts:
     """
 
     context: DriverContext
-    clockwork: ConductorClockwork
+    agent: ConductorAgent
     clients: Clients
     sessions: PublicationSessions
     ipc: IpcMedia

@@ -1,7 +1,7 @@
-"""UDP publications: adding, sharing, removing (spec cnc-and-commands 14, spec wire-protocol 5.8).
+"""UDP publications: added, shared, removed, ended (spec cnc-and-commands 14, wire-protocol 5.8).
 
-Conductor only. What happens at timer events is in ``publication_timers``, destinations are in
-``send_commands``.
+Conductor only; what of a timer event no client is told about is native, in ``send_stream``.
+Destinations are in ``publication_destinations``.
 """
 
 from __future__ import annotations
@@ -25,34 +25,36 @@ from aerolog.transport.driver.conductor.command_error import (
     invalid_channel,
 )
 from aerolog.transport.driver.context import remove_at
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
-from aerolog.transport.driver.send.network_publication import UdpPublicationLink
-from aerolog.transport.driver.send.publication_factory import (
-    discard_publication,
-    make_publication,
-)
-from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING
+from aerolog.transport.driver.send.network_publication import NetworkPublicationLink
+from aerolog.transport.driver.send.publication_factory import discard_publication, make_publication
+from aerolog.transport.driver.send.send_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import ExclusivePublicationReady, PublicationReady
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
-    from aerolog.transport.driver.conductor.network_context import NetworkParts
-    from aerolog.transport.driver.receive.images import Images
-    from aerolog.transport.driver.receive.network_subscriptions import Subscriptions
-    from aerolog.transport.driver.send.network_publication import UdpPublication
-    from aerolog.transport.driver.send.send_channel_endpoint import SendChannel, SendChannels
+    from aerolog.transport.driver.conductor.conductor_context import ConductorContext
+    from aerolog.transport.driver.flow_control.flow_control import FlowControl
+    from aerolog.transport.driver.receive.network_subscriptions import NetworkSubscriptions
+    from aerolog.transport.driver.receive.publication_images import PublicationImages
+    from aerolog.transport.driver.send.network_publication import NetworkPublication
+    from aerolog.transport.driver.send.send_channel_endpoint import (
+        SendChannelEndpoint,
+        SendChannelEndpoints,
+    )
     from aerolog.transport.driver.send.spies import Spies
     from aerolog.transport.network.udp_channel import UdpChannel
     from aerolog.transport.protocol.commands import AddPublication
 
 
-class Publications:
+class NetworkPublications:
     """All UDP publications of a driver and clients' holds on them.
 
     Args:
-        parts: the rest of the driver.
+        conductor: the rest of the driver.
         endpoints: what publications are sent by.
         spies: that read them.
         subscriptions: that wait for responses to publications.
@@ -63,21 +65,21 @@ class Publications:
 
     def __init__(
         self,
-        parts: NetworkParts,
-        endpoints: SendChannels,
+        conductor: ConductorContext,
+        endpoints: SendChannelEndpoints,
         spies: Spies,
-        subscriptions: Subscriptions,
-        images: Images,
-        publications: list[UdpPublication],
+        subscriptions: NetworkSubscriptions,
+        images: PublicationImages,
+        publications: list[NetworkPublication],
     ) -> None:
-        self._parts = parts
-        self._context = parts.context
+        self._conductor = conductor
+        self._context = conductor.context
         self._endpoints = endpoints
         self._spies = spies
         self._subscriptions = subscriptions
         self._images = images
         self._publications = publications
-        self._links: list[UdpPublicationLink] = []
+        self._links: list[NetworkPublicationLink] = []
 
     def add(self, command: AddPublication | AddExclusivePublication, channel: UdpChannel) -> None:
         """Share an existing publication, or make one."""
@@ -92,9 +94,9 @@ class Publications:
             self._add_new(command, channel, params, endpoint, is_exclusive=is_exclusive)
         else:
             _confirm_match(shared, params, channel)
-            client = self._parts.clients.get_or_add(command.client_id)
+            client = self._conductor.clients.get_or_add(command.client_id)
             shared.stream.references += 1
-            self._links.append(UdpPublicationLink(command.correlation_id, client, shared))
+            self._links.append(NetworkPublicationLink(command.correlation_id, client, shared))
             self._tell_ready(command, shared)
 
     def remove(self, registration_id: int, *, revoke: bool) -> bool:
@@ -116,17 +118,84 @@ class Publications:
                 self._drop_reference(link.publication)
                 remove_at(self._links, index)
 
-    def find(self, registration_id: int) -> UdpPublication | None:
+    def find(self, registration_id: int) -> NetworkPublication | None:
         """The publication of that id."""
         return next((p for p in self._publications if p.registration_id == registration_id), None)
+
+    def on_timer(self) -> None:
+        """Let every publication have its timer event, the last one first."""
+        for publication in reversed(self._publications):
+            self._report_flow_control(publication.flow_control)
+            state = publication.stream.state
+            if state == ACTIVE:
+                self._active(publication)
+            elif state == DRAINING:
+                self._draining(publication)
+            elif state == LINGER:
+                self._linger(publication)
+
+    def _report_flow_control(self, flow_control: FlowControl) -> None:
+        """Write down what a strategy in Python raised; on the sender's thread nobody hears it."""
+        if isinstance(flow_control, PythonFlowControl):
+            error = flow_control.take_error()
+            if error is not None:
+                self._conductor.context.errors.record(error)
+
+    def _active(self, publication: NetworkPublication) -> None:
+        stream = publication.stream
+        now_ns = self._conductor.agent.now_ns
+        if stream.revoked:
+            stream.end_stream()
+            stream.mark_end_of_stream()
+            stream.disconnect()
+            self._spies.leave(publication)
+            stream.enter(LINGER)
+            self._conductor.context.counters.get_and_add(SystemCounter.PUBLICATIONS_REVOKED, 1)
+            self._conductor.context.events.revoked(
+                stream.publisher_position,
+                publication.session_id,
+                publication.stream_id,
+                publication.channel,
+            )
+            return
+        for counter_id in stream.due_spies(now_ns):
+            self._spies.move_untethered(publication, counter_id)
+        stream.on_timer(now_ns)
+
+    def _draining(self, publication: NetworkPublication) -> None:
+        stream = publication.stream
+        stream.settle()
+        if stream.drained and stream.spies_drained:
+            stream.sample_publisher()
+            self._spies.leave(publication)
+            stream.enter(LINGER)
+            publication.since_ns = self._conductor.agent.now_ns
+
+    def _linger(self, publication: NetworkPublication) -> None:
+        """Nobody publishes any more: let the sender go on until receivers have noticed."""
+        stream = publication.stream
+        waited_ns = self._conductor.agent.now_ns - publication.since_ns
+        is_over = (
+            stream.has_received_unicast_eos or waited_ns >= publication.params.linger_timeout_ns
+        )
+        if stream.references > 0 or not is_over:
+            return
+        stream.enter(DONE)
+        self._conductor.sessions.discard(
+            publication.session_id, publication.stream_id, publication.media
+        )
+        self._conductor.agent.remove_stream(stream)
+        self._conductor.sender.remove_publication(stream)
+        publication.endpoint.publications -= 1
+        self._endpoints.close_if_unused(publication.endpoint)
 
     def _params(
         self, command: AddPublication | AddExclusivePublication, channel: UdpChannel
     ) -> PublicationParams:
         lookups = PublicationLookups(
-            self._parts.sessions.check_tag_free,
+            self._conductor.sessions.check_tag_free,
             self._tagged_session,
-            lambda: self._parts.sessions.take(command.stream_id, channel.canonical_form),
+            lambda: self._conductor.sessions.take(command.stream_id, channel.canonical_form),
         )
         params = network_publication_params(
             channel, command.stream_id, self._context.settings, lookups
@@ -144,34 +213,34 @@ class Publications:
         command: AddPublication | AddExclusivePublication,
         channel: UdpChannel,
         params: PublicationParams,
-        endpoint: SendChannel,
+        endpoint: SendChannelEndpoint,
         *,
         is_exclusive: bool,
     ) -> None:
         media = endpoint.channel.canonical_form
-        if self._parts.sessions.is_active(params.session_id, command.stream_id, media):
+        if self._conductor.sessions.is_active(params.session_id, command.stream_id, media):
             raise invalid_channel(
                 f"existing publication has clashing sessionId={params.session_id} "
                 f"for streamId={command.stream_id} channel={command.channel}"
             )
         publication = make_publication(
-            self._parts, command, channel, params, endpoint, is_exclusive=is_exclusive
+            self._conductor, command, channel, params, endpoint, is_exclusive=is_exclusive
         )
         try:
-            client = self._parts.clients.get_or_add(command.client_id)
+            client = self._conductor.clients.get_or_add(command.client_id)
         except BaseException:
             discard_publication(self._context, publication)
             raise
         publication.stream.references += 1
         endpoint.publications += 1
         self._publications.append(publication)
-        self._parts.sessions.add(publication.session_id, publication.stream_id, media)
-        self._parts.sessions.take_tag(params.entity_tag, publication.channel)
-        self._parts.clockwork.add_stream(publication.stream)
-        self._parts.sender.add_publication(publication.stream)
+        self._conductor.sessions.add(publication.session_id, publication.stream_id, media)
+        self._conductor.sessions.take_tag(params.entity_tag, publication.channel)
+        self._conductor.agent.add_stream(publication.stream)
+        self._conductor.sender.add_publication(publication.stream)
         if isinstance(publication.flow_control, PythonFlowControl):
-            self._parts.clockwork.ask_at_timers()
-        self._links.append(UdpPublicationLink(command.correlation_id, client, publication))
+            self._conductor.agent.ask_at_timers()
+        self._links.append(NetworkPublicationLink(command.correlation_id, client, publication))
         self._tell_ready(command, publication)
         if params.is_response and params.response_correlation_id != PROTOTYPE_CORRELATION_ID:
             self._images.set_response_session(
@@ -180,7 +249,7 @@ class Publications:
         self._spies.link(publication)
 
     def _tell_ready(
-        self, command: AddPublication | AddExclusivePublication, publication: UdpPublication
+        self, command: AddPublication | AddExclusivePublication, publication: NetworkPublication
     ) -> None:
         ready = ExclusivePublicationReady if publication.is_exclusive else PublicationReady
         self._context.tell(
@@ -195,7 +264,7 @@ class Publications:
             )
         )
 
-    def _drop_reference(self, publication: UdpPublication) -> None:
+    def _drop_reference(self, publication: NetworkPublication) -> None:
         """One hold less; without any the publication drains."""
         stream = publication.stream
         stream.references -= 1
@@ -203,11 +272,11 @@ class Publications:
             stream.end_stream()
             if stream.state == ACTIVE and not stream.revoked:
                 stream.enter(DRAINING)
-                publication.since_ns = self._parts.clockwork.now_ns
+                publication.since_ns = self._conductor.agent.now_ns
 
     def _shareable(
-        self, stream_id: int, endpoint: SendChannel, params: PublicationParams
-    ) -> UdpPublication | None:
+        self, stream_id: int, endpoint: SendChannelEndpoint, params: PublicationParams
+    ) -> NetworkPublication | None:
         for publication in self._publications:
             if (
                 publication.stream_id == stream_id
@@ -225,14 +294,14 @@ class Publications:
             return None
         return TaggedSession(holder.session_id, holder.params.mtu_length, holder.params.term_length)
 
-    def _with_entity_tag(self, tag: int) -> UdpPublication | None:
+    def _with_entity_tag(self, tag: int) -> NetworkPublication | None:
         if tag == NULL_VALUE:
             return None
         return next((p for p in self._publications if p.params.entity_tag == tag), None)
 
 
 def _confirm_match(
-    existing: UdpPublication, params: PublicationParams, channel: UdpChannel
+    existing: NetworkPublication, params: PublicationParams, channel: UdpChannel
 ) -> None:
     """Refuse to share a publication that is not what the channel asks for."""
     start, found = params.start, existing.params

@@ -1,3 +1,0 @@
-from aerolog.transport.driver.receive.receiver_transports import ReceiverTransports
-
-class Reception(ReceiverTransports): ...
