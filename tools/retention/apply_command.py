@@ -123,8 +123,8 @@ class _Once:
         from aerolog.tools.terminal import console
         from aerolog.tools.terminal.confirmation import decline
 
-        with shared.archive_door(self._archive_dir, self._archive) as door:
-            planned, applied = self._retention.run(door, self._agree)
+        with shared.archive_access(self._archive_dir, self._archive) as access:
+            planned, applied = self._retention.run(access, self._agree)
         if applied is None:
             decline()
         if self._as_json:

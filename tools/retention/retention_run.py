@@ -99,7 +99,9 @@ class _Asking:
         return (Path(self._archive_dir) / _DATABASE_NAME).exists()
 
 
-def archive_door(archive_dir: str, options: ArchiveOptions) -> AbstractContextManager[ArchiveDoor]:
+def archive_access(
+    archive_dir: str, options: ArchiveOptions
+) -> AbstractContextManager[ArchiveDoor]:
     """Where steps are done: the archive that runs in a folder, or the folder itself."""
     return archive_or_folder(archive_dir, options, RunningArchive, StoppedArchive.borrow)
 

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.stat.counter_filters import NAMES, Filters
-from aerolog.tools.terminal.schedule import Watched, bold, harmless
+from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.terminal.schedule import bold, harmless
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.counter_rates import Rates
 from aerolog.transport.errors import ConfigurationError

@@ -11,7 +11,8 @@ from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.classic_stream_lines import first_line
 from aerolog.tools.stat.reference_conventions import errors_as_java, file_path, open_view, uncaught
-from aerolog.tools.terminal.schedule import Watched, bold, harmless
+from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.terminal.schedule import bold, harmless
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import (
     DriverView,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.stat.counter_filters import Filters
-    from aerolog.tools.terminal.schedule import Watched
+    from aerolog.tools.stat.watched_driver import Watched
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_limits import Limit
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aerolog.tools.stat import classic_stream_lines
 from aerolog.tools.stat.reference_conventions import file_path, open_view
 from aerolog.tools.stat.stream_forms import Backlogs, Streams
-from aerolog.tools.terminal.schedule import Watched
+from aerolog.tools.stat.watched_driver import Watched
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 

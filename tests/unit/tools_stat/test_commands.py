@@ -251,7 +251,7 @@ def test_a_label_cannot_steer_the_terminal(aerolog, driver) -> None:
 
 
 def test_a_new_driver_is_found_while_watching(driver, tmp_path) -> None:
-    from aerolog.tools.terminal.schedule import Watched
+    from aerolog.tools.stat.watched_driver import Watched
 
     watched = Watched(str(driver.folder))
     first = watched.refresh()
