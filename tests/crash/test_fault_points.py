@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import archive_crashes
 import pytest
+from crash_scripts import SCRIPTS, Setting, fault_points
 
-from aerolog.testing import crashes
-from aerolog.testing.crash_plays import SCRIPTS, Setting, fault_points
 from aerolog.testing.streams import StreamCheckError
 
 PROCESSES = 2
@@ -22,8 +22,8 @@ EVERYTHING = [
 ]
 
 
-def crash_all(settings: list[str], *, thorough: bool = False) -> list[crashes.Crash]:
-    played = list(crashes.crash_everywhere(settings, PROCESSES, thorough=thorough))
+def crash_all(settings: list[str], *, thorough: bool = False) -> list[archive_crashes.Crash]:
+    played = list(archive_crashes.crash_everywhere(settings, PROCESSES, thorough=thorough))
     failed = [str(crash) for crash in played if crash.failure]
     assert not failed, f"{len(failed)} of {len(played)} crashes\n" + "\n".join(failed[:20])
     return played
@@ -69,7 +69,7 @@ def test_operations_are_of_every_kind() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "aerolog.testing.crashes", *arguments],
+        [sys.executable, archive_crashes.__file__, *arguments],
         capture_output=True,
         text=True,
         timeout=100,
@@ -83,11 +83,13 @@ def test_a_crash_that_leaves_something_wrong_names_the_command_that_replays_it(
     def fail(*_: object, **__: object) -> None:
         raise StreamCheckError("recording 0 is lost")
 
-    monkeypatch.setattr(crashes.Aftermath, "check", fail)
-    crash = crashes.crash("record:0:-", 40, "kill")
+    monkeypatch.setattr(archive_crashes.Aftermath, "check", fail)
+    crash = archive_crashes.crash("record:0:-", 40, "kill")
     first, command = str(crash).splitlines()
     assert first.endswith("StreamCheckError: recording 0 is lost")
-    assert command == "    replay: python -m aerolog.testing.crashes record:0:- 40 kill --trace"
+    assert (
+        command == "    replay: python tests/support/archive_crashes.py record:0:- 40 kill --trace"
+    )
 
 
 def test_the_command_plays_one_crash_with_everything_that_happens() -> None:
@@ -112,4 +114,4 @@ def test_the_command_lists_the_operations() -> None:
 def test_unusable_arguments_are_refused(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.returncode == 2
-    assert "usage: python -m aerolog.testing.crashes" in done.stderr
+    assert "usage: python tests/support/archive_crashes.py" in done.stderr

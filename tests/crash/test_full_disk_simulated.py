@@ -6,13 +6,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from crash_disk import CrashDisk
+from crash_ledger import Outcome, check_catalog, check_segments
+from crash_scripts import SimulatedStage
 
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.testing import Simulation
-from aerolog.testing.crash_disk import CrashDisk
-from aerolog.testing.crash_ledger import Outcome, check_catalog, check_segments
-from aerolog.testing.crash_plays import SimulatedStage
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode
 
 if TYPE_CHECKING:

@@ -10,20 +10,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from crash_ledger import Truth, check_catalog, check_segments
+from crash_steps import TERM, Stage
 from peer.tools import archive_tool
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.testing.crash_ledger import Truth, check_catalog, check_segments
-from aerolog.testing.crash_stage import TERM, Stage
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crash_ledger import Outcome
+
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.testing.crash_ledger import Outcome
 
 WAIT_S = 60.0
 STREAMS = 2

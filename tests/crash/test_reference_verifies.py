@@ -7,12 +7,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from archive_crashes import points_of, state_at, ways_of
+from crash_disk import write_state
+from crash_scripts import SCRIPTS, Aftermath, Setting
 from peer.tools import archive_tool
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.testing.crash_disk import write_state
-from aerolog.testing.crash_plays import SCRIPTS, Aftermath, Setting
-from aerolog.testing.crashes import points_of, state_at, ways_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,6 +11,7 @@ import contextlib
 from random import Random
 
 import pytest
+from crash_disk import CrashDisk
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, reading, write_recording
 
 from aerolog.archive.format.catalog_map import CatalogReader
@@ -22,7 +23,6 @@ from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.archive.retention.status import retention_status
 from aerolog.archive.retention.steps import Applying
-from aerolog.testing.crash_disk import CrashDisk
 from aerolog.transport.errors import AerologError
 
 FOLDER = "/archive"

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from crash_disk import EMPTY, CrashDisk
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
@@ -25,7 +26,6 @@ from aerolog.archive.verification.layout import (
 from aerolog.archive.verification.recording_verification import verify_opened
 from aerolog.archive.verification.repair_plan import RepairStep, StepKind, plan_repair
 from aerolog.archive.verification.repairs import FolderRepairs, RepairRefusedError
-from aerolog.testing.crash_disk import EMPTY, CrashDisk
 from aerolog.testing.filesystem import FakeFileSystem
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from crash_disk import State
+
     from aerolog.archive.verification.repair_plan import RepairPlan
-    from aerolog.testing.crash_disk import State
 
 FRAME = 1056
 TERM = 64 * 1024

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from crash_ledger import Allowed, Log, Outcome, Truth
+
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.protocol import RecordingSignal
-from aerolog.testing.crash_ledger import Allowed, Log, Outcome, Truth
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.errors import ResourceClosedError
 

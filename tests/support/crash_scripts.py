@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.testing.crash_disk import CrashDisk
-from aerolog.testing.crash_ledger import Log, Truth, check_catalog, check_segments
-from aerolog.testing.crash_stage import TERM, Progress, Stage
+from crash_disk import CrashDisk
+from crash_ledger import Log, Truth, check_catalog, check_segments
+from crash_steps import TERM, Progress, Stage
+
 from aerolog.testing.simulation import Simulation
 from aerolog.testing.streams import StreamCheckError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crash_disk import FaultPoint, State
+    from crash_ledger import Outcome
+
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.format.descriptor import RecordingDescriptor
-    from aerolog.testing.crash_disk import FaultPoint, State
-    from aerolog.testing.crash_ledger import Outcome
 
 _FOLDER: Final = "/host-1/archive"
 _WAIT_S: Final = 30.0
@@ -205,7 +207,7 @@ def fault_points(
         disk.watch(lambda: stages[0].progress() if stages else Progress("start", {}))
         host.start_archive(**setting.options)
         archive = host.connect_archive()
-        random = Random(7)  # noqa: S311 -- repeatable
+        random = Random(7)
         stage = SimulatedStage(archive, random, setting.checksum, simulation=simulation)
         stage.pauses = _PAUSES
         stage.replication_channel = f"aeron:udp?endpoint={host.network.ipv4}:0"
@@ -239,7 +241,7 @@ def states_of(setting: Setting, point: FaultPoint) -> list[tuple[str, State]]:
 
 def power_loss(point: FaultPoint, seed: int) -> State:
     """What one of the many ways in which power may be lost leaves."""
-    random = Random(f"{point.number} {seed}")  # noqa: S311 -- repeatable
+    random = Random(f"{point.number} {seed}")
     return point.after_power_loss(random)
 
 
@@ -298,7 +300,7 @@ class Aftermath:
                 if go_on
             }
             if go_on:
-                random = Random(8)  # noqa: S311 -- repeatable
+                random = Random(8)
                 checksum = self.setting.checksum
                 stage = SimulatedStage(archive, random, checksum, truths, simulation=simulation)
                 stage.pauses = _PAUSES

@@ -1,7 +1,7 @@
-"""Crashes an archive at each operation on its disk: ``python -m aerolog.testing.crashes SETTING``.
+"""Crashes an archive at each operation on its disk: ``archive_crashes.py SETTING`` runs one.
 
 A setting is a script, a sync level and a checksum: ``ends:1:CRC-32C``, ``moves:0:-``. See
-``crash_plays`` for the scripts.
+`crash_scripts` for the scripts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from io import StringIO
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final
 
-from aerolog.testing.crash_plays import (
+from crash_scripts import (
     SCRIPTS,
     Aftermath,
     Setting,
@@ -27,12 +27,13 @@ from aerolog.testing.crash_plays import (
     restart_points,
     states_of,
 )
+
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from aerolog.testing.crash_disk import FaultPoint, State
+    from crash_disk import FaultPoint, State
 
 _EXIT_OK: Final = 0
 _EXIT_FAILED: Final = 1
@@ -74,7 +75,7 @@ class Crash:
 
 def replay_command(setting: str, number: int, way: str) -> str:
     """The command that shows one crash again, with everything that happens."""
-    return f"python -m aerolog.testing.crashes {setting} {number} {way} --trace"
+    return f"python tests/support/archive_crashes.py {setting} {number} {way} --trace"
 
 
 @cache
@@ -138,7 +139,7 @@ def crash(
         aftermath.check(replay=replay, go_on=go_on)
     except (AerologError, AssertionError) as error:
         return _failed(result, f"{type(error).__name__}: {error}")
-    except Exception as error:  # noqa: BLE001 -- a defect of any sort is what this looks for
+    except Exception as error:
         return _failed(result, f"unexpected {type(error).__name__}: {error}")
     return result
 
@@ -169,7 +170,7 @@ def crash_stripe(setting: str, stripe: int, thorough: bool) -> list[Crash]:
     found: list[Crash] = []
     try:
         points = points_of(setting)
-    except Exception as error:  # noqa: BLE001 -- not every error can be told to another process
+    except Exception as error:
         text = f"{type(error).__name__}: {error}"
         return [Crash(setting, 0, "kill", "the scenario itself", "start", text)]
     with redirect_stderr(StringIO()):  # warnings of restarts
@@ -237,7 +238,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m aerolog.testing.crashes",
+        prog="python tests/support/archive_crashes.py",
         description="Crash an archive at each operation on its disk, start it again, and compare.",
         epilog="The same operation gives the same crash. Exit code 1: something was lost or wrong.",
     )

@@ -5,7 +5,6 @@ what a loss of power leaves is made of that and of what was synced before, page 
 of a scenario gives the states of all its operations (``CrashDisk.points``), and ``CrashDisk.of``
 makes a disk of one of them.
 """
-# ruff: noqa: D102  (the methods of CrashDisk are documented in FakeFileSystem)
 
 from __future__ import annotations
 
