@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.archive.format.archive_folder import Message
 from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
@@ -32,20 +33,6 @@ _END: Final = 0x40
 _POLL_LIMIT: Final = 256
 
 
-@dataclass(slots=True)
-class Row:
-    """A message put together, or a fragment; fields as the columns of the export."""
-
-    position: int
-    term_id: int
-    term_offset: int
-    session_id: int
-    stream_id: int
-    flags: int
-    reserved_value: int
-    payload: bytes
-
-
 class Assembler:
     """Puts messages together; a row has the position of its last fragment, the rest of its first.
 
@@ -55,10 +42,11 @@ class Assembler:
 
     def __init__(self) -> None:
         self.skipped_fragments = 0
-        self._first: Row | None = None
+        self._first: Message | None = None
+        self._flags = 0
         self._parts: list[bytes] = []
 
-    def add(self, fragment: Row) -> Row | None:
+    def add(self, fragment: Message) -> Message | None:
         """Takes a fragment; the message that it completes."""
         if fragment.flags & _BEGIN:
             self.skipped_fragments += len(self._parts)
@@ -66,19 +54,19 @@ class Assembler:
                 self._first, self._parts = None, []
                 return fragment
             self._first, self._parts = fragment, [fragment.payload]
+            self._flags = fragment.flags
             return None
         first = self._first
         if first is None:
             self.skipped_fragments += 1
             return None
         self._parts.append(fragment.payload)
-        first.flags |= fragment.flags
+        self._flags |= fragment.flags
         if not fragment.flags & _END:
             return None
-        first.position = fragment.position
-        first.payload = b"".join(self._parts)
+        payload = b"".join(self._parts)
         self._first, self._parts = None, []
-        return first
+        return replace(first, position=fragment.position, flags=self._flags, payload=payload)
 
     def finish(self) -> None:
         """Counts the fragments of a message whose end did not come."""
@@ -189,10 +177,12 @@ class ReplayedRecording:
                 yield _record_batch(recording_id, rows, times).select(columns)
 
 
-def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> Iterator[list[Row]]:
+def _rows(
+    fragments: Iterator[Message], totals: ScanTotals, raw_fragments: bool
+) -> Iterator[list[Message]]:
     """Rows in batches of bounded size."""
     assembler = Assembler()
-    rows: list[Row] = []
+    rows: list[Message] = []
     size = 0
     for fragment in fragments:
         row = fragment if raw_fragments else assembler.add(fragment)
@@ -214,7 +204,7 @@ def _rows(fragments: Iterator[Row], totals: ScanTotals, raw_fragments: bool) -> 
 
 def _fragments(
     subscription: Subscription, totals: ScanTotals, part: Range, watch: Watch
-) -> Iterator[Row]:
+) -> Iterator[Message]:
     """The fragments of a replay.
 
     Raises:
@@ -231,7 +221,7 @@ def _fragments(
         batch = subscription.poll_messages(_POLL_LIMIT, assemble=False)
         for message in batch:
             totals.frames += 1
-            yield Row(
+            yield Message(
                 message.position,
                 message.term_id,
                 message.term_offset,
@@ -249,7 +239,7 @@ def _fragments(
     check_complete(part, totals.position)
 
 
-def _record_batch(recording_id: int, rows: list[Row], times: RowTimes) -> Any:
+def _record_batch(recording_id: int, rows: list[Message], times: RowTimes) -> Any:
     pyarrow = require("pyarrow", "exporting recordings to Parquet")
     schema = arrow_schema()
     columns: dict[str, Any] = {

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from aerolog.archive.format.archive_folder import Message
 from aerolog.archive.format.descriptor import RecordingDescriptor
-from aerolog.tools.export.replayed_recordings import Assembler, Row
+from aerolog.tools.export.replayed_recordings import Assembler
 from aerolog.tools.replay import replayer
 from aerolog.tools.replay.replayer import range_of, wait_replayed
 from aerolog.transport.errors import ConfigurationError
@@ -130,8 +131,8 @@ def test_a_replay_seen_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> No
     assert wait_replayed(archive, SESSION, STREAM, lambda _: None, on_unseen=patience)
 
 
-def fragment(position: int, flags: int, payload: bytes) -> Row:
-    return Row(position, 7, position - 64, 99, 1002, flags, position, payload)
+def fragment(position: int, flags: int, payload: bytes) -> Message:
+    return Message(position, 7, position - 64, 99, 1002, flags, position, payload)
 
 
 def test_a_message_has_the_position_of_its_end_and_the_rest_of_its_beginning() -> None:
@@ -141,7 +142,7 @@ def test_a_message_has_the_position_of_its_end_and_the_rest_of_its_beginning() -
     assert assembler.add(fragment(128, 0x00, b"b")) is None
     message = assembler.add(fragment(192, 0x40, b"c"))
 
-    assert message == Row(192, 7, 0, 99, 1002, 0xC0, 64, b"abc")
+    assert message == Message(192, 7, 0, 99, 1002, 0xC0, 64, b"abc")
     assembler.finish()
     assert assembler.skipped_fragments == 0
 
