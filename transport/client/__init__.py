@@ -5,13 +5,9 @@ the same for asyncio. Payloads go in as anything with a buffer; handlers get mem
 gives copies, batches go straight to NumPy and Arrow memory.
 """
 
+from typing import TYPE_CHECKING
+
 from aerolog.transport.client.aeron import Aeron
-from aerolog.transport.client.aio import (
-    AsyncAeron,
-    AsyncPublication,
-    AsyncResponseClient,
-    AsyncSubscription,
-)
 from aerolog.transport.client.arrow import ArrowBatch
 from aerolog.transport.client.claim import BufferClaim
 from aerolog.transport.client.client_counters import (
@@ -51,6 +47,24 @@ from aerolog.transport.client.registration import RegistrationFuture
 from aerolog.transport.client.response import ResponseClient, ResponseServer, ResponseSession
 from aerolog.transport.client.status import ChannelStatus, OfferStatus
 from aerolog.transport.client.subscription import Subscription
+
+if TYPE_CHECKING:
+    from aerolog.transport.client.aio import (
+        AsyncAeron,
+        AsyncPublication,
+        AsyncResponseClient,
+        AsyncSubscription,
+    )
+else:
+
+    def __getattr__(name: str) -> object:
+        """The forms for asyncio, when they are first asked for: it takes long to import."""
+        if name.startswith("Async") and name in __all__:
+            from aerolog.transport.client import aio
+
+            return getattr(aio, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Action",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import secrets
 import threading
 import warnings
 import weakref
@@ -358,7 +357,7 @@ class Aeron(Resource):
         if not conductor.connection.knows_next_session_id:
             known: RegistrationFuture[int]
             known = RegistrationFuture(conductor.next_correlation_id(), conductor, self)
-            known.set_result(secrets.randbits(32) - (1 << 31))
+            known.set_result(int.from_bytes(os.urandom(4), "little", signed=True))
             return known
         client_id = conductor.client_id
         return conductor.submit(

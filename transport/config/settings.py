@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from datetime import timedelta
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from aerolog.transport.config.definition import Infer, Kind, Property
@@ -191,6 +190,8 @@ def _choose(prop: Property[Any], text: str) -> str:
     chosen = prop.choices.get(text)
     if chosen is not None:
         return chosen
+    from importlib.metadata import entry_points  # takes longer to import than this package
+
     group = prop.plug_ins
     if group is not None and entry_points(group=group, name=text):
         return text
