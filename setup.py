@@ -11,14 +11,14 @@ AEROLOG_JOBS      modules made at once (default: the number of cores)
 
 import fnmatch
 import multiprocessing
+import multiprocessing.connection
 import os
-import signal
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TextIO
 
 from Cython.Build import cythonize
 from Cython.Build.Dependencies import DependencyTree, create_dependency_tree
@@ -42,6 +42,7 @@ JOBS = int(os.environ.get("AEROLOG_JOBS", os.cpu_count() or 1))
 
 COMPILE = ["-std=c11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-cast-function-type"]
 COMPILE += ["-O1", "-g", f"-fsanitize={SANITIZE}"] if SANITIZE else [f"-O{OPTIMIZE}", "-g0"]
+FORK = multiprocessing.get_context("fork")
 FAILURES = (CythonError, CompileError, ExecError, LinkError)
 LINK = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 MACROS = [("CYTHON_TRACE_NOGIL", "1")] if TRACE else []
@@ -148,7 +149,6 @@ class Build(build_ext):
 
     user_options: ClassVar = [*build_ext.user_options, ("c-only", None, "stop at the C")]
     boolean_options: ClassVar = [*build_ext.boolean_options, "c-only"]
-    now: ClassVar["Build"]
 
     def initialize_options(self) -> None:
         super().initialize_options()
@@ -164,22 +164,27 @@ class Build(build_ext):
             for index, one in enumerate(self.extensions)
             if self.is_stale(one, tree)
         }
-        Build.now = self  # for the processes, which begin as copies of this one
+        waiting = sorted(work, key=work.__getitem__)
         progress = Progress(list(work.values()))
-        fork = multiprocessing.get_context("fork")
-        deaf = (signal.SIGINT, signal.SIG_IGN)  # an interrupt is this process's business
-        with ProcessPoolExecutor(JOBS, fork, signal.signal, deaf) as pool:
-            largest_first = sorted(work, key=work.__getitem__, reverse=True)
-            futures = {pool.submit(make, index): index for index in largest_first}
-            for future in as_completed(futures):
-                text, made = future.result()
-                index = futures[future]
-                progress.say(text)
-                if made:
+        running = {}
+        with ExitStack() as files:
+            while waiting or running:
+                while waiting and len(running) < JOBS:
+                    index = waiting.pop()
+                    said = files.enter_context(tempfile.TemporaryFile("w+", errors="replace"))
+                    # A copy of this process, which has read what depends on what.
+                    process = FORK.Process(target=self.make, args=(self.extensions[index], said))
+                    process.start()
+                    running[process.sentinel] = index, process, said
+                for sentinel in multiprocessing.connection.wait(running):
+                    index, process, said = running.pop(sentinel)
+                    process.join()
+                    said.seek(0)
+                    progress.say(said.read())
+                    if process.exitcode != 0:
+                        name = self.extensions[index].name
+                        raise CompileError(f"{name} was not built, see above")
                     progress.add(work[index])
-                else:
-                    pool.shutdown(cancel_futures=True)
-                    raise CompileError(f"{self.extensions[index].name} was not built, see above")
 
     def is_stale(self, module: Extension, tree: DependencyTree) -> bool:
         """Whether a source, a declaration it depends on or a header is younger than the result."""
@@ -193,28 +198,19 @@ class Build(build_ext):
         result = Path(self.get_ext_fullpath(module.name))
         return not result.exists() or result.stat().st_mtime < max(ages)
 
-    def make_one(self, module: Extension) -> None:
-        """Makes the C of a module where that is out of date, and compiles and links it."""
-        module.sources = cythonize([module], quiet=True, **CYTHON)[0].sources
-        if not self.c_only:
-            self.build_extension(module)
+    def make(self, module: Extension, said: TextIO) -> None:
+        """Makes a module in a process of its own, whose compilers print into a file.
 
-
-def make(index: int) -> tuple[str, bool]:
-    """Makes a module in a process of its own; returns what the compilers said, and success."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        Its C is made where that is out of date, then compiled and linked.
+        """
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
-        made = True
         try:
-            Build.now.make_one(Build.now.extensions[index])
+            module.sources = cythonize([module], quiet=True, **CYTHON)[0].sources
+            if not self.c_only:
+                self.build_extension(module)
         except FAILURES as error:
-            print(error, file=sys.stderr)
-            made = False
-        sys.stdout.flush()
-        sys.stderr.flush()
-        said.seek(0)
-        return said.read(), made
+            sys.exit(str(error))
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": Build})
