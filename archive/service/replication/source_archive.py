@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from aerolog.archive.client import request
 from aerolog.archive.client.client_session import refusal_text
-from aerolog.archive.client.connection import ArchiveConnection
+from aerolog.archive.client.conversation import Conversation
 from aerolog.archive.client.options import ArchiveClientOptions
 from aerolog.archive.client.replay.archive_replay import ReplayOverResponse
 from aerolog.archive.service import properties as p
@@ -104,8 +104,7 @@ class SourceArchive:
             clock=context.clock,
         )
         self.action_timeout_ns = self._options.message_timeout_ns
-        self._connection: ArchiveConnection | None = ArchiveConnection(context.aeron, self._options)
-        self._session: ControlSession | None = None
+        self._conversation = Conversation(context.aeron, self._options)
         self._next_error_poll_ns = 0
         self._replay_session_id: int | None = None
         self._closing = contextlib.ExitStack()
@@ -116,18 +115,14 @@ class SourceArchive:
         Raises:
             ArchiveError: REPLICATION_CONNECTION_FAILURE, whatever it was.
         """
-        assert self._connection is not None
         try:
-            while (session := self._connection.poll()) is None:
+            for _ in self._conversation.connect():
                 yield
         except AerologError as error:
-            self._connection = None
             raise ArchiveError(
                 ArchiveErrorCode.REPLICATION_CONNECTION_FAILURE,
                 f"Replication connection failed={failure_text(error)}",
             ) from error
-        self._connection = None
-        self._session = session
 
     def ask(self, call: Request[T], unsent: str, unanswered: str) -> Generator[None, None, T]:
         """Ask for something.
@@ -156,16 +151,11 @@ class SourceArchive:
 
     def _ask_once(self, call: Request[T]) -> Generator[None, None, T]:
         session = self._usable()
-        pending = session.begin(call, self._context.aeron.next_correlation_id())
-        try:
-            while True:
-                session.pump()
-                if pending.done:
-                    return pending.result()
-                self._raise_stray_error(session)
-                yield
-        finally:
-            session.forget(pending)
+        pending = self._conversation.begin(call)
+        for _ in self._conversation.answer(pending):
+            self._raise_stray_error(session)
+            yield
+        return pending.result()
 
     def recording_position(self, recording_id: int) -> Generator[None, None, int]:
         """Position that an active recording has reached, asked for again when no answer comes.
@@ -233,10 +223,10 @@ class SourceArchive:
         self._usable()
 
     def _usable(self) -> ControlSession:
-        assert self._session is not None
-        if self._session.disconnected:
+        session = self._conversation.known()
+        if session.disconnected:
             raise ReplicationFailedError("not connected")
-        return self._session
+        return session
 
     @staticmethod
     def _raise_stray_error(session: ControlSession) -> None:
@@ -246,19 +236,13 @@ class SourceArchive:
 
     def close(self) -> None:
         """Stop the replay unless it has ended, and leave."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        session = self._session
+        session = self._conversation.session
         if session is None:
             return
         if self._replay_session_id is not None and not session.disconnected:
-            stop = request.stop_replay(self._replay_session_id).message(
-                session.control_session_id, self._context.aeron.next_correlation_id()
-            )
-            with contextlib.suppress(AerologError):  # it ends by itself when nobody listens
-                session.stream.offer(stop.encode())
-        session.close()
+            # It ends by itself when nobody listens: no answer is waited for.
+            self._conversation.tell(request.stop_replay(self._replay_session_id))
+        self._conversation.close()
         self._closing.close()
 
 
