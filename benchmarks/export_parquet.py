@@ -22,7 +22,7 @@ from aerolog.catalog.export.part_writer import writer_options
 from aerolog.catalog.export.row_groups import row_groups
 from aerolog.catalog.export.sources import FolderSource
 from aerolog.transport.protocol.fixed_layout import align
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from benchmarks.folders import archive_folder, chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
 from benchmarks.scan import SEGMENT_LENGTH, TERM_LENGTH, make_recording
@@ -79,7 +79,7 @@ def _measure(payload_length: int, where: str | None) -> Result:
 
 def _fill(made: Made, payload_length: int) -> None:
     """Payloads as text has them: digits without a pattern, a factor of two to compress."""
-    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
     count = TERM_LENGTH // stride
     digits = np.frombuffer(b"0123456789abcdef", np.uint8)
     random = np.random.default_rng(7)

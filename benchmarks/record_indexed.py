@@ -13,6 +13,7 @@ from aerolog.archive.service import ArchivingMediaDriver
 from aerolog.archive.time_index import TimeIndex
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.archive_servers import until
 from benchmarks.building import native
 from benchmarks.folders import archive_folder
@@ -21,7 +22,6 @@ from benchmarks.result import BenchmarkFailedError, Result
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1036
 LENGTHS: Final = (1024, 64)
-_HEADER_LENGTH: Final = 32
 _MEGABYTE: Final = 1024 * 1024
 ROUND_BYTES = int(os.environ.get("AEROLOG_BENCH_RECORD_BYTES") or 2 * 1024 * _MEGABYTE)
 #: Pairs of rounds, one with and one without; in turn, so that both meet the same machine.
@@ -58,7 +58,7 @@ def indexed() -> list[Result]:
 def _round(length: int, *, with_index: bool) -> float:
     """MB/s of frames from the first offer until the archive has written the last byte."""
     loops = native("loops")
-    messages = ROUND_BYTES // (length + _HEADER_LENGTH)
+    messages = ROUND_BYTES // (length + DATA_HEADER_LENGTH)
     with (
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir="/dev/shm") as memory,
         tempfile.TemporaryDirectory(prefix="aerolog-bench-", dir=archive_folder()) as folder,

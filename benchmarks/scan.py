@@ -18,7 +18,7 @@ from aerolog.archive.format.segment import segment_file_name
 from aerolog.catalog.arrow.arrow_recording import open_recording
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER, FRAME_HEADER_STRUCT
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 from benchmarks.building import native
 from benchmarks.folders import chosen_folder
 from benchmarks.result import BenchmarkFailedError, Result
@@ -120,7 +120,7 @@ def make_recording(folder: Path, payload_length: int, length: int) -> Made:
 
 def _term(payload_length: int) -> tuple[np.ndarray, int]:
     """A term full of messages, padded at its end, and their number."""
-    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
     count = TERM_LENGTH // stride
     term = np.zeros(TERM_LENGTH, np.uint8)
     header = FRAME_HEADER_STRUCT.pack(
@@ -147,7 +147,7 @@ def _column(frames: np.ndarray, name: str) -> np.ndarray:
 
 
 def _set_term_id(term: np.ndarray, payload_length: int, term_id: int) -> None:
-    stride = align(DATA_HEADER_LENGTH + payload_length, 32)
+    stride = align(DATA_HEADER_LENGTH + payload_length, FRAME_ALIGNMENT)
     count = TERM_LENGTH // stride
     _column(term[: count * stride].reshape(count, stride), "term_id")[:] = term_id
     if count * stride < TERM_LENGTH:

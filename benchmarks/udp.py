@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.idle import idle_strategy
 from aerolog.transport.network.sockets import open_receive_port, open_send_port
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH
 from benchmarks.building import native
 from benchmarks.result import BenchmarkFailedError, PeerUnavailableError, Result
 from benchmarks.udp_drivers import JAVA, MODES, OURS, driver, peer_name
@@ -40,7 +41,6 @@ LOSS = 0.01
 LOSS_SEED = 4711
 MEGABYTE = 1_000_000
 NO_OFFLOAD = {"aeron.network.offload": "false"}
-HEADER_LENGTH = 32
 BARE_WINDOW = 1 << 19
 
 
@@ -191,7 +191,7 @@ def _bare_rate(length: int) -> float:
         ) as sending,
     ):
         drain = bare.Drain(receiving)
-        flood = bare.Flood(sending, drain, length=length + HEADER_LENGTH, window=BARE_WINDOW)
+        flood = bare.Flood(sending, drain, length=length + DATA_HEADER_LENGTH, window=BARE_WINDOW)
         threads = [threading.Thread(target=loop.run) for loop in (drain, flood)]
         for thread in threads:
             thread.start()

@@ -17,6 +17,7 @@ from aerolog.archive.format.scan_columns import ScanColumns
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
 from aerolog.archive.format.stop_recovery import recover_stop_position
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 from aerolog.transport.resource import Resource
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class Recording:
         first, last = self.start_position, self.end_position
         start = first if from_position is None else from_position
         until = last if until_position is None else until_position
-        if start % 32 or not first <= start <= last:
+        if start % FRAME_ALIGNMENT or not first <= start <= last:
             raise ValueError(
                 f"recording {self.recording_id} cannot be read from position {start}: it has"
                 f" frames from {first} to {last}, at multiples of 32"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aerolog.archive.format.catalog_index import ids_in_state
 from aerolog.archive.format.catalog_map import ENTRY, FIELD, HEADER, CatalogMap, CatalogReader
 from aerolog.archive.format.catalog_redo import drop_change, note_change, noted_change
-from aerolog.archive.format.catalog_scan import ids_in_state
 from aerolog.archive.format.descriptor import (
     RecordingDescriptor,
     RecordingState,

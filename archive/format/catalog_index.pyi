@@ -27,3 +27,17 @@ class CatalogIndex:
         stream_id: int | None,
         fragment: bytes,
     ) -> tuple[list[int], int, bool]: ...
+
+class EntryScan:
+    index: CatalogIndex
+    end_offset: int
+    last_id: int
+    last_offset: int
+    bad_offset: int
+    bad_value: int
+    problem: str
+
+def scan_entries(catalog: MappedFile, start: int, alignment: int) -> EntryScan: ...
+def ids_in_state(
+    catalog: MappedFile, start: int, end: int, alignment: int, state: int
+) -> list[int]: ...

@@ -1,7 +1,9 @@
-"""The index of a catalog in memory, natively: a catalog may hold a million entries.
+"""The index of a catalog in memory, and the walk that makes it: there may be a million entries.
 
-Offsets come from a walk that has checked them against the mapping; channels are checked here, since
-another process may write them meanwhile. Layout: spec archive-files 3.2.
+The bytes may change under a walk when an archive is running, so each length is read once and
+checked before it is used. Offsets in the index have been checked against the mapping; channels are
+checked where they are read, since another process may write them meanwhile. Layout: spec
+archive-files 3.2 and 5.3.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
@@ -9,7 +11,24 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 from posix.mman cimport MADV_DONTNEED, madvise
 
-from aerolog.transport.concurrent.atomic cimport get_i32, load_acquire_i32, load_acquire_i64
+from aerolog.archive.protocol.offsets cimport (
+    DESCRIPTOR_BLOCK_LENGTH,
+    ENTRY_HEADER_LENGTH,
+    ENTRY_RECORDING_ID_OFFSET,
+    ENTRY_SESSION_ID_OFFSET,
+    ENTRY_STATE_OFFSET,
+    ENTRY_STOP_POSITION_OFFSET,
+    ENTRY_STREAM_ID_OFFSET,
+    ENTRY_STRINGS_OFFSET,
+    ENTRY_VALID,
+    NULL_POSITION,
+)
+from aerolog.transport.concurrent.atomic cimport (
+    get_i32,
+    get_i64,
+    load_acquire_i32,
+    load_acquire_i64,
+)
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
 cdef extern from "string.h" nogil:
@@ -18,11 +37,6 @@ cdef extern from "string.h" nogil:
     )
 
 cdef enum:
-    ENTRY_HEADER_LENGTH = 32
-    STOP_POSITION_OFFSET = ENTRY_HEADER_LENGTH + 48
-    SESSION_ID_OFFSET = ENTRY_HEADER_LENGTH + 72
-    STRINGS_OFFSET = ENTRY_HEADER_LENGTH + 80
-    NULL_POSITION = -1
     INITIAL_ROOM = 64
     RELEASE_LENGTH = 16 * 1024 * 1024
 
@@ -55,7 +69,7 @@ cdef bint _has_fragment(
     if length == 0:
         return True
     end = offset + ENTRY_HEADER_LENGTH + load_acquire_i32(base + offset)
-    at = offset + STRINGS_OFFSET
+    at = offset + ENTRY_STRINGS_OFFSET
     if end > capacity or at + 4 > end:
         return False
     at += 4 + <int64_t> (<uint32_t> get_i32(base + at))
@@ -177,9 +191,11 @@ cdef class CatalogIndex:
         """Ids of the entries that have no stop position."""
         cdef int64_t at, released = 0
         cdef uint8_t* base = catalog.section(0, catalog.length)
+        cdef const uint8_t* stop
         found = []
         for at in range(self._count):
-            if load_acquire_i64(base + self._offsets[at] + STOP_POSITION_OFFSET) == NULL_POSITION:
+            stop = base + self._offsets[at] + ENTRY_STOP_POSITION_OFFSET
+            if load_acquire_i64(stop) == NULL_POSITION:
                 found.append(self._ids[at])
             released = release_walked(base, released, self._offsets[at])
         return found
@@ -204,7 +220,7 @@ cdef class CatalogIndex:
                 offset = self._offsets[at]
                 session, stream = self._session_ids[at], self._stream_ids[at]
                 if fresh and stream == stream_id:
-                    session = get_i32(base + offset + SESSION_ID_OFFSET)
+                    session = get_i32(base + offset + ENTRY_SESSION_ID_OFFSET)
                 if (
                     session == session_id
                     and stream == stream_id
@@ -253,3 +269,107 @@ cdef class CatalogIndex:
         ]
         behind = self._ids[end - 1] + 1 if end > first else from_recording_id
         return found, behind, end == self._count
+
+
+cdef class EntryScan:
+    """What one walk over a catalog found.
+
+    Attributes:
+        index: of the VALID entries.
+        end_offset: behind the last entry.
+        last_id: of the last entry in any state, -1 when there is none.
+        last_offset: of the last entry in any state, -1 when there is none.
+        bad_offset: where the walk met something impossible, -1 when nowhere.
+        bad_value: what stood there.
+        problem: what is wrong with it.
+    """
+
+    cdef readonly CatalogIndex index
+    cdef readonly int64_t end_offset
+    cdef readonly int64_t last_id
+    cdef readonly int64_t last_offset
+    cdef readonly int64_t bad_offset
+    cdef readonly int64_t bad_value
+    cdef readonly str problem
+
+    def __cinit__(self):
+        self.index = CatalogIndex()
+        self.last_id = -1
+        self.last_offset = -1
+        self.bad_offset = -1
+        self.bad_value = 0
+        self.problem = ""
+
+    cdef void reject(self, str problem, int64_t offset, int64_t value):
+        self.problem = problem
+        self.bad_offset = offset
+        self.bad_value = value
+
+
+def scan_entries(MappedFile catalog not None, int64_t start, int64_t alignment):
+    """Walk the entries from offset ``start`` to the first one without a length."""
+    if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
+        raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
+    return _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
+
+
+cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t alignment):
+    cdef EntryScan found = EntryScan()
+    cdef int64_t offset = start
+    cdef int64_t last_indexed = -1
+    cdef int64_t released = 0
+    cdef int64_t frame_length
+    cdef int64_t recording_id
+    cdef int32_t length
+    while offset + ENTRY_HEADER_LENGTH <= capacity:
+        length = load_acquire_i32(base + offset)
+        if length <= 0:
+            break
+        frame_length = (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+        if frame_length > capacity - offset:
+            found.reject("catalog entry passes the end of the file, length", offset, length)
+            break
+        if length < DESCRIPTOR_BLOCK_LENGTH:
+            found.reject("catalog entry too short for a descriptor, length", offset, length)
+            break
+        recording_id = get_i64(base + offset + ENTRY_RECORDING_ID_OFFSET)
+        if load_acquire_i32(base + offset + ENTRY_STATE_OFFSET) == ENTRY_VALID:
+            if recording_id <= last_indexed:
+                found.reject(
+                    f"recordingId {recording_id} is less than or equal to the last recordingId"
+                    f" {last_indexed}", offset + ENTRY_RECORDING_ID_OFFSET, recording_id
+                )
+                break
+            found.index.push(
+                recording_id,
+                offset,
+                get_i32(base + offset + ENTRY_SESSION_ID_OFFSET),
+                get_i32(base + offset + ENTRY_STREAM_ID_OFFSET),
+            )
+            last_indexed = recording_id
+        found.last_id = recording_id
+        found.last_offset = offset
+        offset += frame_length
+        released = release_walked(base, released, offset)
+    found.end_offset = offset
+    return found
+
+
+def ids_in_state(
+    MappedFile catalog not None, int64_t start, int64_t end, int64_t alignment, int32_t state
+):
+    """Ids of the entries between two offsets that have a state; a walk has gone over them."""
+    cdef uint8_t* base = catalog.section(0, catalog.length)
+    cdef int64_t offset = start, released = 0
+    cdef int32_t length
+    found = []
+    end = min(end, catalog.length - ENTRY_HEADER_LENGTH - DESCRIPTOR_BLOCK_LENGTH)
+    while offset < end:
+        length = load_acquire_i32(base + offset)
+        if length <= 0:
+            break
+        if load_acquire_i32(base + offset + ENTRY_STATE_OFFSET) == state:
+            found.append(get_i64(base + offset + ENTRY_RECORDING_ID_OFFSET))
+        offset += (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
+        released = release_walked(base, released, offset)
+    return found

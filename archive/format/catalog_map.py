@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.format.catalog_scan import scan_entries
+from aerolog.archive.format.catalog_index import scan_entries
 from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
 from aerolog.archive.format.held_mapping import HeldMapping
 from aerolog.archive.format.layout import (

@@ -10,6 +10,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 import platform
 
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, put_i32
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_DATA,
+    SESSION_ID_OFFSET,
+    TYPE_OFFSET,
+    align_frame,
+    frame_fits,
+)
 
 from aerolog.transport.errors import ConfigurationError
 
@@ -20,12 +28,6 @@ cdef extern from "aerolog_crc.h" nogil:
     crc_function_t aerolog_crc_narrow(int castagnoli) noexcept
     crc_function_t aerolog_crc32_by_table
     crc_function_t aerolog_crc32c_by_table
-
-cdef enum:
-    HEADER_LENGTH = 32
-    TYPE_OFFSET = 6
-    SESSION_ID_OFFSET = 12
-    FRAME_TYPE_DATA = 1
 
 cdef crc_function_t _crc32
 cdef crc_function_t _crc32c
@@ -66,17 +68,17 @@ cdef class Checksum:
         cdef int64_t frames = 0
         cdef int32_t frame_length
         while offset < length:
-            if length - offset < HEADER_LENGTH:
+            if length - offset < DATA_HEADER_LENGTH:
                 return -offset - 1
             frame_length = get_i32(block + offset)
-            aligned = (<int64_t> frame_length + 31) & -32
-            if frame_length < HEADER_LENGTH or aligned > length - offset:
+            if not frame_fits(frame_length, length - offset):
                 return -offset - 1
-            if get_u16(block + offset + TYPE_OFFSET) == FRAME_TYPE_DATA:
+            aligned = align_frame(frame_length)
+            if get_u16(block + offset + TYPE_OFFSET) == FRAME_DATA:
                 put_i32(
                     block + offset + SESSION_ID_OFFSET,
                     <int32_t> self._function(
-                        block + offset + HEADER_LENGTH, aligned - HEADER_LENGTH
+                        block + offset + DATA_HEADER_LENGTH, aligned - DATA_HEADER_LENGTH
                     ),
                 )
                 frames += 1

@@ -24,6 +24,7 @@ from aerolog.archive.format.segment import (
 )
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.fixed_layout import align, packer
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from typing import Any
@@ -130,7 +131,7 @@ class RecordingDescriptor:
         for name in ("start_position", "stop_position"):
             value = getattr(self, name)
             missing = name == "stop_position" and value == NULL_POSITION
-            if not missing and (value < 0 or value > term << 31 or value % 32):
+            if not missing and (value < 0 or value > term << 31 or value % FRAME_ALIGNMENT):
                 found.append(f"invalid {name}: {value}")
         if NULL_POSITION != self.stop_position < self.start_position:
             found.append(f"stop position {self.stop_position} is before {self.start_position}")

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.format.scan_columns cimport scan_columns_t
 from aerolog.archive.format.segment_window cimport SegmentWindow
+from aerolog.transport.protocol.frames cimport frame_fault
 
 cdef enum scan_status:
     STATUS_FULL = 0       # the columns took as many rows or bytes as they can
@@ -58,6 +59,7 @@ cdef class SegmentScanner:
     cdef bint _holds(self, int64_t offset, int64_t length) noexcept nogil
     cdef int64_t _look(self, int64_t first, int64_t until) noexcept nogil
     cdef const uint8_t* _at(self, int64_t offset) noexcept nogil
+    cdef int _reject(self, frame_fault fault, const uint8_t* frame, int64_t offset) noexcept nogil
     cdef int _fail(self, int problem, int64_t offset, int64_t value) noexcept nogil
     cdef bint _is_wanted(self, int64_t first, int64_t behind) noexcept nogil
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil

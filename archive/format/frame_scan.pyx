@@ -14,7 +14,7 @@ CRC; when it is that, the recording's session id is given instead.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -22,25 +22,35 @@ from aerolog.archive.format.checksum cimport CHECKSUM_CRC32, CHECKSUM_CRC32C, CH
 from aerolog.archive.format.scan_columns cimport ScanColumns, scan_columns_t
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, get_u16, load_acquire_i32
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAG_BEGIN,
+    FLAG_END,
+    FRAME_ALIGNMENT,
+    FRAME_BAD_LENGTH,
+    FRAME_BAD_STREAM_ID,
+    FRAME_BAD_TERM_ID,
+    FRAME_BAD_TERM_OFFSET,
+    FRAME_BAD_TYPE,
+    FRAME_LENGTH_MAX,
+    FRAME_PAD,
+    FRAME_SOUND,
+    RESERVED_VALUE_OFFSET,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    TYPE_OFFSET,
+    align_frame,
+    check_header,
+    check_place,
+    frame_fault,
+    frame_fits,
+    is_whole_message,
+)
 
 cdef enum:
-    HEADER_LENGTH = 32
-    VERSION_OFFSET = 4
-    FLAGS_OFFSET = 5
-    TYPE_OFFSET = 6
-    TERM_OFFSET_OFFSET = 8
-    SESSION_ID_OFFSET = 12
-    STREAM_ID_OFFSET = 16
-    TERM_ID_OFFSET = 20
-    RESERVED_VALUE_OFFSET = 24
-    TYPE_PAD = 0
-    TYPE_DATA = 1
-    FLAG_BEGIN = 0x80
-    FLAG_END = 0x40
-    # Version, flags and type as one number: a DATA frame that is a whole message.
-    WHOLE_MASK = 0xFFFFC000
-    WHOLE = 0x0001C000
-    FRAME_LENGTH_MAX = 65504
     # Frames of one message: twice the longest one, for headers.
     MESSAGE_SPAN_MAX = 64 * 1024 * 1024
     # Up to here payloads are copied in whole pieces of what their frames are padded to.
@@ -146,7 +156,7 @@ cdef class SegmentScanner:
             raise ValueError(f"not a term length: {term_length}")
         if not 0 <= base_position <= term_length << 31 or base_position % term_length:
             raise ValueError(f"not a segment base with terms of {term_length}: {base_position}")
-        if start_offset < 0 or start_offset % 32 or end_offset < start_offset:
+        if start_offset < 0 or start_offset % FRAME_ALIGNMENT or end_offset < start_offset:
             raise ValueError(f"not a range of frames: {start_offset} to {end_offset}")
         if isinstance(segment, SegmentWindow):
             self._window = segment
@@ -231,31 +241,27 @@ cdef class SegmentScanner:
         cdef int64_t length
         cdef int64_t target = columns.payload_length
         end = min(end, (offset | mask) + 1)
-        while columns.rows < columns.rows_max and end - offset >= HEADER_LENGTH:
+        while columns.rows < columns.rows_max and end - offset >= DATA_HEADER_LENGTH:
             frame = data + offset
             length = get_i32(frame)
-            aligned = (length + 31) & -32
-            if length < HEADER_LENGTH or aligned > end - offset or length > FRAME_LENGTH_MAX:
+            aligned = align_frame(length)
+            if length > FRAME_LENGTH_MAX or not frame_fits(<int32_t> length, end - offset):
                 break
-            if (<uint32_t> get_i32(frame + VERSION_OFFSET)) & WHOLE_MASK != WHOLE:
+            if not is_whole_message(frame):
                 break
-            if get_i32(frame + TERM_OFFSET_OFFSET) != offset & mask:
-                break
-            if get_i32(frame + STREAM_ID_OFFSET) != self._stream_id:
-                break
-            if get_i32(frame + TERM_ID_OFFSET) != term_id:
+            if check_place(frame, offset & mask, term_id, self._stream_id) != FRAME_SOUND:
                 break
             if checks_session and get_i32(frame + SESSION_ID_OFFSET) != session_id:
                 break
             if not drops and offset + aligned > self._after:
-                length -= HEADER_LENGTH
+                length -= DATA_HEADER_LENGTH
                 if columns.payload_offset != NULL:
                     if length > columns.payload_capacity - target:
                         break
                     if columns.payload != NULL:
                         _copy(
                             columns.payload + target,
-                            frame + HEADER_LENGTH,
+                            frame + DATA_HEADER_LENGTH,
                             length,
                             columns.payload_capacity - target,
                         )
@@ -276,12 +282,12 @@ cdef class SegmentScanner:
         cdef int flags
         if aligned <= 0:
             return self._stop(aligned)
-        if get_u16(self._at(first) + TYPE_OFFSET) == TYPE_PAD:
+        if get_u16(self._at(first) + TYPE_OFFSET) == FRAME_PAD:
             self.padding_frames += 1
             self.offset = behind
             return True
         flags = self._at(first)[FLAGS_OFFSET]
-        length = <int64_t> get_i32(self._at(first)) - HEADER_LENGTH
+        length = <int64_t> get_i32(self._at(first)) - DATA_HEADER_LENGTH
         if self._assemble and not (flags & FLAG_BEGIN):
             self.skipped_fragments += 1
             self._pass(behind, 1)
@@ -337,14 +343,14 @@ cdef class SegmentScanner:
             flags = self._at(at)[FLAGS_OFFSET]
             if (
                 flags & FLAG_BEGIN
-                or get_u16(self._at(at) + TYPE_OFFSET) == TYPE_PAD
+                or get_u16(self._at(at) + TYPE_OFFSET) == FRAME_PAD
                 or at & (self._term_length - 1) == 0
             ):
                 self.skipped_fragments += fragments[0]
                 self._pass(at, fragments[0])
                 behind[0] = -1
                 return CHECK_END
-            length[0] += <int64_t> get_i32(self._at(at)) - HEADER_LENGTH
+            length[0] += <int64_t> get_i32(self._at(at)) - DATA_HEADER_LENGTH
             fragments[0] += 1
             at += aligned
             if flags & FLAG_END:
@@ -386,45 +392,31 @@ cdef class SegmentScanner:
         cdef int64_t result
         cdef int64_t term_offset = offset & (self._term_length - 1)
         cdef int32_t length
-        cdef int frame_type
+        cdef frame_fault fault
         if offset >= self._end:
             return CHECK_END
-        if not self._holds(offset, HEADER_LENGTH):
-            result = self._look(first, offset + HEADER_LENGTH)
+        if not self._holds(offset, DATA_HEADER_LENGTH):
+            result = self._look(first, offset + DATA_HEADER_LENGTH)
             if result < 0:
                 return result
-            if not self._holds(offset, HEADER_LENGTH):
+            if not self._holds(offset, DATA_HEADER_LENGTH):
                 return CHECK_NO_DATA
         frame = self._at(offset)
         length = load_acquire_i32(frame)
         if length <= 0:
             return CHECK_NO_DATA
-        aligned = (<int64_t> length + 31) & -32
-        if length < HEADER_LENGTH or aligned > self._term_length - term_offset:
-            return self._fail(PROBLEM_LENGTH, offset, length)
+        aligned = align_frame(length)
+        if not frame_fits(length, self._term_length - term_offset):
+            return self._reject(FRAME_BAD_LENGTH, frame, offset)
         if aligned > self._end - offset:
             return CHECK_END
-        frame_type = get_u16(frame + TYPE_OFFSET)
-        if frame_type != TYPE_DATA and frame_type != TYPE_PAD:
-            return self._fail(PROBLEM_TYPE, offset + TYPE_OFFSET, frame_type)
-        if get_i32(frame + TERM_OFFSET_OFFSET) != term_offset:
-            return self._fail(
-                PROBLEM_TERM_OFFSET,
-                offset + TERM_OFFSET_OFFSET,
-                get_i32(frame + TERM_OFFSET_OFFSET),
-            )
-        if get_i32(frame + TERM_ID_OFFSET) != self._term_id_at(offset):
-            return self._fail(
-                PROBLEM_TERM_ID, offset + TERM_ID_OFFSET, get_i32(frame + TERM_ID_OFFSET)
-            )
-        if get_i32(frame + STREAM_ID_OFFSET) != self._stream_id:
-            return self._fail(
-                PROBLEM_STREAM_ID, offset + STREAM_ID_OFFSET, get_i32(frame + STREAM_ID_OFFSET)
-            )
-        if frame_type == TYPE_PAD:
+        fault = check_header(
+            frame, length, term_offset, self._term_id_at(offset), self._stream_id, FRAME_LENGTH_MAX
+        )
+        if fault != FRAME_SOUND:
+            return self._reject(fault, frame, offset)
+        if get_u16(frame + TYPE_OFFSET) == FRAME_PAD:
             return aligned
-        if length > FRAME_LENGTH_MAX:
-            return self._fail(PROBLEM_LENGTH, offset, length)
         if not self._holds(offset, aligned):
             result = self._look(first, offset + aligned)
             if result < 0:
@@ -432,6 +424,21 @@ cdef class SegmentScanner:
             if not self._holds(offset, aligned):
                 return self._fail(PROBLEM_CUT_OFF, offset, length)
         return aligned
+
+    cdef int _reject(self, frame_fault fault, const uint8_t* frame, int64_t offset) noexcept nogil:
+        """Tell where in a frame the fault is, and what stands there."""
+        if fault == FRAME_BAD_TYPE:
+            return self._fail(PROBLEM_TYPE, offset + TYPE_OFFSET, get_u16(frame + TYPE_OFFSET))
+        if fault == FRAME_BAD_TERM_OFFSET:
+            offset, frame = offset + TERM_OFFSET_OFFSET, frame + TERM_OFFSET_OFFSET
+            return self._fail(PROBLEM_TERM_OFFSET, offset, get_i32(frame))
+        if fault == FRAME_BAD_TERM_ID:
+            offset, frame = offset + TERM_ID_OFFSET, frame + TERM_ID_OFFSET
+            return self._fail(PROBLEM_TERM_ID, offset, get_i32(frame))
+        if fault == FRAME_BAD_STREAM_ID:
+            offset, frame = offset + STREAM_ID_OFFSET, frame + STREAM_ID_OFFSET
+            return self._fail(PROBLEM_STREAM_ID, offset, get_i32(frame))
+        return self._fail(PROBLEM_LENGTH, offset, get_i32(frame))
 
     cdef int _fail(self, int problem, int64_t offset, int64_t value) noexcept nogil:
         self._problem = problem
@@ -457,7 +464,7 @@ cdef class SegmentScanner:
             return False
         if self._wanted_count < 0:
             return True
-        aligned = (<int64_t> get_i32(self._at(first)) + 31) & -32
+        aligned = align_frame(get_i32(self._at(first)))
         is_wanted = self._is_session_wanted(self._session_of(self._at(first), aligned))
         if is_wanted:
             self.checksum_mismatches = mismatches  # counted when the row is written
@@ -465,8 +472,8 @@ cdef class SegmentScanner:
 
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil:
         cdef int32_t stored = get_i32(frame + SESSION_ID_OFFSET)
-        cdef const uint8_t* payload = frame + HEADER_LENGTH
-        cdef int64_t length = aligned - HEADER_LENGTH
+        cdef const uint8_t* payload = frame + DATA_HEADER_LENGTH
+        cdef int64_t length = aligned - DATA_HEADER_LENGTH
         cdef int kind = self._checksum_kind
         if stored == self._last_session_id or stored == self._session_id:
             self._see_session(stored)
@@ -511,17 +518,17 @@ cdef class SegmentScanner:
                 self.status = STATUS_FULL if columns.rows > 0 else STATUS_TOO_LONG
                 return STATUS_TOO_LONG
         while at < behind:
-            part = <int64_t> get_i32(self._at(at)) - HEADER_LENGTH
-            aligned = (part + HEADER_LENGTH + 31) & -32
+            part = <int64_t> get_i32(self._at(at)) - DATA_HEADER_LENGTH
+            aligned = align_frame(part + DATA_HEADER_LENGTH)
             # Memory that was given may have changed since it was checked.
             if part < 0 or aligned > behind - at or part > length:
-                self._fail(PROBLEM_LENGTH, at, part + HEADER_LENGTH)
+                self._fail(PROBLEM_LENGTH, at, part + DATA_HEADER_LENGTH)
                 self.status = STATUS_DAMAGED
                 return STATUS_DAMAGED
             length -= part
             flags |= self._at(at)[FLAGS_OFFSET]
             if columns.payload != NULL:
-                memcpy(columns.payload + target, self._at(at) + HEADER_LENGTH, part)
+                memcpy(columns.payload + target, self._at(at) + DATA_HEADER_LENGTH, part)
                 target += part
             if columns.session_id != NULL:
                 if at == first:

@@ -1,11 +1,9 @@
-"""The walk from frame to frame by their lengths, natively: a segment may hold millions of them."""
+"""Walks from frame to frame that look at lengths alone: a segment may hold millions of them."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
 
-cdef enum:
-    FRAME_ALIGNMENT = 32
-    FRAME_HEADER_LENGTH = 32
+from aerolog.transport.concurrent.atomic cimport get_i32
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FRAME_ALIGNMENT, align_frame
 
 WALK_CHUNK_END = 0
 WALK_DATA_END = 1
@@ -28,13 +26,28 @@ def walk_chunk(const uint8_t[::1] chunk, int64_t at, int64_t hole):
     cdef int64_t capacity = chunk.shape[0]
     cdef int64_t last = -1, last_length = 0
     cdef int32_t length
-    while at + FRAME_HEADER_LENGTH <= capacity:
-        memcpy(&length, &chunk[at], sizeof(length))
+    while at + DATA_HEADER_LENGTH <= capacity:
+        length = get_i32(&chunk[at])
         if length <= 0:
             return at, last, last_length, WALK_DATA_END
         last = at
-        last_length = (<int64_t> length + FRAME_ALIGNMENT - 1) & -<int64_t> FRAME_ALIGNMENT
+        last_length = align_frame(length)
         at += last_length
         if at > hole:
             return at, last, last_length, WALK_PAST_HOLE
     return at, last, last_length, WALK_CHUNK_END
+
+
+def first_frame(const uint8_t[::1] data):
+    """Where frames begin in bytes that begin with zeros (spec archive-files 12, attach).
+
+    Returns:
+        Offset of the first aligned word above 0, -1 when there is none.
+    """
+    cdef int64_t at = 0, capacity = data.shape[0]
+    with nogil:
+        while at + 4 <= capacity:
+            if get_i32(&data[at]) > 0:
+                break
+            at += FRAME_ALIGNMENT
+    return at if at + 4 <= capacity else -1

@@ -1,8 +1,8 @@
 """Layouts of the files in an archive folder, as tables: each field's offset, size and type, once.
 
 Formats: spec archive-files 3 (catalog), spec archive-files 13 (mark file); the frame header
-stands in ``transport.protocol.frame_header``. Native modules repeat the few offsets they use as
-constants; a test holds those against these tables.
+stands in ``transport.protocol.frame_header``. Catalog entries are messages of
+``archive.protocol`` too; a test holds these lighter tables to those.
 """
 
 from __future__ import annotations

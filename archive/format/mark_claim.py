@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.archive.format.mark_file import MarkFile, mark_file_dir
-from aerolog.archive.format.words import compare_and_set_i64
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError, FileFormatError
 
@@ -57,7 +56,7 @@ def borrowed_folder(
         )
     at, pid_at = mark.offset_of("activity_timestamp"), mark.offset_of("pid")
     before, pid = mark.activity_timestamp, mark.header.pid
-    if not compare_and_set_i64(mark.mapped, at, before, clock.now_epoch_ms()):
+    if not mark.mapped.compare_and_set_i64(at, before, clock.now_epoch_ms()):
         raise ActiveArchiveError(f"an archive starts in {archive_dir}: ask it")
     mark.mapped.store_i64(pid_at, os.getpid())
     try:

@@ -28,7 +28,6 @@ from aerolog.archive.format.layout import (
     SEMANTIC_VERSION,
     VERSION_MAJOR,
 )
-from aerolog.archive.format.words import compare_and_set_i64
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, FileFormatError
 from aerolog.transport.memory.aeron_directory import process_exists
@@ -334,7 +333,7 @@ def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple
             f"active mark file detected: {path}: stop the archive of process {pid}, or use"
             " another aeron.archive.dir"
         )
-    if not compare_and_set_i64(mapped, at, activity, ACTIVATION_IN_PROGRESS):
+    if not mapped.compare_and_set_i64(at, activity, ACTIVATION_IN_PROGRESS):
         raise ActiveArchiveError(f"concurrent mark file activation: {path}")
     mapped.allocate_range(0, length)
     return mapped, activity

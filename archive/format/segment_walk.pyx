@@ -15,15 +15,19 @@ from aerolog.archive.format.checksum cimport CHECKSUM_NONE, Checksum, crc_of
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_DATA,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    TYPE_OFFSET,
+    align_frame,
+)
 
 cdef enum:
-    HEADER_LENGTH = 32
-    TYPE_OFFSET = 6
-    TERM_OFFSET_OFFSET = 8
-    SESSION_ID_OFFSET = 12
-    STREAM_ID_OFFSET = 16
-    TERM_ID_OFFSET = 20
-    FRAME_TYPE_DATA = 1
     BODY_MAX = 1024 * 1024
 
 cdef enum:
@@ -104,7 +108,7 @@ cdef class SegmentWalk:
     ):
         if term_length <= 0 or term_length & (term_length - 1) != 0:
             raise ValueError(f"a term length is a power of two, not {term_length}")
-        if chunk_length < HEADER_LENGTH:
+        if chunk_length < DATA_HEADER_LENGTH:
             raise ValueError(f"chunks of {chunk_length} bytes hold no frame")
         self._window = window
         if rule == STAMPS and checksum is None:
@@ -157,12 +161,12 @@ cdef class SegmentWalk:
         cdef int32_t frame_length
         self.offset = start
         while at < limit or (self._rule == CHECKS and at == start):  # one header is always expected
-            result = self._need(at, HEADER_LENGTH, limit)
+            result = self._need(at, DATA_HEADER_LENGTH, limit)
             if result < 0:
                 self.found = -result
                 return IO_ERROR
             left = self._window.begin + self._window.length - at
-            if left < HEADER_LENGTH and (self._rule != LENGTHS or left < 4):
+            if left < DATA_HEADER_LENGTH and (self._rule != LENGTHS or left < 4):
                 return END if self._rule == LENGTHS else NO_HEADER
             frame_length = get_i32(self._window.data + (at - self._window.begin))
             if frame_length == 0 or (frame_length < 0 and self._rule == LENGTHS):
@@ -174,7 +178,7 @@ cdef class SegmentWalk:
             if at - chunk >= min(self._chunk_length, limit - chunk):
                 chunk = at
             self.last_offset = at
-            self.last_length = (<int64_t> frame_length + 31) & ~<int64_t> 31
+            self.last_length = align_frame(frame_length)
             self.chunk_offset = chunk
             self.frames += 1
             at += self.last_length
@@ -190,28 +194,28 @@ cdef class SegmentWalk:
         """Check one frame, whose header is in the window."""
         cdef const uint8_t* frame = self._window.data + (at - self._window.begin)
         cdef int64_t body = _body_length(get_i32(frame))
-        cdef bint is_data = get_u16(frame + TYPE_OFFSET) == FRAME_TYPE_DATA
+        cdef bint is_data = get_u16(frame + TYPE_OFFSET) == FRAME_DATA
         cdef int result
         cdef int32_t value
         if self._rule == CHECKS and not self._has_place(frame, base + at):
             return MISMATCH
         if self._rule == STAMPS and not is_data:
-            return GOES_ON if 0 < get_i32(frame) <= INT32_MAX - 31 else BACKWARD
+            return GOES_ON if 0 < get_i32(frame) <= INT32_MAX - (FRAME_ALIGNMENT - 1) else BACKWARD
         self.found = body
         if body < 0:
             return NEGATIVE
         if body > self._body_length_max:
             return TOO_LONG
-        result = self._need(at, HEADER_LENGTH + body, limit)
+        result = self._need(at, DATA_HEADER_LENGTH + body, limit)
         if result < 0:
             self.found = -result
             return IO_ERROR
-        if self._window.begin + self._window.length < at + HEADER_LENGTH + body:
+        if self._window.begin + self._window.length < at + DATA_HEADER_LENGTH + body:
             return NO_BODY
         if self._kind == CHECKSUM_NONE or not is_data:
             return GOES_ON
         frame = self._window.data + (at - self._window.begin)
-        value = crc_of(self._kind, frame + HEADER_LENGTH, body)
+        value = crc_of(self._kind, frame + DATA_HEADER_LENGTH, body)
         if value == get_i32(frame + SESSION_ID_OFFSET):
             return GOES_ON
         if self._rule == STAMPS:
@@ -245,8 +249,8 @@ cdef class SegmentWalk:
 
 cdef int64_t _body_length(int32_t frame_length) noexcept nogil:
     """What a frame's length leaves for its body, aligned, in 32 bits as others compute it."""
-    cdef int64_t body = <int64_t> frame_length - HEADER_LENGTH
+    cdef int64_t body = <int64_t> frame_length - DATA_HEADER_LENGTH
     if body < INT32_MIN:
         body += <int64_t> 1 << 32
-    body = (body + 31) & ~<int64_t> 31
+    body = align_frame(body)
     return body if body <= INT32_MAX else body - (<int64_t> 1 << 32)

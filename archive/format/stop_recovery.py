@@ -23,7 +23,7 @@ from aerolog.archive.format.segment import parse_segment_name, segment_file_name
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.fixed_layout import align, offsets
 from aerolog.transport.protocol.frame_header import FRAME_HEADER
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT, FRAME_PAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,8 @@ def recover_stop_position(
                 path,
                 walk.last_offset,
                 walk.last_length,
-                has_hole=walk.is_cut and walk.last_length <= align(descriptor.mtu_length, 32),
+                has_hole=walk.is_cut
+                and walk.last_length <= align(descriptor.mtu_length, FRAME_ALIGNMENT),
                 is_last=not any(behind),
             )
             return StopPosition(max(base + walk.last_offset, start), unverified)

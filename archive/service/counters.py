@@ -10,6 +10,7 @@ from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.control_session import SessionEnd
 from aerolog.transport.config.values import format_duration
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -51,8 +52,6 @@ DROPS: Final = (
     SessionEnd.FAILED,
 )
 
-LABEL_LENGTH_MAX: Final = 380
-KEY_LENGTH_MAX: Final = 112
 _POSITION_KEY_FIXED: Final = 16 + 8
 _I64 = struct.Struct("<q")
 _POSITION_KEY = struct.Struct("<qii")
@@ -67,7 +66,7 @@ def recording_position_key(
     recording_id: int, session_id: int, source_identity: str, archive_id: int
 ) -> bytes:
     """Key of a recording position counter (spec archive-protocol 19.1)."""
-    identity = source_identity.encode("ascii", "replace")[: KEY_LENGTH_MAX - _POSITION_KEY_FIXED]
+    identity = source_identity.encode("ascii", "replace")[: MAX_KEY_LENGTH - _POSITION_KEY_FIXED]
     return (
         _POSITION_KEY.pack(recording_id, session_id, len(identity))
         + identity
@@ -190,7 +189,7 @@ class ArchiveCounters:
     ) -> Counter:
         """A new position counter; waits for the driver."""
         head = f"rec-pos: {recording_id} {session_id} {stream_id} "
-        room = LABEL_LENGTH_MAX - len(self._suffix) - len(head)
+        room = MAX_LABEL_LENGTH - len(self._suffix) - len(head)
         return self._aeron.add_counter(
             RECORDING_POSITION,
             head + stripped_channel[:room] + self._suffix,
@@ -203,7 +202,7 @@ class ArchiveCounters:
         """A new counter of a control session; does not wait."""
         tail = f"sourceIdentity={source_identity} sessionId={session_id}{self._suffix}"
         head = f"control-session: {client_info} " if client_info else "control-session: "
-        room = LABEL_LENGTH_MAX - len(tail)
+        room = MAX_LABEL_LENGTH - len(tail)
         return self._aeron.add_counter_async(
             CONTROL_SESSION, head[:room] + tail, self._key + _I64.pack(control_session_id)
         )

@@ -30,6 +30,14 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAG_BEGIN,
+    FRAME_DATA,
+    RESERVED_VALUE_OFFSET,
+    TYPE_OFFSET,
+)
 
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
@@ -44,12 +52,6 @@ cdef enum:
     QUIET_NS = 10_000_000
     # A clock that was set, not one that is made to go faster or slower.
     STEP_NS = 1_000_000
-    FRAME_HEADER_LENGTH = 32
-    FLAGS_AT = 5
-    TYPE_AT = 6
-    RESERVED_AT = 24
-    FLAG_BEGIN = 0x80
-    FRAME_TYPE_DATA = 1
     OF_CLOCK = -1
     OF_RESERVED = -8      # as channels say it: before the payload
 
@@ -307,18 +309,18 @@ cdef class TimeNotes:
 cdef int64_t frame_time(const uint8_t* frame, int64_t length, int32_t offset) noexcept nogil:
     """The time that a channel or publisher put into a message's first frame, 0 for none."""
     cdef int32_t frame_length
-    if length < FRAME_HEADER_LENGTH:
+    if length < DATA_HEADER_LENGTH:
         return 0
     frame_length = get_i32(frame)
-    if frame_length > length or get_u16(frame + TYPE_AT) != FRAME_TYPE_DATA:
+    if frame_length > length or get_u16(frame + TYPE_OFFSET) != FRAME_DATA:
         return 0
-    if not frame[FLAGS_AT] & FLAG_BEGIN:
+    if not frame[FLAGS_OFFSET] & FLAG_BEGIN:
         return 0
     if offset == OF_RESERVED:
-        return get_i64(frame + RESERVED_AT)
-    if offset < 0 or <int64_t> offset + 8 > frame_length - FRAME_HEADER_LENGTH:
+        return get_i64(frame + RESERVED_VALUE_OFFSET)
+    if offset < 0 or <int64_t> offset + 8 > frame_length - DATA_HEADER_LENGTH:
         return 0
-    return get_i64(frame + FRAME_HEADER_LENGTH + offset)
+    return get_i64(frame + DATA_HEADER_LENGTH + offset)
 
 
 def time_in_frame(const uint8_t[::1] frame not None, int32_t offset) -> int:

@@ -22,6 +22,7 @@ from aerolog.archive.verification.health_file import HealthWriter
 from aerolog.archive.verification.recording_check import RecordingChecker
 from aerolog.archive.verification.repair_plan import BY_REQUEST, DELETED_SUFFIX, StepKind
 from aerolog.transport.errors import AerologError
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,7 +154,7 @@ class FolderRepairs:
     def _truncate(self, step: RepairStep) -> None:
         recording_id, position = step.recording_id, step.position
         with self._changing(recording_id) as (catalog, before):
-            if not before.start_position <= position or position % 32:
+            if not before.start_position <= position or position % FRAME_ALIGNMENT:
                 raise RepairRefusedError(
                     f"recording {recording_id} cannot end at {position}: it begins at"
                     f" {before.start_position}"

@@ -36,7 +36,7 @@ cdef class SegmentCheck:
     cdef int _step(self) noexcept nogil
     cdef int64_t _take_padding(self, int64_t at, int64_t end) noexcept nogil
     cdef int _frame(self, const uint8_t* frame, int64_t at, int64_t left) noexcept nogil
-    cdef int _place(self, const uint8_t* frame, int64_t at) noexcept nogil
+    cdef int _header(self, const uint8_t* frame, int32_t length, int64_t at) noexcept nogil
     cdef int _session(self, const uint8_t* frame, int64_t at, int64_t aligned) noexcept nogil
     cdef int _guess(self, int32_t stored, const uint8_t* body, int64_t length) noexcept nogil
     cdef int _doubt(self) noexcept nogil

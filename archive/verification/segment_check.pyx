@@ -22,22 +22,33 @@ from aerolog.archive.format.checksum cimport (
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport (
+    CURRENT_VERSION,
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_BAD_LENGTH,
+    FRAME_BAD_TERM_ID,
+    FRAME_BAD_TERM_OFFSET,
+    FRAME_BAD_TYPE,
+    FRAME_DATA,
+    FRAME_LENGTH_MAX,
+    FRAME_PAD,
+    FRAME_SOUND,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    TYPE_OFFSET,
+    VERSION_OFFSET,
+    align_frame,
+    check_header,
+    frame_fault,
+    frame_fits,
+)
 
 cdef extern from "Python.h":
     enum:
         PyBUF_READ
-
-cdef enum:
-    HEADER_LENGTH = 32
-    VERSION_OFFSET = 4
-    TYPE_OFFSET = 6
-    TERM_OFFSET_OFFSET = 8
-    SESSION_ID_OFFSET = 12
-    STREAM_ID_OFFSET = 16
-    TERM_ID_OFFSET = 20
-    TYPE_PAD = 0
-    TYPE_DATA = 1
-    FRAME_LENGTH_MAX = 65504
 
 cdef enum:
     END = 0
@@ -122,7 +133,7 @@ cdef class SegmentCheck:
         self._stream_id = stream_id
         self._session_id = session_id
         # A length that no mtu can be says nothing.
-        is_mtu = HEADER_LENGTH < mtu_length <= FRAME_LENGTH_MAX
+        is_mtu = DATA_HEADER_LENGTH < mtu_length <= FRAME_LENGTH_MAX
         self._frame_length_max = mtu_length if is_mtu else FRAME_LENGTH_MAX
         self._other_session_id = session_id
         self._doubtful_offset = -1
@@ -151,7 +162,7 @@ cdef class SegmentCheck:
         Raises:
             ValueError: offsets that no segment has.
         """
-        if not 0 <= start <= limit <= INT32_MAX or start % 32 or limit % 32:
+        if not 0 <= start <= limit <= INT32_MAX or (start | limit) % FRAME_ALIGNMENT:
             raise ValueError(f"no segment has frames from offset {start} to {limit}")
         if base_position < 0 or base_position % self._term_length:
             raise ValueError(f"no segment begins at position {base_position}")
@@ -188,12 +199,12 @@ cdef class SegmentCheck:
         cdef int result
         cdef const uint8_t* frame
         self._step_start = at
-        result = self._window.fill(at, HEADER_LENGTH, self._limit)
+        result = self._window.fill(at, DATA_HEADER_LENGTH, self._limit)
         if result < 0:
             return self._fail(IO_ERROR, at, -result, 0)
         end = min(at + self._window.length, self._limit)
         at = self._take_padding(at, end)
-        while self._padding_left == 0 and end - at >= HEADER_LENGTH:
+        while self._padding_left == 0 and end - at >= DATA_HEADER_LENGTH:
             frame = self._window.data + (at - self._step_start)
             result = self._frame(frame, at, end - at)
             if result == CUT_OFF:
@@ -202,9 +213,9 @@ cdef class SegmentCheck:
                 return result
             self.frames += 1
             if self._padding_left:
-                at = self._take_padding(at + HEADER_LENGTH, end)
+                at = self._take_padding(at + DATA_HEADER_LENGTH, end)
             else:
-                at += (<int64_t> get_i32(frame) + 31) & -32
+                at += align_frame(get_i32(frame))
         if self.status == PADDING:
             return PADDING
         if at == self._step_start:
@@ -230,44 +241,46 @@ cdef class SegmentCheck:
     cdef int _frame(self, const uint8_t* frame, int64_t at, int64_t left) noexcept nogil:
         """Check one frame whose header is there; CUT_OFF when its end is not."""
         cdef int32_t length = get_i32(frame)
-        cdef int64_t aligned = (<int64_t> length + 31) & -32
+        cdef int64_t aligned = align_frame(length)
         cdef int64_t term_left = self._term_length - (at & (self._term_length - 1))
-        cdef int kind = get_u16(frame + TYPE_OFFSET)
         cdef int result
         if length == 0:
             return self._fail(NO_FRAME, at, self._base + at, self._base + self._limit)
-        if length < HEADER_LENGTH or aligned > min(term_left, self._limit - at):
+        if not frame_fits(length, min(term_left, self._limit - at)):
             return self._fail(LENGTH, at, length, min(term_left, self._limit - at))
-        if kind != TYPE_DATA and kind != TYPE_PAD:
-            return self._fail(TYPE, at, kind, TYPE_DATA)
-        result = self._place(frame, at)
+        result = self._header(frame, length, at)
         if result != END:
             return result
-        if kind == TYPE_PAD:
+        if get_u16(frame + TYPE_OFFSET) == FRAME_PAD:
             self._padding_offset = at
-            self._padding_left = aligned - HEADER_LENGTH
+            self._padding_left = aligned - DATA_HEADER_LENGTH
             return END
-        if length > self._frame_length_max:
-            return self._fail(LENGTH, at, length, self._frame_length_max)
         if aligned > left:
             return CUT_OFF
         return self._session(frame, at, aligned)
 
-    cdef int _place(self, const uint8_t* frame, int64_t at) noexcept nogil:
+    cdef int _header(self, const uint8_t* frame, int32_t length, int64_t at) noexcept nogil:
         """Whether a header is one, and says where it stands."""
         cdef int64_t term_offset = at & (self._term_length - 1)
         cdef int32_t term_id = <int32_t> (
             <int64_t> self._initial_term_id + (self._base + at) // self._term_length
         )
-        if frame[VERSION_OFFSET] != 0:
-            return self._fail(VERSION, at, frame[VERSION_OFFSET], 0)
-        if get_i32(frame + TERM_OFFSET_OFFSET) != term_offset:
+        cdef frame_fault fault = check_header(
+            frame, length, term_offset, term_id, self._stream_id, self._frame_length_max
+        )
+        if fault == FRAME_BAD_TYPE:
+            return self._fail(TYPE, at, get_u16(frame + TYPE_OFFSET), FRAME_DATA)
+        if frame[VERSION_OFFSET] != CURRENT_VERSION:
+            return self._fail(VERSION, at, frame[VERSION_OFFSET], CURRENT_VERSION)
+        if fault == FRAME_SOUND:
+            return END
+        if fault == FRAME_BAD_LENGTH:
+            return self._fail(LENGTH, at, length, self._frame_length_max)
+        if fault == FRAME_BAD_TERM_OFFSET:
             return self._fail(TERM_OFFSET, at, get_i32(frame + TERM_OFFSET_OFFSET), term_offset)
-        if get_i32(frame + TERM_ID_OFFSET) != term_id:
+        if fault == FRAME_BAD_TERM_ID:
             return self._fail(TERM_ID, at, get_i32(frame + TERM_ID_OFFSET), term_id)
-        if get_i32(frame + STREAM_ID_OFFSET) != self._stream_id:
-            return self._fail(STREAM_ID, at, get_i32(frame + STREAM_ID_OFFSET), self._stream_id)
-        return END
+        return self._fail(STREAM_ID, at, get_i32(frame + STREAM_ID_OFFSET), self._stream_id)
 
     cdef int _session(self, const uint8_t* frame, int64_t at, int64_t aligned) noexcept nogil:
         """What stands for the session: its id or a checksum of what follows the header.
@@ -277,8 +290,8 @@ cdef class SegmentCheck:
         frame: a session of one frame among those of another is damage.
         """
         cdef int32_t stored = get_i32(frame + SESSION_ID_OFFSET)
-        cdef const uint8_t* body = frame + HEADER_LENGTH
-        cdef int64_t length = aligned - HEADER_LENGTH
+        cdef const uint8_t* body = frame + DATA_HEADER_LENGTH
+        cdef int64_t length = aligned - DATA_HEADER_LENGTH
         cdef int32_t computed
         if self._is_strict or self._kind != CHECKSUM_NONE:
             computed = crc_of(self._kind, body, length)

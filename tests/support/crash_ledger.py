@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of, segment_file_name
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.testing.streams import StreamCheckError
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_PAD
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_PAD,
+    SESSION_ID_OFFSET,
+    TYPE_OFFSET,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +31,7 @@ if TYPE_CHECKING:
 
 _LENGTH: Final = struct.Struct("<i")
 _TYPE: Final = struct.Struct("<H")
-_TYPE_OFFSET: Final = 6
 _SESSION_ID: Final = struct.Struct("<i")
-_SESSION_ID_OFFSET: Final = 12
 _SHOWN: Final = 64  # bytes around a difference
 
 
@@ -61,7 +66,7 @@ class Log(RecordingBuilder):
         while at < stop:
             found.append(at)
             (length,) = _LENGTH.unpack_from(self.data, at - self.first_base)
-            at += (length + 31) & -32
+            at += align(length, FRAME_ALIGNMENT)
         return found
 
     def is_boundary(self, position: int) -> bool:
@@ -97,10 +102,10 @@ class Log(RecordingBuilder):
         other = self.cut(self.position)
         other.data = bytearray(self.data)
         for at in self.frames_between(position, self.position):
-            (kind,) = _TYPE.unpack_from(other.data, at - self.first_base + _TYPE_OFFSET)
+            (kind,) = _TYPE.unpack_from(other.data, at - self.first_base + TYPE_OFFSET)
             if self.checksum is None or kind == FRAME_PAD:
                 _SESSION_ID.pack_into(
-                    other.data, at - self.first_base + _SESSION_ID_OFFSET, self.session_id
+                    other.data, at - self.first_base + SESSION_ID_OFFSET, self.session_id
                 )
         return other
 

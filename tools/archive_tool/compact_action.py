@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME
+from aerolog.archive.format.layout import CATALOG_HEADER_LENGTH, CATALOG_NAME, ENTRY_HEADER_LENGTH
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry, check_state
 from aerolog.tools.archive_tool.change_plan import (
     TablePlan,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from aerolog.tools.archive_tool.tool_terminal import Terminal
 
 COMPACT_NAME: Final = f"{CATALOG_NAME}.compact"
-_ENTRY_HEADER: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Compaction:
     @property
     def reclaimed(self) -> int:
         """Bytes of the entries that go."""
-        return sum(_ENTRY_HEADER + entry.length for entry in self.removed)
+        return sum(ENTRY_HEADER_LENGTH + entry.length for entry in self.removed)
 
 
 def classic_compact(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:

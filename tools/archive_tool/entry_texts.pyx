@@ -8,12 +8,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from aerolog.archive.protocol.offsets cimport (
+    ENTRY_HEADER_LENGTH,
+    ENTRY_RECORDING_ID_OFFSET,
+    ENTRY_STATE_OFFSET,
+    ENTRY_VALID,
+)
+
 cdef enum:
-    ENTRY_HEADER_LENGTH = 32
-    STATE_OFFSET = 4
-    RECORDING_ID_OFFSET = ENTRY_HEADER_LENGTH + 16
-    STATE_VALID = 1
-    READ_LENGTH = RECORDING_ID_OFFSET + 8
+    READ_LENGTH = ENTRY_RECORDING_ID_OFFSET + 8
     FIELDS_MAX = 32
     DIGITS_MAX = 20
     STRINGS = 3
@@ -47,8 +50,8 @@ def walk_entries(
         frame_length = (<int64_t> length + ENTRY_HEADER_LENGTH + alignment - 1) & -alignment
         if length <= 0 or frame_length < READ_LENGTH or frame_length > capacity - at:
             break
-        recording_id = _i64(&data[at + RECORDING_ID_OFFSET])
-        if _i32(&data[at + STATE_OFFSET]) == STATE_VALID:
+        recording_id = _i64(&data[at + ENTRY_RECORDING_ID_OFFSET])
+        if _i32(&data[at + ENTRY_STATE_OFFSET]) == ENTRY_VALID:
             if recording_id <= last_valid:
                 break
             last_valid = recording_id
@@ -133,7 +136,7 @@ cdef class DescriptorWriter:
                 length = lengths[index]
                 if at < 0 or length < READ_LENGTH or length > data.shape[0] - at:
                     break
-                if _i32(&data[at + STATE_OFFSET]) != STATE_VALID:
+                if _i32(&data[at + ENTRY_STATE_OFFSET]) != ENTRY_VALID:
                     break
                 if self._fixed_length + length > room - used:
                     break

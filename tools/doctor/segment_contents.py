@@ -20,7 +20,12 @@ from aerolog.transport.errors import (
 )
 from aerolog.transport.protocol.fixed_layout import align
 from aerolog.transport.protocol.frame_header import FRAME_HEADER_STRUCT
-from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_DATA, FRAME_PAD
+from aerolog.transport.protocol.frames import (
+    DATA_HEADER_LENGTH,
+    FRAME_ALIGNMENT,
+    FRAME_DATA,
+    FRAME_PAD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -219,7 +224,7 @@ class _Reading:
         length, _, _, kind, term_offset, _, stream_id, term_id, _ = FRAME_HEADER_STRUCT.unpack(data)
         expected = term_id_at(position, descriptor.initial_term_id, term)
         for name, value, is_sound in (
-            ("frame length", length, 0 < align(length, 32) <= term - position % term),
+            ("frame length", length, 0 < align(length, FRAME_ALIGNMENT) <= term - position % term),
             ("frame type", kind, kind in {FRAME_DATA, FRAME_PAD}),
             ("term offset", term_offset, term_offset == position % term),
             ("term id", term_id, term_id == expected),

@@ -19,6 +19,9 @@ from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory import broadcast, ring_buffer
 from aerolog.transport.memory.cnc_header import HEADER_LENGTH, version_text
 from aerolog.transport.memory.counters import (
+    LABEL_LENGTH_OFFSET,
+    LABEL_OFFSET,
+    MAX_LABEL_LENGTH,
     METADATA_LENGTH,
     RECORD_ALLOCATED,
     RECORD_UNUSED,
@@ -68,8 +71,6 @@ _CYCLES_HEADER_LENGTH: Final = 16
 _AGENT_NAME_LENGTH: Final = 128
 _LOSS_STRINGS_OFFSET: Final = 40
 _LOSS_ALIGNMENT: Final = 64
-_LABEL_LENGTH_OFFSET: Final = 128
-_LABEL_LENGTH_MAX: Final = METADATA_LENGTH - _LABEL_LENGTH_OFFSET - 4
 
 
 def cnc(data: memoryview, name: str, limit: int) -> Iterator[Section]:
@@ -122,9 +123,9 @@ def _counters(
             continue
         shown += 1
         value = values[0] + counter_id * VALUE_LENGTH
-        length = number(data, record + _LABEL_LENGTH_OFFSET, "i")
-        label_at = record + _LABEL_LENGTH_OFFSET + 4
-        label = bytes(data[label_at : label_at + max(0, min(length, _LABEL_LENGTH_MAX))])
+        length = number(data, record + LABEL_LENGTH_OFFSET, "i")
+        label_at = record + LABEL_OFFSET
+        label = bytes(data[label_at : label_at + max(0, min(length, MAX_LABEL_LENGTH))])
         note = (
             f"type {number(data, record + 4, 'i')}, value at {value:#x}, registration"
             f" {number(data, value + 8, 'q')}: {label.decode('ascii', 'replace')}"

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.terminal.confirmation import Plan
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
-FRAME_ALIGNMENT: Final = 32
 _MUST_MATCH: Final = (
     ("segment_file_length", "segment file length"),
     ("term_buffer_length", "term buffer length"),

@@ -15,26 +15,23 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.memory.counters cimport (
     COUNTER_ALLOCATED,
+    COUNTER_KEY_AT,
+    COUNTER_KEY_MAX,
+    COUNTER_LABEL_AT,
+    COUNTER_LABEL_LENGTH_AT,
+    COUNTER_LABEL_MAX,
+    COUNTER_METADATA_LENGTH,
+    COUNTER_OWNER_AT,
+    COUNTER_REFERENCE_AT,
+    COUNTER_REGISTRATION_AT,
+    COUNTER_TYPE_AT,
     COUNTER_UNUSED,
+    COUNTER_VALUE_LENGTH,
     CountersReader,
 )
 
 from array import array
 from dataclasses import dataclass
-
-# The layout of a counter's two records: transport/memory/counters.pyx, spec cnc-and-commands 5.
-cdef enum:
-    METADATA = 512
-    VALUE = 128
-    TYPE_AT = 4
-    KEY_AT = 16
-    KEY_MAX = 112
-    LABEL_LENGTH_AT = 128
-    LABEL_AT = 132
-    LABEL_MAX = 380
-    REGISTRATION_AT = 8
-    OWNER_AT = 16
-    REFERENCE_AT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class ScannedCounters:
 
 
 cdef inline int32_t _label_length(const uint8_t* record) noexcept nogil:
-    return max(0, min(load_acquire_i32(record + LABEL_LENGTH_AT), LABEL_MAX))
+    return max(0, min(load_acquire_i32(record + COUNTER_LABEL_LENGTH_AT), COUNTER_LABEL_MAX))
 
 
 def scan_counters(CountersReader reader not None) -> ScannedCounters:
@@ -108,17 +105,17 @@ def scan_counters(CountersReader reader not None) -> ScannedCounters:
                 break
             if reader.state(counter_id) != COUNTER_ALLOCATED:
                 continue
-            record = reader._metadata + <int64_t> counter_id * METADATA
-            numbers = reader._values + <int64_t> counter_id * VALUE
+            record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            numbers = reader._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
             id_at[found] = counter_id
-            type_at[found] = load_plain_i32(record + TYPE_AT)
+            type_at[found] = load_plain_i32(record + COUNTER_TYPE_AT)
             value_at[found] = load_acquire_i64(numbers)
-            registration_at[found] = load_acquire_i64(numbers + REGISTRATION_AT)
-            owner_at[found] = load_plain_i64(numbers + OWNER_AT)
-            reference_at[found] = load_plain_i64(numbers + REFERENCE_AT)
+            registration_at[found] = load_acquire_i64(numbers + COUNTER_REGISTRATION_AT)
+            owner_at[found] = load_plain_i64(numbers + COUNTER_OWNER_AT)
+            reference_at[found] = load_plain_i64(numbers + COUNTER_REFERENCE_AT)
             room += _label_length(record)
             found += 1
-    keys = bytearray(<int64_t> found * KEY_MAX)
+    keys = bytearray(<int64_t> found * COUNTER_KEY_MAX)
     labels = bytearray(room)
     offsets = array("i", bytes(4 * (found + 1)))
     cdef uint8_t[::1] key_bytes = keys
@@ -129,13 +126,17 @@ def scan_counters(CountersReader reader not None) -> ScannedCounters:
     with nogil:
         for row in range(found):
             counter_id = id_at[row]
-            record = reader._metadata + <int64_t> counter_id * METADATA
-            numbers = reader._values + <int64_t> counter_id * VALUE
+            record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            numbers = reader._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
             # A label may have grown since it was measured: what does not fit is cut.
             length = <int32_t> min(<int64_t> _label_length(record), room - used)
-            memcpy(&key_bytes[<int64_t> kept * KEY_MAX], record + KEY_AT, KEY_MAX)
+            memcpy(
+                &key_bytes[<int64_t> kept * COUNTER_KEY_MAX],
+                record + COUNTER_KEY_AT,
+                COUNTER_KEY_MAX,
+            )
             if length > 0:
-                memcpy(&label_bytes[used], record + LABEL_AT, length)
+                memcpy(&label_bytes[used], record + COUNTER_LABEL_AT, length)
             if not _is_same(reader, counter_id, type_at[row], registration_at[row]):
                 continue
             used += length
@@ -154,7 +155,7 @@ def scan_counters(CountersReader reader not None) -> ScannedCounters:
         registrations[:kept],
         owners[:kept],
         references[:kept],
-        bytes(keys[:<int64_t> kept * KEY_MAX]),
+        bytes(keys[:<int64_t> kept * COUNTER_KEY_MAX]),
         offsets[:kept + 1],
         bytes(labels[:used]),
     )
@@ -164,8 +165,10 @@ cdef bint _is_same(
     CountersReader reader, int32_t counter_id, int32_t type_id, int64_t registration_id
 ) noexcept nogil:
     """Whether a counter is still the one it was. A fresh one gets its registration id late."""
+    cdef const uint8_t* record
     if reader.state(counter_id) != COUNTER_ALLOCATED:
         return False
-    if load_plain_i32(reader._metadata + <int64_t> counter_id * METADATA + TYPE_AT) != type_id:
+    record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+    if load_plain_i32(record + COUNTER_TYPE_AT) != type_id:
         return False
     return registration_id == 0 or reader.registration_of(counter_id) == registration_id

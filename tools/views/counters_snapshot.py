@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.tools.connection.patience import epoch_ms
+from aerolog.transport.memory.counters import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from aerolog.tools.views.counter_scan import ScannedCounters
 
-KEY_LENGTH: Final = 112
 SYSTEM_COUNTER: Final = 0
 
 
@@ -98,7 +98,7 @@ class CountersSnapshot:
 
     def key(self, row: int) -> bytes:
         """The 112 bytes of one counter's key."""
-        return self._scanned.keys[row * KEY_LENGTH : (row + 1) * KEY_LENGTH]
+        return self._scanned.keys[row * MAX_KEY_LENGTH : (row + 1) * MAX_KEY_LENGTH]
 
     @cached_property
     def labels(self) -> list[str]:

@@ -37,7 +37,7 @@ from aerolog.transport.logbuffer.log_reader cimport (
     scan_fragments,
 )
 from aerolog.transport.memory.counters cimport CountersReader
-from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_END
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH, FLAG_END, align_frame
 
 from aerolog.transport.client.registration import Kind
 from aerolog.transport.errors import ConcurrentUseError, MessageFormatError, MessageTooLargeError
@@ -550,7 +550,7 @@ cdef class Image(BatchSource):
 
 cdef int64_t _start_of(const fragment_t* fragment) noexcept:
     """Position of the fragment's first byte."""
-    return fragment.position - ((fragment.length + 31) & ~31)
+    return fragment.position - align_frame(fragment.length)
 
 
 cdef int _action(object answer) except -1:

@@ -19,7 +19,17 @@ from aerolog.transport.concurrent.atomic cimport (
 )
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.broadcast cimport BroadcastReceiver
-from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, COUNTER_UNUSED, CountersReader
+from aerolog.transport.memory.counters cimport (
+    COUNTER_ALLOCATED,
+    COUNTER_KEY_AT,
+    COUNTER_LABEL_AT,
+    COUNTER_LABEL_LENGTH_AT,
+    COUNTER_LABEL_MAX,
+    COUNTER_METADATA_LENGTH,
+    COUNTER_TYPE_AT,
+    COUNTER_UNUSED,
+    CountersReader,
+)
 from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 
 cdef extern from "<pthread.h>" nogil:
@@ -37,14 +47,8 @@ DRIVER_SHUT_DOWN = LIVENESS_DRIVER_SHUT_DOWN
 DRIVER_SILENT = LIVENESS_DRIVER_SILENT
 HEARTBEAT_COUNTER_GONE = LIVENESS_HEARTBEAT_COUNTER_GONE
 
-# Of the counters metadata (spec cnc-and-commands 5.1) and of a heartbeat counter (spec counters 4).
+# Of a heartbeat counter (spec counters 4).
 cdef enum:
-    METADATA_STRIDE = 512
-    TYPE_ID_OFFSET = 4
-    KEY_OFFSET = 16
-    LABEL_LENGTH_OFFSET = 128
-    LABEL_OFFSET = 132
-    MAX_LABEL_LENGTH = 380
     HEARTBEAT_TYPE_ID = 11
 
 # The first looks for a message are close together, since a driver answers within microseconds.
@@ -170,24 +174,26 @@ cdef class Liveness:
 
     cdef bint _is_own_heartbeat(self, int32_t counter_id) noexcept nogil:
         cdef const uint8_t* record = (
-            self._counters._metadata + <int64_t> counter_id * METADATA_STRIDE
+            self._counters._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
         )
         return (
             load_acquire_i32(record) == COUNTER_ALLOCATED
-            and load_plain_i32(record + TYPE_ID_OFFSET) == HEARTBEAT_TYPE_ID
-            and get_i64(record + KEY_OFFSET) == self.client_id
+            and load_plain_i32(record + COUNTER_TYPE_AT) == HEARTBEAT_TYPE_ID
+            and get_i64(record + COUNTER_KEY_AT) == self.client_id
         )
 
     cdef void _sign_label(self, int32_t counter_id) noexcept nogil:
         """Say who we are; the driver never touches the label again (spec cnc-and-commands 22)."""
-        cdef uint8_t* record = self._counters._metadata + <int64_t> counter_id * METADATA_STRIDE
-        cdef int32_t used = load_plain_i32(record + LABEL_LENGTH_OFFSET)
+        cdef uint8_t* record = (
+            self._counters._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+        )
+        cdef int32_t used = load_plain_i32(record + COUNTER_LABEL_LENGTH_AT)
         cdef int32_t length
-        if used < 0 or used > MAX_LABEL_LENGTH:
+        if used < 0 or used > COUNTER_LABEL_MAX:
             return
-        length = min(self._suffix_length, MAX_LABEL_LENGTH - used)
-        memcpy(record + LABEL_OFFSET + used, self._suffix, length)
-        store_release_i32(record + LABEL_LENGTH_OFFSET, used + length)
+        length = min(self._suffix_length, COUNTER_LABEL_MAX - used)
+        memcpy(record + COUNTER_LABEL_AT + used, self._suffix, length)
+        store_release_i32(record + COUNTER_LABEL_LENGTH_AT, used + length)
 
     def service(self) -> int:
         """Do what is due now and return what was found; for a client without a thread."""

@@ -267,7 +267,7 @@ cdef int _initialise_tails(
     cdef int32_t term_id = log.initial_term_id if start_term_id is None else start_term_id
     cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)
     cdef int32_t active = index_by_term_count(count)
-    if count < 0 or term_offset < 0 or term_offset > log.term_length or term_offset % 32:
+    if count < 0 or not 0 <= term_offset <= log.term_length or term_offset % FRAME_ALIGNMENT:
         raise FileFormatError(
             f"no log starts at term id {term_id}, offset {term_offset}: initial term id"
             f" {log.initial_term_id}, terms of {log.term_length} bytes"

@@ -3,6 +3,24 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
+# The two records of a counter (spec cnc-and-commands 5): offsets in its metadata, then beside its
+# value. Labels and keys have at most so many bytes.
+cdef enum:
+    COUNTER_METADATA_LENGTH = 512
+    COUNTER_STATE_AT = 0
+    COUNTER_TYPE_AT = 4
+    COUNTER_DEADLINE_AT = 8
+    COUNTER_KEY_AT = 16
+    COUNTER_KEY_MAX = 112
+    COUNTER_LABEL_LENGTH_AT = 128
+    COUNTER_LABEL_AT = 132
+    COUNTER_LABEL_MAX = 380
+    COUNTER_VALUE_LENGTH = 128
+    COUNTER_VALUE_AT = 0
+    COUNTER_REGISTRATION_AT = 8
+    COUNTER_OWNER_AT = 16
+    COUNTER_REFERENCE_AT = 24
+
 cdef enum:
     COUNTER_RECLAIMED = -1
     COUNTER_UNUSED = 0

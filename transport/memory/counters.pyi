@@ -9,6 +9,8 @@ from aerolog.transport.memory.mapped_file import MappedFile
 
 METADATA_LENGTH: Final[int]
 VALUE_LENGTH: Final[int]
+LABEL_LENGTH_OFFSET: Final[int]
+LABEL_OFFSET: Final[int]
 MAX_LABEL_LENGTH: Final[int]
 MAX_KEY_LENGTH: Final[int]
 NOT_FREE_DEADLINE: Final[int]

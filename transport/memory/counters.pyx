@@ -34,26 +34,12 @@ from dataclasses import dataclass
 
 from aerolog.transport.errors import CountersFullError, FileFormatError
 
-cdef enum:
-    METADATA = 512
-    VALUE = 128
-    STATE_AT = 0
-    TYPE_AT = 4
-    DEADLINE_AT = 8
-    KEY_AT = 16
-    KEY_MAX = 112
-    LABEL_LENGTH_AT = 128
-    LABEL_AT = 132
-    LABEL_MAX = 380
-    VALUE_AT = 0
-    REGISTRATION_AT = 8
-    OWNER_AT = 16
-    REFERENCE_AT = 24
-
-METADATA_LENGTH = METADATA
-VALUE_LENGTH = VALUE
-MAX_LABEL_LENGTH = LABEL_MAX
-MAX_KEY_LENGTH = KEY_MAX
+METADATA_LENGTH = COUNTER_METADATA_LENGTH
+VALUE_LENGTH = COUNTER_VALUE_LENGTH
+LABEL_LENGTH_OFFSET = COUNTER_LABEL_LENGTH_AT
+LABEL_OFFSET = COUNTER_LABEL_AT
+MAX_LABEL_LENGTH = COUNTER_LABEL_MAX
+MAX_KEY_LENGTH = COUNTER_KEY_MAX
 NOT_FREE_DEADLINE = INT64_MAX
 NULL_COUNTER_ID = -1
 RECORD_UNUSED = COUNTER_UNUSED
@@ -107,20 +93,25 @@ cdef class CountersReader:
         self._values = mapped.section(values_offset, values_length)
         self._mapped = mapped
         self.max_counter_id = <int32_t> (
-            min(metadata_length // METADATA, values_length // VALUE) - 1
+            min(
+                metadata_length // COUNTER_METADATA_LENGTH,
+                values_length // COUNTER_VALUE_LENGTH,
+            ) - 1
         )
 
     cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil:
         """The value's word; NULL when the id is out of range. Valid while this object lives."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return NULL
-        return <int64_t*> (self._values + <int64_t> counter_id * VALUE)
+        return <int64_t*> (self._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH)
 
     cdef int32_t state(self, int32_t counter_id) noexcept nogil:
         """COUNTER_ALLOCATED, COUNTER_RECLAIMED or COUNTER_UNUSED (out of range as well)."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return COUNTER_UNUSED
-        return load_acquire_i32(self._metadata + <int64_t> counter_id * METADATA + STATE_AT)
+        return load_acquire_i32(
+            self._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH + COUNTER_STATE_AT
+        )
 
     cdef int64_t value_of(self, int32_t counter_id) noexcept nogil:
         """The value, 0 when the id is out of range."""
@@ -130,16 +121,18 @@ cdef class CountersReader:
     cdef int64_t registration_of(self, int32_t counter_id) noexcept nogil:
         """The registration id, 0 when the id is out of range."""
         cdef int64_t* address = self.value_address(counter_id)
-        return 0 if address == NULL else load_acquire_i64(<uint8_t*> address + REGISTRATION_AT)
+        if address == NULL:
+            return 0
+        return load_acquire_i64(<uint8_t*> address + COUNTER_REGISTRATION_AT)
 
     cdef uint8_t* _record(self, int64_t counter_id) except NULL:
         if counter_id < 0 or counter_id > self.max_counter_id:
             raise IndexError(f"counter id {counter_id} is not within 0 to {self.max_counter_id}")
-        return self._metadata + counter_id * METADATA
+        return self._metadata + counter_id * COUNTER_METADATA_LENGTH
 
     cdef uint8_t* _value_record(self, int64_t counter_id) except NULL:
         self._record(counter_id)
-        return self._values + counter_id * VALUE
+        return self._values + counter_id * COUNTER_VALUE_LENGTH
 
     cdef uint8_t* _writable_value(self, int64_t counter_id) except NULL:
         if not self._mapped.writable:
@@ -148,76 +141,77 @@ cdef class CountersReader:
 
     def counter_state(self, counter_id: int) -> int:
         """RECORD_ALLOCATED, RECORD_RECLAIMED or RECORD_UNUSED."""
-        return load_acquire_i32(self._record(counter_id) + STATE_AT)
+        return load_acquire_i32(self._record(counter_id) + COUNTER_STATE_AT)
 
     def counter_type_id(self, counter_id: int) -> int:
         """What kind of counter it is."""
-        return load_plain_i32(self._record(counter_id) + TYPE_AT)
+        return load_plain_i32(self._record(counter_id) + COUNTER_TYPE_AT)
 
     def counter_value(self, counter_id: int) -> int:
         """The value."""
-        return load_acquire_i64(self._value_record(counter_id) + VALUE_AT)
+        return load_acquire_i64(self._value_record(counter_id) + COUNTER_VALUE_AT)
 
     def counter_registration_id(self, counter_id: int) -> int:
         """What it belongs to; 0 until the owner has said so."""
-        return load_acquire_i64(self._value_record(counter_id) + REGISTRATION_AT)
+        return load_acquire_i64(self._value_record(counter_id) + COUNTER_REGISTRATION_AT)
 
     def counter_owner_id(self, counter_id: int) -> int:
         """The client that it belongs to; -1 the driver, 0 never set."""
-        return load_plain_i64(self._value_record(counter_id) + OWNER_AT)
+        return load_plain_i64(self._value_record(counter_id) + COUNTER_OWNER_AT)
 
     def counter_reference_id(self, counter_id: int) -> int:
         """What else it refers to, by type."""
-        return load_plain_i64(self._value_record(counter_id) + REFERENCE_AT)
+        return load_plain_i64(self._value_record(counter_id) + COUNTER_REFERENCE_AT)
 
     def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
         """Epoch milliseconds from which a freed counter may be used again."""
-        return load_plain_i64(self._record(counter_id) + DEADLINE_AT)
+        return load_plain_i64(self._record(counter_id) + COUNTER_DEADLINE_AT)
 
     def counter_label(self, counter_id: int) -> str:
         """The label."""
         cdef const uint8_t* record = self._record(counter_id)
-        cdef int32_t length = load_acquire_i32(record + LABEL_LENGTH_AT)
-        length = max(0, min(length, LABEL_MAX))
-        return record[LABEL_AT:LABEL_AT + length].decode("ascii", "replace")
+        cdef int32_t length = load_acquire_i32(record + COUNTER_LABEL_LENGTH_AT)
+        length = max(0, min(length, COUNTER_LABEL_MAX))
+        return record[COUNTER_LABEL_AT:COUNTER_LABEL_AT + length].decode("ascii", "replace")
 
     def counter_key(self, counter_id: int) -> bytes:
         """All 112 bytes of the key."""
         cdef const uint8_t* record = self._record(counter_id)
-        return PyBytes_FromStringAndSize(<const char*> record + KEY_AT, KEY_MAX)
+        return PyBytes_FromStringAndSize(<const char*> record + COUNTER_KEY_AT, COUNTER_KEY_MAX)
 
     def set_value(self, counter_id: int, value: int) -> None:
         """Store a value with release order."""
         cdef int64_t wanted = value
-        store_release_i64(self._writable_value(counter_id) + VALUE_AT, wanted)
+        store_release_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, wanted)
 
     def propose_max(self, counter_id: int, value: int) -> bool:
         """Store a value if it is larger; for the counter's one writer."""
         cdef int64_t wanted = value
         cdef uint8_t* record = self._writable_value(counter_id)
-        if load_plain_i64(record + VALUE_AT) >= wanted:
+        if load_plain_i64(record + COUNTER_VALUE_AT) >= wanted:
             return False
-        store_release_i64(record + VALUE_AT, wanted)
+        store_release_i64(record + COUNTER_VALUE_AT, wanted)
         return True
 
     def get_and_add(self, counter_id: int, delta: int) -> int:
         """Add to the value, from any thread or process; returns what it was."""
         cdef int64_t amount = delta
-        return get_and_add_i64(self._writable_value(counter_id) + VALUE_AT, amount)
+        return get_and_add_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, amount)
 
     def compare_and_set(self, counter_id: int, expected: int, value: int) -> bool:
         """Store a value if the present one is ``expected``; returns whether it was."""
         cdef int64_t old = expected, wanted = value
-        return cas_i64(self._writable_value(counter_id) + VALUE_AT, old, wanted)
+        return cas_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, old, wanted)
 
     def append_to_label(self, counter_id: int, suffix: str) -> int:
         """Lengthen a label, cut at 380 bytes; for the counter's owner. Returns bytes added."""
         self._writable_value(counter_id)
         cdef uint8_t* record = self._record(counter_id)
-        cdef int32_t length = max(0, min(load_plain_i32(record + LABEL_LENGTH_AT), LABEL_MAX))
-        cdef bytes text = suffix.encode("ascii", "replace")[:LABEL_MAX - length]
-        memcpy(record + LABEL_AT + length, <const char*> text, len(text))
-        store_release_i32(record + LABEL_LENGTH_AT, length + <int32_t> len(text))
+        cdef int32_t claimed = load_plain_i32(record + COUNTER_LABEL_LENGTH_AT)
+        cdef int32_t length = max(0, min(claimed, COUNTER_LABEL_MAX))
+        cdef bytes text = suffix.encode("ascii", "replace")[:COUNTER_LABEL_MAX - length]
+        memcpy(record + COUNTER_LABEL_AT + length, <const char*> text, len(text))
+        store_release_i32(record + COUNTER_LABEL_LENGTH_AT, length + <int32_t> len(text))
         return len(text)
 
     def snapshot(self, counter_id: int) -> CounterSnapshot | None:
@@ -269,9 +263,9 @@ cdef class CountersReader:
             state = self.state(counter_id)
             if state == COUNTER_UNUSED:
                 break
-            record = self._metadata + <int64_t> counter_id * METADATA
-            if state == COUNTER_ALLOCATED and load_plain_i32(record + TYPE_AT) == kind:
-                if load_plain_i64(record + KEY_AT) == wanted:
+            record = self._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            if state == COUNTER_ALLOCATED and load_plain_i32(record + COUNTER_TYPE_AT) == kind:
+                if load_plain_i64(record + COUNTER_KEY_AT) == wanted:
                     return counter_id
             counter_id += 1
         return NULL_COUNTER_ID
@@ -334,15 +328,15 @@ cdef class CountersManager(CountersReader):
         Raises:
             CountersFullError: all ids are in use.
         """
-        cdef bytes key_bytes = bytes(key)[:KEY_MAX]
+        cdef bytes key_bytes = bytes(key)[:COUNTER_KEY_MAX]
         cdef int32_t kind = type_id
         cdef int32_t counter_id = self._next_id()
         cdef uint8_t* record = self._record(counter_id)
-        store_plain_i32(record + TYPE_AT, kind)
-        store_plain_i64(record + DEADLINE_AT, INT64_MAX)
-        memcpy(record + KEY_AT, <const char*> key_bytes, len(key_bytes))
+        store_plain_i32(record + COUNTER_TYPE_AT, kind)
+        store_plain_i64(record + COUNTER_DEADLINE_AT, INT64_MAX)
+        memcpy(record + COUNTER_KEY_AT, <const char*> key_bytes, len(key_bytes))
         self.set_label(counter_id, label)
-        store_release_i32(record + STATE_AT, COUNTER_ALLOCATED)
+        store_release_i32(record + COUNTER_STATE_AT, COUNTER_ALLOCATED)
         if registration_id is not None:
             self.set_registration_id(counter_id, registration_id)
         if owner_id is not None:
@@ -359,13 +353,13 @@ cdef class CountersManager(CountersReader):
         cdef uint8_t* record
         for position, candidate in enumerate(self._free_ids):
             counter_id = candidate
-            if load_plain_i64(self._record(counter_id) + DEADLINE_AT) <= now_ms:
+            if load_plain_i64(self._record(counter_id) + COUNTER_DEADLINE_AT) <= now_ms:
                 del self._free_ids[position]
                 record = self._value_record(counter_id)
-                store_release_i64(record + REGISTRATION_AT, 0)
-                store_plain_i64(record + OWNER_AT, 0)
-                store_plain_i64(record + REFERENCE_AT, 0)
-                store_release_i64(record + VALUE_AT, 0)
+                store_release_i64(record + COUNTER_REGISTRATION_AT, 0)
+                store_plain_i64(record + COUNTER_OWNER_AT, 0)
+                store_plain_i64(record + COUNTER_REFERENCE_AT, 0)
+                store_release_i64(record + COUNTER_VALUE_AT, 0)
                 return counter_id
         if self._high_water_mark >= self.max_counter_id:
             raise CountersFullError(
@@ -381,39 +375,41 @@ cdef class CountersManager(CountersReader):
             ValueError: it is not allocated.
         """
         cdef uint8_t* record = self._record(counter_id)
-        if load_plain_i32(record + STATE_AT) != COUNTER_ALLOCATED:
+        if load_plain_i32(record + COUNTER_STATE_AT) != COUNTER_ALLOCATED:
             raise ValueError(f"counter not allocated: id={counter_id}")
-        store_release_i32(record + STATE_AT, COUNTER_RECLAIMED)
-        memset(record + KEY_AT, 0, KEY_MAX)
-        store_plain_i64(record + DEADLINE_AT, self._clock.epoch_ms() + self.reuse_timeout_ms)
+        store_release_i32(record + COUNTER_STATE_AT, COUNTER_RECLAIMED)
+        memset(record + COUNTER_KEY_AT, 0, COUNTER_KEY_MAX)
+        store_plain_i64(
+            record + COUNTER_DEADLINE_AT, self._clock.epoch_ms() + self.reuse_timeout_ms
+        )
         self._free_ids.append(counter_id)
 
     def set_registration_id(self, counter_id: int, registration_id: int) -> None:
         """Say what a counter belongs to."""
         cdef int64_t wanted = registration_id
-        store_release_i64(self._value_record(counter_id) + REGISTRATION_AT, wanted)
+        store_release_i64(self._value_record(counter_id) + COUNTER_REGISTRATION_AT, wanted)
 
     def set_owner_id(self, counter_id: int, owner_id: int) -> None:
         """Say which client a counter belongs to."""
         cdef int64_t wanted = owner_id
-        store_plain_i64(self._value_record(counter_id) + OWNER_AT, wanted)
+        store_plain_i64(self._value_record(counter_id) + COUNTER_OWNER_AT, wanted)
 
     def set_reference_id(self, counter_id: int, reference_id: int) -> None:
         """Say what else a counter refers to."""
         cdef int64_t wanted = reference_id
-        store_plain_i64(self._value_record(counter_id) + REFERENCE_AT, wanted)
+        store_plain_i64(self._value_record(counter_id) + COUNTER_REFERENCE_AT, wanted)
 
     def set_label(self, counter_id: int, label: str) -> None:
         """Replace a label; the bytes of a longer one before stay behind its end."""
-        cdef bytes text = label.encode("ascii", "replace")[:LABEL_MAX]
+        cdef bytes text = label.encode("ascii", "replace")[:COUNTER_LABEL_MAX]
         cdef uint8_t* record = self._record(counter_id)
-        memcpy(record + LABEL_AT, <const char*> text, len(text))
-        store_release_i32(record + LABEL_LENGTH_AT, <int32_t> len(text))
+        memcpy(record + COUNTER_LABEL_AT, <const char*> text, len(text))
+        store_release_i32(record + COUNTER_LABEL_LENGTH_AT, <int32_t> len(text))
 
     def set_key(self, counter_id: int, key) -> None:
         """Overwrite the first bytes of a key."""
-        cdef bytes key_bytes = bytes(key)[:KEY_MAX]
-        memcpy(self._record(counter_id) + KEY_AT, <const char*> key_bytes, len(key_bytes))
+        cdef bytes key_bytes = bytes(key)[:COUNTER_KEY_MAX]
+        memcpy(self._record(counter_id) + COUNTER_KEY_AT, <const char*> key_bytes, len(key_bytes))
 
     def available(self) -> int:
         """How many more counters could be allocated now."""

@@ -26,6 +26,7 @@ from posix.mman cimport (
 from posix.unistd cimport close as _close
 
 from aerolog.transport.concurrent.atomic cimport (
+    cas_i64,
     get_and_add_i64,
     load_acquire_i32,
     load_acquire_i64,
@@ -236,6 +237,11 @@ cdef class MappedFile:
         """Add to a 64-bit word and return what it was."""
         cdef int64_t amount = delta
         return get_and_add_i64(self._word(offset, 8, True), amount)
+
+    def compare_and_set_i64(self, offset: int, expected: int, value: int) -> bool:
+        """Write a 64-bit word if another value stands there; True when that was done."""
+        cdef int64_t old = expected, new = value
+        return cas_i64(self._word(offset, 8, True), old, new)
 
     cdef void* _word(self, int64_t offset, int64_t size, bint store) except NULL:
         if offset % size:

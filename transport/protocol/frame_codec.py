@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from aerolog.transport.errors import ConfigurationError, MessageFormatError
 from aerolog.transport.protocol import frames
+from aerolog.transport.protocol.fixed_layout import align
 
 _HEADER: Final = struct.Struct("<iBBH")
 _INT: Final = "<i"
@@ -286,7 +287,7 @@ def encode_frame(frame: AnyFrame) -> bytes:
     if isinstance(frame, ErrorFrame):
         struct.pack_into(_INT, out, frames.ERROR_TEXT_LENGTH_AT, len(tail))
     if isinstance(frame, DataFrame):
-        out += bytes(-len(out) % 32)
+        out += bytes(-len(out) % frames.FRAME_ALIGNMENT)
     return bytes(out)
 
 
@@ -356,7 +357,7 @@ def _decode_data(
     if not frames.DATA_HEADER_LENGTH <= length <= left:
         raise MessageFormatError(f"DATA of {length} bytes in a datagram of {left}")
     payload = datagram[offset + frames.DATA_HEADER_LENGTH : offset + length]
-    return DataFrame(payload=payload, **values), (length + 31) // 32 * 32
+    return DataFrame(payload=payload, **values), align(length, frames.FRAME_ALIGNMENT)
 
 
 def _error_text(datagram: bytes, body: bytes) -> str:

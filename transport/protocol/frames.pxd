@@ -6,7 +6,7 @@ module ``frames``, the header as a table of fields in ``frame_header`` and the c
 ``frame_codec``.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport (
@@ -223,6 +223,13 @@ cdef inline bint is_stored_type(int kind) noexcept nogil:
     return kind == FRAME_DATA or kind == FRAME_PAD
 
 
+cdef inline bint is_whole_message(const uint8_t* frame) noexcept nogil:
+    """Whether it is a DATA frame that is no fragment; flags and type take one comparison."""
+    cdef uint32_t mask = <uint32_t> 0xFFFF0000 | (<uint32_t> FLAGS_UNFRAGMENTED << 8)
+    cdef uint32_t whole = (<uint32_t> FRAME_DATA << 16) | (<uint32_t> FLAGS_UNFRAGMENTED << 8)
+    return (<uint32_t> get_i32(frame + VERSION_OFFSET)) & mask == whole
+
+
 cdef inline frame_fault check_place(
     const uint8_t* frame, int64_t term_offset, int32_t term_id, int32_t stream_id
 ) noexcept nogil:
@@ -236,6 +243,28 @@ cdef inline frame_fault check_place(
     return FRAME_SOUND
 
 
+cdef inline frame_fault check_header(
+    const uint8_t* frame,
+    int32_t length,
+    int64_t term_offset,
+    int32_t term_id,
+    int32_t stream_id,
+    int32_t data_length_max,
+) noexcept nogil:
+    """Whether a frame that fits can be what stands at a place; its 32 bytes of header are there.
+
+    The length is given, so that who shares the memory reads it once, and with acquire order.
+    """
+    cdef frame_fault fault
+    cdef int kind = get_u16(frame + TYPE_OFFSET)
+    if not is_stored_type(kind):
+        return FRAME_BAD_TYPE
+    fault = check_place(frame, term_offset, term_id, stream_id)
+    if fault == FRAME_SOUND and kind == FRAME_DATA and length > data_length_max:
+        return FRAME_BAD_LENGTH
+    return fault
+
+
 cdef inline frame_fault check_frame(
     const uint8_t* frame,
     int32_t length,
@@ -245,20 +274,10 @@ cdef inline frame_fault check_frame(
     int32_t stream_id,
     int32_t data_length_max,
 ) noexcept nogil:
-    """Whether a frame can be what stands at a place of a stream; its 32 bytes of header are there.
-
-    The length is given, so that who shares the memory reads it once, and with acquire order.
-    """
-    cdef frame_fault fault
-    cdef int kind = get_u16(frame + TYPE_OFFSET)
+    """Whether a frame fits in its term, and its header belongs there."""
     if not frame_fits(length, term_length - term_offset):
         return FRAME_BAD_LENGTH
-    if not is_stored_type(kind):
-        return FRAME_BAD_TYPE
-    fault = check_place(frame, term_offset, term_id, stream_id)
-    if fault == FRAME_SOUND and kind == FRAME_DATA and length > data_length_max:
-        return FRAME_BAD_LENGTH
-    return fault
+    return check_header(frame, length, term_offset, term_id, stream_id, data_length_max)
 
 
 cdef inline int32_t read_frame_type(const uint8_t* data, int32_t length) noexcept nogil:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.transport.client import Action
+from aerolog.transport.protocol.frames import FLAG_BEGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_FLAG_BEGIN: Final = 0x80
 _FRAME_MASK: Final = 31
 _SKIP_LIMIT: Final = 4096  # fragments at once
 
@@ -115,7 +115,7 @@ def skip_to(live: Image, reached: int) -> None:
 
     def skip(_: memoryview, header: Header) -> Action | None:
         start = header.position - ((header.frame_length + _FRAME_MASK) & ~_FRAME_MASK)
-        begins = header.flags & _FLAG_BEGIN
+        begins = header.flags & FLAG_BEGIN
         return None if start < reached or not begins else Action.ABORT
 
     live.poll_controlled(skip, _SKIP_LIMIT, assemble=False)

@@ -17,13 +17,13 @@ from libc.string cimport memcpy
 from aerolog.archive.client.replay.merged_batch cimport MergedBatch, merged_columns_t
 from aerolog.archive.time_index.search cimport TimeCursor
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64
-
-cdef enum:
-    HEADER_LENGTH = 32
-    FLAGS_OFFSET = 5
-    TERM_OFFSET_OFFSET = 8
-    TERM_ID_OFFSET = 20
-    RESERVED_VALUE_OFFSET = 24
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    RESERVED_VALUE_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+)
 
 READY = SOURCE_READY
 WAITING = SOURCE_WAITING
@@ -222,7 +222,7 @@ cdef class Merge:
         if columns.rows >= columns.rows_max:
             return MERGE_FULL
         head = &source.heads[source.next]
-        payload_length = head.length - HEADER_LENGTH
+        payload_length = head.length - DATA_HEADER_LENGTH
         if payload_length > columns.payload_capacity - columns.payload_length:
             self.needed = payload_length
             return MERGE_TOO_LONG if columns.rows == 0 else MERGE_FULL
@@ -335,7 +335,7 @@ cdef inline void _emit(
     columns.flags[row] = head.frame[FLAGS_OFFSET]
     columns.reserved_value[row] = get_i64(head.frame + RESERVED_VALUE_OFFSET)
     memcpy(
-        columns.payload + columns.payload_length, head.frame + HEADER_LENGTH, payload_length
+        columns.payload + columns.payload_length, head.frame + DATA_HEADER_LENGTH, payload_length
     )
     columns.payload_length += payload_length
     columns.payload_offset[row + 1] = <int32_t> columns.payload_length

@@ -25,19 +25,22 @@ from aerolog.transport.logbuffer.assembler cimport (
 )
 from aerolog.transport.logbuffer.fragment cimport fragment_t
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FLAGS_OFFSET,
+    FLAGS_UNFRAGMENTED,
+    FLAG_BEGIN,
+    FRAME_ALIGNMENT,
+    FRAME_LENGTH_MAX,
+    FRAME_PAD,
+    FRAME_SOUND,
+    TYPE_OFFSET,
+    align_frame,
+    check_header,
+    frame_fits,
+)
 
 cdef enum:
-    HEADER_LENGTH = 32
-    FLAGS_OFFSET = 5
-    TYPE_OFFSET = 6
-    TERM_OFFSET_OFFSET = 8
-    STREAM_ID_OFFSET = 16
-    TERM_ID_OFFSET = 20
-    TYPE_PAD = 0
-    TYPE_DATA = 1
-    FLAG_BEGIN = 0x80
-    UNFRAGMENTED = 0xC0
-    FRAME_LENGTH_MAX = 65504
     # Results of _check that are no lengths.
     RANGE_END = 0
     UNSOUND = -1
@@ -80,9 +83,11 @@ cdef class SegmentInput(MergeInput):
             raise ValueError(f"not a term length: {term_length}")
         if segment_length < term_length or segment_length % term_length:
             raise ValueError(f"not a segment length with terms of {term_length}: {segment_length}")
-        if start < 0 or start % 32 or end < start or end > term_length << 31:
+        if start < 0 or start % FRAME_ALIGNMENT or end < start or end > term_length << 31:
             raise ValueError(f"not a range of frames: {start} to {end}")
-        self._window = SegmentWindow(max(window_length, <int64_t> FRAME_LENGTH_MAX + HEADER_LENGTH))
+        self._window = SegmentWindow(
+            max(window_length, <int64_t> FRAME_LENGTH_MAX + DATA_HEADER_LENGTH)
+        )
         self._assembler = Assembler(term_length)
         self._segment_length = segment_length
         self._term_length = term_length
@@ -98,7 +103,8 @@ cdef class SegmentInput(MergeInput):
 
     def open(self, DataFile file not None, int64_t segment_base):
         """Go on with this segment; its file is the caller's, and open until the next one is."""
-        if not 0 <= self._at - segment_base < self._segment_length or segment_base % 32:
+        offset = self._at - segment_base
+        if not 0 <= offset < self._segment_length or segment_base % FRAME_ALIGNMENT:
             raise ValueError(f"position {self._at} is not in the segment at {segment_base}")
         self._window.open(file)
         self._segment_base = segment_base
@@ -124,7 +130,7 @@ cdef class SegmentInput(MergeInput):
                 return self._stand(SOURCE_ENDED)
             if not self._is_open or self._at - self._segment_base >= self._segment_length:
                 return self._stand(SOURCE_CONTROL)
-            frame = self._show(HEADER_LENGTH)
+            frame = self._show(DATA_HEADER_LENGTH)
             if frame == NULL:
                 return self._stand(SOURCE_DAMAGED)
             aligned = self._check(frame)
@@ -132,7 +138,7 @@ cdef class SegmentInput(MergeInput):
                 return self._stand(SOURCE_ENDED)
             if aligned == UNSOUND:
                 return self._stand(SOURCE_DAMAGED)
-            if get_u16(frame + TYPE_OFFSET) == TYPE_PAD:
+            if get_u16(frame + TYPE_OFFSET) == FRAME_PAD:
                 self._assembler.reset()
                 self._at += aligned
                 continue
@@ -148,10 +154,10 @@ cdef class SegmentInput(MergeInput):
     cdef int _take(self, const uint8_t* frame, int64_t length) noexcept nogil:
         """Look ahead to the message of a sound frame; FULL when there is no room for another."""
         cdef int64_t first = self._at
-        cdef int64_t behind = first + ((length + 31) & -32)
+        cdef int64_t behind = first + align_frame(length)
         cdef fragment_t fragment, message
         cdef int taken
-        if frame[FLAGS_OFFSET] & UNFRAGMENTED == UNFRAGMENTED:
+        if frame[FLAGS_OFFSET] & FLAGS_UNFRAGMENTED == FLAGS_UNFRAGMENTED:
             self._at = behind
             self._assembler.reset()
             return TAKEN if self.put(frame, length, first, behind) else FULL
@@ -200,21 +206,14 @@ cdef class SegmentInput(MergeInput):
         """The aligned length of a frame whose header is sound, or RANGE_END or UNSOUND."""
         cdef int64_t term_offset = self._at & (self._term_length - 1)
         cdef int32_t length = load_acquire_i32(frame)
-        cdef int64_t aligned = (<int64_t> length + 31) & -32
-        cdef int kind = get_u16(frame + TYPE_OFFSET)
-        if length < HEADER_LENGTH or aligned > self._term_length - term_offset:
+        cdef int64_t aligned = align_frame(length)
+        cdef int32_t term_id = <int32_t> (self._initial_term_id + self._at // self._term_length)
+        if not frame_fits(length, self._term_length - term_offset):
             return UNSOUND
         if aligned > self._end - self._at:
             return RANGE_END
-        if kind != TYPE_DATA and kind != TYPE_PAD:
-            return UNSOUND
-        if kind == TYPE_DATA and length > FRAME_LENGTH_MAX:
-            return UNSOUND
-        if (
-            get_i32(frame + TERM_OFFSET_OFFSET) != term_offset
-            or get_i32(frame + TERM_ID_OFFSET) != <int32_t> (
-                self._initial_term_id + self._at // self._term_length)
-            or get_i32(frame + STREAM_ID_OFFSET) != self.stream_id
-        ):
+        if check_header(
+            frame, length, term_offset, term_id, self.stream_id, FRAME_LENGTH_MAX
+        ) != FRAME_SOUND:
             return UNSOUND
         return aligned

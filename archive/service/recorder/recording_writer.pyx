@@ -18,6 +18,20 @@ import os
 from aerolog.archive.format.segment import segment_file_name
 
 from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.protocol.offsets cimport (
+    BLOCK_LENGTH_OFFSET,
+    PROGRESS_BLOCK_LENGTH,
+    PROGRESS_LENGTH,
+    PROGRESS_POSITION_OFFSET,
+    PROGRESS_RECORDING_ID_OFFSET,
+    PROGRESS_START_POSITION_OFFSET,
+    PROGRESS_TEMPLATE_ID,
+    SCHEMA_ID,
+    SCHEMA_ID_OFFSET,
+    SCHEMA_VERSION,
+    SCHEMA_VERSION_OFFSET,
+    TEMPLATE_ID_OFFSET,
+)
 from aerolog.archive.service.recorder.segment_files cimport SegmentFiles, release_room
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.image cimport Image
@@ -35,6 +49,7 @@ from aerolog.transport.logbuffer.descriptor cimport end_of_stream_position
 from aerolog.transport.logbuffer.log_reader cimport block_t
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
+from aerolog.transport.protocol.frames cimport DATA_HEADER_LENGTH
 
 INIT = WRITER_INIT
 OPEN = WRITER_OPEN
@@ -44,16 +59,9 @@ FAILED = WRITER_FAILED
 RELEASED = WRITER_RELEASED
 
 cdef enum:
-    FRAME_HEADER_LENGTH = 32
     SCRATCH_ALIGNMENT = 4096
     # Part of a segment that is written when a recording says that it will need another one.
     ASK_FRACTION = 8
-    # RecordingProgress, spec archive-protocol 3.102
-    PROGRESS_LENGTH = 32
-    PROGRESS_BLOCK_LENGTH = 24
-    PROGRESS_TEMPLATE_ID = 102
-    SCHEMA_ID = 101
-    SCHEMA_VERSION = 13
 
 
 cdef class RecordingWriter:
@@ -135,7 +143,7 @@ cdef class RecordingWriter:
             return 0
         source = block.address
         behind = self._reader.position() + length
-        to_write = FRAME_HEADER_LENGTH if block.is_padding else length
+        to_write = DATA_HEADER_LENGTH if block.is_padding else length
         if self._checksum is not None and not block.is_padding:
             memcpy(scratch, source, length)
             self._checksum.stamp_block(scratch, length)
@@ -371,13 +379,13 @@ cdef class RecorderAgent(Agent):
         position = load_acquire_i64(writer._position)
         if position <= writer._last_progress:
             return
-        put_u16(message, PROGRESS_BLOCK_LENGTH)
-        put_u16(message + 2, PROGRESS_TEMPLATE_ID)
-        put_u16(message + 4, SCHEMA_ID)
-        put_u16(message + 6, SCHEMA_VERSION)
-        put_i64(message + 8, writer.recording_id)
-        put_i64(message + 16, writer.join_position)
-        put_i64(message + 24, position)
+        put_u16(message + BLOCK_LENGTH_OFFSET, PROGRESS_BLOCK_LENGTH)
+        put_u16(message + TEMPLATE_ID_OFFSET, PROGRESS_TEMPLATE_ID)
+        put_u16(message + SCHEMA_ID_OFFSET, SCHEMA_ID)
+        put_u16(message + SCHEMA_VERSION_OFFSET, SCHEMA_VERSION)
+        put_i64(message + PROGRESS_RECORDING_ID_OFFSET, writer.recording_id)
+        put_i64(message + PROGRESS_START_POSITION_OFFSET, writer.join_position)
+        put_i64(message + PROGRESS_POSITION_OFFSET, position)
         if self.events.appender.append(message, PROGRESS_LENGTH, NULL) > 0:
             writer._last_progress = position
 

@@ -47,7 +47,22 @@ from aerolog.transport.logbuffer.descriptor cimport (
     tail_address,
     term_id_by_position,
 )
-from aerolog.transport.protocol.frames cimport align_frame
+from aerolog.transport.protocol.frames cimport (
+    DATA_HEADER_LENGTH,
+    FRAME_BAD_LENGTH,
+    FRAME_BAD_TYPE,
+    FRAME_PAD,
+    FRAME_SOUND,
+    RESERVED_VALUE_OFFSET,
+    SESSION_ID_OFFSET,
+    STREAM_ID_OFFSET,
+    TERM_ID_OFFSET,
+    TERM_OFFSET_OFFSET,
+    TYPE_OFFSET,
+    align_frame,
+    check_frame,
+    frame_fault,
+)
 from aerolog.transport.memory.counters cimport COUNTER_ALLOCATED, CountersReader
 from aerolog.transport.memory.data_file cimport DataFile
 
@@ -77,44 +92,16 @@ _FAULTS = {
 globals().update(_FAULTS)
 
 cdef enum:
-    HEADER_LENGTH = 32
-    TYPE_OFFSET = 6
-    TERM_OFFSET_OFFSET = 8
-    SESSION_ID_OFFSET = 12
-    STREAM_ID_OFFSET = 16
-    TERM_ID_OFFSET = 20
-    RESERVED_VALUE_OFFSET = 24
-    TYPE_PAD = 0
-    TYPE_DATA = 1
     BUFFER_ALIGNMENT = 4096
     # What stays in the cache until its headers are changed is worth more than a longer read.
     READ_LENGTH_MAX = 256 * 1024
 
 
-cdef inline int32_t _fault_of(
-    const uint8_t* header,
-    int64_t term_offset,
-    int32_t term_id,
-    int32_t stream_id,
-    int64_t term_length,
-    int32_t data_length_max,
-) noexcept nogil:
-    """Why a frame cannot be what stands at a place, FAULT_NONE when it can."""
-    cdef int32_t length = get_i32(header)
-    cdef int kind = get_u16(header + TYPE_OFFSET)
-    if length < HEADER_LENGTH or align_frame(length) > term_length - term_offset:
+cdef inline int32_t _fault_of(frame_fault found) noexcept nogil:
+    """How a replay ends at a frame that cannot be what stands there."""
+    if found == FRAME_BAD_LENGTH:
         return FAULT_UNEXPECTED_END
-    if kind != TYPE_DATA and kind != TYPE_PAD:
-        return FAULT_TYPE
-    if (
-        get_i32(header + TERM_OFFSET_OFFSET) != term_offset
-        or get_i32(header + TERM_ID_OFFSET) != term_id
-        or get_i32(header + STREAM_ID_OFFSET) != stream_id
-    ):
-        return FAULT_HEADER
-    if kind == TYPE_DATA and length > data_length_max:
-        return FAULT_UNEXPECTED_END
-    return FAULT_NONE
+    return FAULT_TYPE if found == FRAME_BAD_TYPE else FAULT_HEADER
 
 
 cdef class ReplayReader:
@@ -280,8 +267,8 @@ cdef class ReplayReader:
         cdef int64_t offset = self.replay_position - self.segment_base
         cdef int64_t available = -1
         parts[0].iov_base = header
-        parts[0].iov_len = min(length, <int64_t> HEADER_LENGTH)
-        parts[1].iov_base = frame + HEADER_LENGTH
+        parts[0].iov_len = min(length, <int64_t> DATA_HEADER_LENGTH)
+        parts[1].iov_base = frame + DATA_HEADER_LENGTH
         parts[1].iov_len = length - parts[0].iov_len
         while available < 0:
             available = preadv(self._file._fd, parts, 2, offset)
@@ -313,7 +300,7 @@ cdef class ReplayReader:
         ready. What was read and is not sent is zeroed again.
         """
         cdef const log_buffer_t* log = self._appender.log
-        cdef uint8_t header[HEADER_LENGTH]
+        cdef uint8_t header[DATA_HEADER_LENGTH]
         cdef uint8_t* frame
         cdef int64_t available, behind, batch, padding = 0
         if self._appender.is_closed():
@@ -323,7 +310,7 @@ cdef class ReplayReader:
             aerolog_populate(frame, length)
         available = self._read_apart(header, frame, length, clock, totals)
         if available < 0:
-            memset(frame + HEADER_LENGTH, 0, max(<int64_t> 0, length - HEADER_LENGTH))
+            memset(frame + DATA_HEADER_LENGTH, 0, max(<int64_t> 0, length - DATA_HEADER_LENGTH))
             return 1
         batch = self._collect(header, frame, available, &padding)
         if batch > 0 and (
@@ -332,7 +319,7 @@ cdef class ReplayReader:
         ):
             self._refused(BAD_BLOCK)
             batch = -1
-        behind = max(batch, <int64_t> HEADER_LENGTH)
+        behind = max(batch, <int64_t> DATA_HEADER_LENGTH)
         if available > behind:
             memset(frame + behind, 0, available - behind)
         if batch < 0:
@@ -403,27 +390,29 @@ cdef class ReplayReader:
         cdef int64_t wanted = self.replay_limit - self.replay_position
         cdef int64_t aligned
         cdef int64_t detail
-        cdef int32_t computed, fault
+        cdef int32_t computed
+        cdef frame_fault found
         cdef bint is_type
         cdef int32_t term_id = term_id_by_position(self._appender.log, self.replay_position)
         cdef uint8_t* header
-        while available - offset >= HEADER_LENGTH and offset < wanted:
+        while available - offset >= DATA_HEADER_LENGTH and offset < wanted:
             header = first if offset == 0 else buffer + offset
-            fault = _fault_of(
+            found = check_frame(
                 header,
+                get_i32(header),
+                self.term_length,
                 self.term_offset + offset,
                 term_id,
                 self._stream_id,
-                self.term_length,
                 self._frame_length_max,
             )
-            if fault != FAULT_NONE:
+            if found != FRAME_SOUND:
                 if offset == 0:
-                    is_type = fault == FAULT_TYPE
+                    is_type = found == FRAME_BAD_TYPE
                     detail = get_u16(header + TYPE_OFFSET) if is_type else get_i32(header)
-                    self._fault(fault, self.replay_position, detail)
+                    self._fault(_fault_of(found), self.replay_position, detail)
                 return self._before_damage(offset)
-            if get_u16(header + TYPE_OFFSET) == TYPE_PAD:
+            if get_u16(header + TYPE_OFFSET) == FRAME_PAD:
                 padding[0] = get_i32(header)
                 break
             aligned = align_frame(get_i32(header))
@@ -431,7 +420,7 @@ cdef class ReplayReader:
                 break
             if self._checksum is not None:
                 computed = self._checksum.compute_native(
-                    buffer + offset + HEADER_LENGTH, aligned - HEADER_LENGTH)
+                    buffer + offset + DATA_HEADER_LENGTH, aligned - DATA_HEADER_LENGTH)
                 if get_i32(header + SESSION_ID_OFFSET) != computed:
                     if offset == 0:
                         self.fault_computed = computed
@@ -460,7 +449,7 @@ cdef class ReplayReader:
         self.replay_position += batch
         self.term_offset += <int32_t> batch
         if padding > 0:
-            result = self._appender.append_padding(padding - HEADER_LENGTH)
+            result = self._appender.append_padding(padding - DATA_HEADER_LENGTH)
             if result < 0:
                 return (batch > 0) + self._refused(result)
             self.replay_position += align_frame(padding)

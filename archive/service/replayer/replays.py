@@ -21,6 +21,7 @@ from aerolog.archive.service.replayer.replayer import (
 )
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN, format_duration
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
+from aerolog.transport.memory.counters import VALUE_LENGTH
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 from aerolog.transport.uri import ChannelUri
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client.publication import ExclusivePublication
 
 NO_COUNTER: Final = -1
-COUNTER_VALUE_LENGTH: Final = 128
 
 # Why a replay ended, in the reference's words.
 _LIMIT_REACHED: Final = "position ({}) past limit ({})"
@@ -181,8 +181,8 @@ class Replays:
             return self._recording_counter(order.recording_id)
         reader = self._context.aeron.conductor.counters
         if not 0 <= counter_id <= reader.max_counter_id:
-            offset = counter_id * COUNTER_VALUE_LENGTH
-            length = (reader.max_counter_id + 1) * COUNTER_VALUE_LENGTH
+            offset = counter_id * VALUE_LENGTH
+            length = (reader.max_counter_id + 1) * VALUE_LENGTH
             why = f"Range [{offset}, {offset} + 8) out of bounds for length {length}"
             raise _no_limit_counter(counter_id, why)
         if reader.counter_state(counter_id) != 1:

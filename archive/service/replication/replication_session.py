@@ -22,6 +22,7 @@ from aerolog.archive.service.replication.source_archive import (
     failure_text,
 )
 from aerolog.transport.errors import AeronTimeoutError, ArchiveError, ArchiveErrorCode
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -59,7 +60,7 @@ def checked(descriptor: RecordingDescriptor, recording_id: int) -> RecordingDesc
     mtu = descriptor.mtu_length
     if descriptor.recording_id != recording_id:
         problem = f"describes recording {descriptor.recording_id} when asked for {recording_id}"
-    elif not MTU_MIN <= mtu <= MTU_MAX or mtu % 32:
+    elif not MTU_MIN <= mtu <= MTU_MAX or mtu % FRAME_ALIGNMENT:
         problem = f"has an invalid mtu: {mtu}"
     else:
         return descriptor

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.first_frame import first_frame
+from aerolog.archive.format.frame_walk import first_frame
 from aerolog.archive.format.layout import NULL_POSITION, SEGMENT_SUFFIX
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError

@@ -24,8 +24,10 @@ from aerolog.transport.protocol.frames import (
     DATA_HEADER_LENGTH,
     FLAG_BEGIN,
     FLAG_END,
+    FRAME_ALIGNMENT,
     FRAME_DATA,
     FRAME_PAD,
+    SESSION_ID_OFFSET,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from aerolog.archive.format.checksum import Checksum
 
 _SESSION_ID = struct.Struct("<i")
-_SESSION_ID_OFFSET = 12
 
 
 class RecordingBuilder:
@@ -74,7 +75,7 @@ class RecordingBuilder:
         part_length = self.mtu_length - DATA_HEADER_LENGTH
         parts = [payload[at : at + part_length] for at in range(0, len(payload), part_length)]
         parts = parts or [b""]
-        needed = sum(align(DATA_HEADER_LENGTH + len(part), 32) for part in parts)
+        needed = sum(align(DATA_HEADER_LENGTH + len(part), FRAME_ALIGNMENT) for part in parts)
         left = self.term_length - self.position % self.term_length
         if needed > left:
             self._frame(b"", FRAME_PAD, FLAG_BEGIN | FLAG_END, 0, left)
@@ -105,11 +106,11 @@ class RecordingBuilder:
             term_id_at(self.position, self.initial_term_id, self.term_length),
             reserved_value,
         )
-        aligned = align(length, 32)
+        aligned = align(length, FRAME_ALIGNMENT)
         frame = bytearray((header + payload).ljust(aligned, b"\0"))
         if self.checksum is not None and kind == FRAME_DATA:
             value = self.checksum.compute(memoryview(frame)[DATA_HEADER_LENGTH:])
-            _SESSION_ID.pack_into(frame, _SESSION_ID_OFFSET, value)
+            _SESSION_ID.pack_into(frame, SESSION_ID_OFFSET, value)
         self.data += frame
         self.position += aligned
 

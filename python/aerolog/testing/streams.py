@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.errors import AerologError, ResourceClosedError
+from aerolog.transport.protocol.fixed_layout import align
+from aerolog.transport.protocol.frames import DATA_HEADER_LENGTH, FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client.registration import RegistrationFuture
     from aerolog.transport.client.subscription import Subscription
 
-_HEADER_LENGTH: Final = 32
-_ALIGNMENT: Final = 32
-
 
 class StreamCheckError(AerologError, AssertionError):
     """Something arrived that was not sent, not in order, or not at its place."""
@@ -37,14 +36,14 @@ class StreamCheckError(AerologError, AssertionError):
 
 def framed_length(length: int, mtu: int) -> int:
     """Bytes of the log that a message takes, fragments and alignment included."""
-    most = mtu - _HEADER_LENGTH
+    most = mtu - DATA_HEADER_LENGTH
     whole, rest = divmod(length, most)
     framed = whole * _aligned(mtu)
-    return framed + _aligned(rest + _HEADER_LENGTH) if rest or not whole else framed
+    return framed + _aligned(rest + DATA_HEADER_LENGTH) if rest or not whole else framed
 
 
 def _aligned(length: int) -> int:
-    return (length + _ALIGNMENT - 1) & -_ALIGNMENT
+    return align(length, FRAME_ALIGNMENT)
 
 
 @dataclass(slots=True)

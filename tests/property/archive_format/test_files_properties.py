@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
 from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.archive.format.catalog_index import scan_entries
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.catalog_scan import scan_entries
 from aerolog.archive.format.checksum import checksum_for, other_checksums
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.frame_scan import (

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.format.first_frame import first_frame
+from aerolog.archive.format.frame_walk import first_frame
 
 SEGMENT = 64 * 1024
 FRAME = 1024

@@ -5,6 +5,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aerolog.transport.network.port cimport outgoing_t
+from aerolog.transport.protocol.frames cimport FRAME_ALIGNMENT
 
 cdef enum:
     CUT_LIMIT = 64
@@ -69,7 +70,8 @@ def cut(
     cdef cut_t found
     cdef uint8_t* copy
     cdef int i
-    if not 0 <= offset < term_length or offset % 32 or not 0 <= room <= term_length - offset:
+    is_inside = 0 <= offset < term_length and 0 <= room <= term_length - offset
+    if not is_inside or offset % FRAME_ALIGNMENT:
         raise ValueError(f"offset {offset} and room {room} must lie in a term of {term_length}")
     if not 0 < max_messages <= CUT_LIMIT:
         raise ValueError(f"max_messages must be in 1..{CUT_LIMIT}: {max_messages}")

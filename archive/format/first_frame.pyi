@@ -1,3 +1,0 @@
-from typing_extensions import Buffer
-
-def first_frame(data: Buffer) -> int: ...

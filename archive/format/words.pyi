@@ -1,3 +1,0 @@
-from aerolog.transport.memory.mapped_file import MappedFile
-
-def compare_and_set_i64(mapped: MappedFile, offset: int, expected: int, value: int) -> bool: ...
