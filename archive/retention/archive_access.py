@@ -15,15 +15,19 @@ from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.descriptor import RecordingState
-from aerolog.archive.format.layout import CATALOG_NAME
+from aerolog.archive.format.layout import CATALOG_NAME, NULL_POSITION, SEGMENT_SUFFIX
 from aerolog.archive.format.mark_claim import borrowed_folder
-from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.format.segment import parse_segment_name, segment_file_name
 from aerolog.archive.protocol import RecordingSignal
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.facts import Need
-from aerolog.archive.retention.own_files import names_of
 from aerolog.archive.retention.reader_query import REPLAY, REPLICATION
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, NotConnectedError
+from aerolog.transport.errors import (
+    ArchiveError,
+    ArchiveErrorCode,
+    FileFormatError,
+    NotConnectedError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +37,29 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
     from aerolog.transport.concurrent.clock import Clock
     from aerolog.transport.memory.filesystem import FileSystem
+
+
+#: Older archives rename a file before they delete it.
+DELETED_SUFFIX: Final = ".del"
+
+
+def names_of(files: FileSystem, folder: str | Path, recording_id: int) -> list[str]:
+    """Names of all files of a recording, those renamed before deleting included."""
+    prefix = f"{recording_id}-"
+    return [
+        name
+        for name in files.scan_dir(str(folder))
+        if name.startswith(prefix) and name.endswith((SEGMENT_SUFFIX, DELETED_SUFFIX))
+    ]
+
+
+def base_of(name: str) -> int:
+    """Position at which a file begins by its name, -1 when the name has none."""
+    try:
+        return parse_segment_name(name.removesuffix(DELETED_SUFFIX)).base_position
+    except FileFormatError:
+        return NULL_POSITION
+
 
 _UPPER_BOUND: Final = re.compile(r"replay in progress .*?upperBound=([0-9]+)")
 _CHECKSUMS: Final = ("CRC-32C", "CRC-32")
@@ -51,7 +78,7 @@ class RefusedError(RetentionError):
         self.upper_bound = upper_bound
 
 
-class ArchiveDoor(Protocol):
+class ArchiveAccess(Protocol):
     """An archive that steps are done in."""
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
@@ -94,13 +121,13 @@ class RunningArchive:
         return self._client.list_recording(recording_id)
 
     def purge_segments(self, recording_id: int, new_start: int) -> None:
-        """By a request; see ``ArchiveDoor``."""
+        """By a request; see ``ArchiveAccess``."""
         with _refusals():
             self._client.purge_segments(recording_id, new_start)
         self._asked = self._client.last_correlation_id
 
     def purge_recording(self, recording_id: int) -> None:
-        """By a request; see ``ArchiveDoor``."""
+        """By a request; see ``ArchiveAccess``."""
         with _refusals():
             self._client.purge_recording(recording_id)
         self._asked = self._client.last_correlation_id
@@ -164,7 +191,7 @@ class StoppedArchive:
             return catalog.checked_entry(recording_id).descriptor
 
     def purge_segments(self, recording_id: int, new_start: int) -> None:
-        """The catalog first; see ``ArchiveDoor``."""
+        """The catalog first; see ``ArchiveAccess``."""
         with self._changing(recording_id) as (catalog, entry):
             found = entry.descriptor
             lowest = found.segment_base(found.start_position) + found.segment_file_length
@@ -181,7 +208,7 @@ class StoppedArchive:
         self._files.sync_dir(self._folder)
 
     def purge_recording(self, recording_id: int) -> None:
-        """The catalog first; see ``ArchiveDoor``."""
+        """The catalog first; see ``ArchiveAccess``."""
         with self._changing(recording_id) as (catalog, _):
             catalog.change_state(recording_id, RecordingState.DELETED)
         for name in names_of(self._files, self._folder, recording_id):

@@ -11,8 +11,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.retention.errors import PolicyError
-from aerolog.archive.retention.policies import Policies, Policy, Space, StreamRange
-from aerolog.archive.retention.policy_checks import checked
+from aerolog.archive.retention.policies import Policies, Policy, Space, StreamRange, checked
 from aerolog.transport.config.values import (
     INT32_MAX,
     INT32_MIN,

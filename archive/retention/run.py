@@ -9,16 +9,15 @@ from aerolog.archive.format.mark_file import running_archive
 from aerolog.archive.retention.clock import clock_problem
 from aerolog.archive.retention.folder_facts import archive_age, look, newest_ms
 from aerolog.archive.retention.journal import Journal
-from aerolog.archive.retention.lock import run_lock
 from aerolog.archive.retention.planner import plan
-from aerolog.archive.retention.settling import settle
-from aerolog.archive.retention.steps import Applied, Applying
+from aerolog.archive.retention.retention_folder import run_lock
+from aerolog.archive.retention.steps import Applied, PlanRun, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from aerolog.archive.retention.archive_access import ArchiveDoor
+    from aerolog.archive.retention.archive_access import ArchiveAccess
     from aerolog.archive.retention.clock import ClockReading
     from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
@@ -77,7 +76,7 @@ class Retention:
         return self._plan(Journal.open(self.archive_dir, self.files), needs)
 
     def run(
-        self, door: ArchiveDoor, agree: Callable[[Plan], bool] = lambda _plan: True
+        self, door: ArchiveAccess, agree: Callable[[Plan], bool] = lambda _plan: True
     ) -> tuple[Plan, Applied | None]:
         """Plan and apply, as the only run of the folder.
 
@@ -102,7 +101,7 @@ class Retention:
             settled = settle(
                 self.archive_dir, journal, lambda: self.read_clock().now_ms, self.files
             )
-            applying = Applying(
+            applying = PlanRun(
                 self.archive_dir,
                 door,
                 journal,

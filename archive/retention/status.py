@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.holds import Hold, Holds
 from aerolog.archive.retention.journal import Journal, Run
-from aerolog.archive.retention.lock import is_running, who_holds
+from aerolog.archive.retention.retention_folder import is_running, who_holds
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from aerolog.archive.retention.journal import Journal
 from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.archive.retention.status import retention_status
-from aerolog.archive.retention.steps import Applying
+from aerolog.archive.retention.steps import PlanRun
 from aerolog.transport.errors import AerologError
 
 FOLDER = "/archive"
@@ -195,7 +195,7 @@ def test_a_plan_of_before_a_crash_is_not_done_twice() -> None:
     old = retention.plan()
     run(disk)
     with StoppedArchive.borrow(FOLDER, disk) as door:
-        applied = Applying(FOLDER, door, Journal.open(FOLDER, disk), disk, reading).apply(old)
+        applied = PlanRun(FOLDER, door, Journal.open(FOLDER, disk), disk, reading).apply(old)
     reasons = {one.recording_id: one.kind for one in applied.kept}
     assert reasons[OLD] == reasons[LONG] == "changed"
     check_done(disk)

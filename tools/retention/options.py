@@ -101,7 +101,7 @@ def policies_of(options: PolicyOptions) -> "Policies":
         typer.BadParameter: none, or a file and a policy.
         PolicyError: a policy that cannot be meant so.
     """
-    from aerolog.archive.retention.policy_checks import checked
+    from aerolog.archive.retention.policies import checked
     from aerolog.archive.retention.policy_file import load_policies, policy_of
 
     values: dict[str, Any] = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from aerolog.archive.retention.archive_access import ArchiveDoor
+    from aerolog.archive.retention.archive_access import ArchiveAccess
     from aerolog.archive.retention.facts import Need
     from aerolog.archive.retention.plan import Plan
     from aerolog.archive.retention.policies import Policies
@@ -101,7 +101,7 @@ class _Asking:
 
 def archive_access(
     archive_dir: str, options: ArchiveOptions
-) -> AbstractContextManager[ArchiveDoor]:
+) -> AbstractContextManager[ArchiveAccess]:
     """Where steps are done: the archive that runs in a folder, or the folder itself."""
     return archive_or_folder(archive_dir, options, RunningArchive, StoppedArchive.borrow)
 

@@ -11,8 +11,7 @@ from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import Journal
-from aerolog.archive.retention.lock import is_running
-from aerolog.archive.retention.retention_folder import folder_path
+from aerolog.archive.retention.retention_folder import folder_path, is_running
 from aerolog.archive.time_index import TimeIndex
 from aerolog.archive.time_index.layout import INDEX_SUFFIX, times_dir
 from aerolog.archive.verification.closed_spans import closed_spans

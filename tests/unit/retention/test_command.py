@@ -12,8 +12,7 @@ import pytest
 from retention_facts import DAY_MS, NOW_MS, SEGMENT, write_recording
 
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
-from aerolog.archive.retention.lock import run_lock
-from aerolog.archive.retention.retention_folder import holds_path, make_folder
+from aerolog.archive.retention.retention_folder import holds_path, make_folder, run_lock
 from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.catalog.index.labels import label
 from aerolog.tools.main import main

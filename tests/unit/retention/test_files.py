@@ -16,8 +16,7 @@ from aerolog.archive.retention.errors import (
 )
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, STEP_BEGIN, STEP_END, Journal, JournalState
-from aerolog.archive.retention.lock import run_lock
-from aerolog.archive.retention.retention_folder import holds_path, journal_path
+from aerolog.archive.retention.retention_folder import holds_path, journal_path, run_lock
 from aerolog.archive.retention.status import retention_status
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.memory.filesystem import RealFileSystem

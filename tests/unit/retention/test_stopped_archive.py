@@ -18,7 +18,7 @@ from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import STEP_BEGIN, Journal
 from aerolog.archive.retention.policy_file import parse_policies
 from aerolog.archive.retention.run import Known, Retention
-from aerolog.archive.retention.steps import Applying
+from aerolog.archive.retention.steps import PlanRun
 from aerolog.testing import FakeFileSystem
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ActiveArchiveError
@@ -191,7 +191,7 @@ def test_a_large_step_is_done_in_parts(disk) -> None:
     planned = retention(disk, AGE).plan()
     with StoppedArchive.borrow(FOLDER, disk) as door:
         journal = Journal.open(FOLDER, disk)
-        applied = Applying(FOLDER, door, journal, disk, reading, files_max=8).apply(planned)
+        applied = PlanRun(FOLDER, door, journal, disk, reading, files_max=8).apply(planned)
     assert [(one.kind, one.files) for one in applied.done] == [
         ("segments", 8),
         ("segments", 8),

@@ -9,8 +9,7 @@ import pytest
 
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, RUN_END, STEP_BEGIN, STEP_END, Journal
-from aerolog.archive.retention.lock import run_lock
-from aerolog.archive.retention.retention_folder import holds_path
+from aerolog.archive.retention.retention_folder import holds_path, run_lock
 from aerolog.archive.time_index.layout import BLOCK_LENGTH, index_path
 from aerolog.archive.verification import verify_recording
 from aerolog.archive.verification.layout import health_path

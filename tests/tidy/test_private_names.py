@@ -1,0 +1,70 @@
+"""What begins with an underscore belongs to its module: no other module reaches for it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+PRODUCT = ("transport", "archive", "catalog", "tools", "python", "benchmarks")
+#: Folders whose reaches are being closed; to be emptied.
+EXCEPT = ("archive/client/",)
+#: Of the standard library: documented in spite of their underscore.
+DOCUMENTED = {
+    "_replace",
+    "_asdict",
+    "_fields",
+    "_make",
+    "_exit",
+    "_field_defaults",
+    "_generate_next_value_",
+}
+PRIVATE = re.compile(r"_[a-z]\w*")
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """Private names that a module itself defines, imports under or sets on its objects."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in {"self", "cls", "mcs"}:
+                found.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)  # __slots__
+    return found
+
+
+def reaches(source: str) -> Iterator[tuple[int, str]]:
+    """Lines that use another module's private names."""
+    tree = ast.parse(source)
+    own = own_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("aerolog"):
+            for alias in node.names:
+                if PRIVATE.fullmatch(alias.name) and alias.name != "_version":
+                    yield node.lineno, f"from {node.module} import {alias.name}"
+        elif isinstance(node, ast.Attribute) and PRIVATE.fullmatch(node.attr):
+            of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls", "mcs"}
+            of_super = isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()"
+            if not (of_self or of_super or node.attr in own or node.attr in DOCUMENTED):
+                yield node.lineno, ast.unparse(node)
+
+
+def test_no_module_reaches_into_another(checkout: Path, tracked: list[Path]):
+    found = []
+    for path in tracked:
+        place = path.relative_to(checkout).as_posix()
+        if path.suffix == ".py" and place.startswith(PRODUCT) and not place.startswith(EXCEPT):
+            found += [f"{place}:{line}: {what}" for line, what in reaches(path.read_text())]
+    assert not found, "\n".join(found)
+
+
+def test_reaches_are_found():
+    assert list(reaches("from aerolog.archive.client import _Core\n"))
+    assert list(reaches("def ask(client):\n    return client._core\n"))
+    assert not list(
+        reaches("class A:\n    def b(self, other):\n        return self._c < other._c\n")
+    )
