@@ -131,7 +131,7 @@ class Archive(Resource):
         self._aeron: Aeron | None = None
         self._catalog: CatalogFile | None = None
         self._in_order = not self._mark_file.after_crash
-        self._runners: list[AgentInvoker] = []
+        self.runners: list[AgentInvoker] = []
         self._segments: SegmentFiles | None = None
         self._own_authenticator: Authenticator | None = None
         self._event_log: NoArchiveEvents = NO_EVENTS
@@ -246,11 +246,11 @@ class Archive(Resource):
         entries, lost = counters.add_times()
         context.times.show_in(aeron.conductor.counters, entries.counter_id, lost.counter_id)
         self._verifier = verifier_of(context)
-        self._runners = self._make_runners(context)
+        self.runners = self._make_runners(context)
         self._mark_file.ready()
         if config[p.PRINT_CONFIGURATION]:
             sys.stderr.write(format_configuration(self))
-        for runner in self._runners:
+        for runner in self.runners:
             runner.start()
 
     def _open_catalog(self, reporter: Reporter) -> CatalogFile:
@@ -470,7 +470,7 @@ class Archive(Resource):
             raise ResourceClosedError(
                 f"the archive of {self.archive_dir} is closed"
             ) from self._fatal
-        return self._runners[0].invoke()
+        return self.runners[0].invoke()
 
     def _end_agents(self) -> None:
         """End what recorder and replayer still do; their threads have ended, or are this one."""
@@ -497,7 +497,7 @@ class Archive(Resource):
 
     def _close_parts(self) -> None:
         # Recorder and replayer first, so that the conductor finds their sessions ended.
-        for runner in self._runners:
+        for runner in self.runners:
             runner.close()
         if self._segments is not None:
             self._segments.close()

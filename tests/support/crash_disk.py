@@ -177,7 +177,7 @@ class CrashDisk(FakeFileSystem):
             disk.make_dirs(posixpath.dirname(path))
             first = first_names.setdefault(id(image), path)
             if first == path:
-                image.write_to(disk._create(path).fd)
+                image.write_to(disk.create_file(path).fd)
             else:
                 disk.link(first, path)
         disk._take_stock()

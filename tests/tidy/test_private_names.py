@@ -8,17 +8,11 @@ from pathlib import Path
 PRODUCT = ("transport", "archive", "catalog", "tools", "python", "benchmarks")
 #: Folders whose reaches are being closed; to be emptied.
 EXCEPT = ("archive/client/",)
-#: Of the standard library: documented in spite of their underscore.
-DOCUMENTED = {
-    "_replace",
-    "_asdict",
-    "_fields",
-    "_make",
-    "_exit",
-    "_field_defaults",
-    "_generate_next_value_",
-}
-PRIVATE = re.compile(r"_[a-z]\w*")
+#: Documented in spite of their underscore (tuples, enumerations, os); pyspark's way to its JVM.
+NAMED_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
+ENUMERATIONS = {"_generate_next_value_", "_name_", "_value2member_map_", "_value_"}
+DOCUMENTED = NAMED_TUPLES | ENUMERATIONS | {"_exit", "_gateway", "_jvm"}
+PRIVATE = re.compile(r"_[A-Za-z]\w*")
 
 
 def own_names(tree: ast.Module) -> set[str]:

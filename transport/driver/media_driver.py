@@ -126,11 +126,11 @@ class MediaDriver(Resource):
             if settings[p.PRINT_CONFIGURATION]:
                 sys.stderr.write(format_configuration(self._directory, settings))
             self._conductor = DriverConductor(self._context)
-            self._runners = make_runners(self._context, self._conductor.agents)
+            self.runners = make_runners(self._context, self._conductor.agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()
             self._context.cnc.publish()
             undo.pop_all()
-        for runner in self._runners:
+        for runner in self.runners:
             runner.start()
 
     @classmethod
@@ -163,11 +163,11 @@ class MediaDriver(Resource):
     @property
     def is_closed(self) -> bool:
         """Whether the driver has been closed, or its agents have ended."""
-        return self._closed or any(runner.is_closed for runner in self._runners)
+        return self._closed or any(runner.is_closed for runner in self.runners)
 
     def wake(self) -> None:
         """Let the conductor look for commands at once; from any thread."""
-        conductor = self._runners[0]
+        conductor = self.runners[0]
         if isinstance(conductor, AgentRunner):
             conductor.wake()
 
@@ -188,14 +188,14 @@ class MediaDriver(Resource):
             )
         if self._closed:
             raise ResourceClosedError(f"the media driver on {self._directory} is closed")
-        return self._runners[0].invoke()
+        return self.runners[0].invoke()
 
     def close(self) -> None:
         """Stop the agents and leave the directory as clients and operators expect it."""
         if self._closed or os.getpid() != self._pid:
             return  # a forked child leaves the driver to its parent
         self._closed = True
-        for runner in reversed(self._runners):
+        for runner in reversed(self.runners):
             runner.close()
         self._conductor.close_network()
         self._events.close()

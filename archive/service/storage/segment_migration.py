@@ -35,7 +35,7 @@ _MUST_AGREE: Final = (
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
-class SegmentsMoving:
+class SegmentMigration:
     """Carries migrate requests out.
 
     Args:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from aerolog.archive import protocol as ap
 from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.storage.segment_migration import SegmentsMoving
+from aerolog.archive.service.storage.segment_migration import SegmentMigration
 from aerolog.archive.service.storage.stored_segments import (
     Names,
     NameScan,
@@ -61,7 +61,7 @@ class Storage:
         self._recordings = recordings
         self._replays = replays
         self._deletions = deletions
-        self._moving = SegmentsMoving(context, deletions)
+        self._moving = SegmentMigration(context, deletions)
 
     def handlers(self) -> dict[type[ap.Message], Callable[[ControlSession, Any], int | None]]:
         """What carries each of the requests out."""

@@ -258,7 +258,7 @@ class FakeFileSystem(FileSystem):
             raise ValueError(f"cannot map {path} with length={length}: it must be more than 0")
         if check_space and self.free_bytes < length:
             raise storage_space_error(path, length, self.free_bytes)
-        file = self._create(path)
+        file = self.create_file(path)
         self.before("set_length", file.path, length)
         os.ftruncate(file.fd, length)
         if preallocate and file.allocate(0, length) < 0:
@@ -279,7 +279,7 @@ class FakeFileSystem(FileSystem):
         self, path: str, *, writable: bool = False, create: bool = False, exclusive: bool = False
     ) -> DataFile:
         if create and (exclusive or _normal(path) not in self._files):
-            return FakeDataFile.of(self._create(path), writable)
+            return FakeDataFile.of(self.create_file(path), writable)
         return FakeDataFile.of(self._find(path), writable)
 
     def exists(self, path: str) -> bool:
@@ -371,7 +371,7 @@ class FakeFileSystem(FileSystem):
         if name in self._locked:
             return None
         if name not in self._files:
-            self._create(name)
+            self.create_file(name)
         self._locked.add(name)
         return FileLock(partial(self._locked.discard, name))
 
@@ -382,7 +382,7 @@ class FakeFileSystem(FileSystem):
     def write_bytes(self, path: str, data: bytes) -> None:
         if _normal(path) in self._files:
             self.remove(path)
-        result = self._create(path).write(data, 0)
+        result = self.create_file(path).write(data, 0)
         if result == -errno.ENOSPC:
             raise storage_space_error(path, len(data), self.free_bytes)
         if result < 0:
@@ -397,7 +397,7 @@ class FakeFileSystem(FileSystem):
     def _other_name(self, file: FakeFile) -> str | None:
         return next((name for name, found in self._files.items() if found is file), None)
 
-    def _create(self, path: str) -> FakeFile:
+    def create_file(self, path: str) -> FakeFile:
         name = _normal(path)
         if self.exists(name):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)

@@ -100,7 +100,7 @@ class SimulatedHost:
             network=self.network,
             **{**DRIVER_OPTIONS, **options},
         )
-        (runner,) = driver._runners  # noqa: SLF001 -- the driver's agents have no other door
+        (runner,) = driver.runners
         self._driver_parties = self._add_agents("driver", runner)
         simulation.note(f"{self.name} has a driver")
         return driver
@@ -182,7 +182,7 @@ class SimulatedHost:
             random_source=self._random(),
             **{**ARCHIVE_OPTIONS, **options},
         )
-        (runner,) = archive._runners  # noqa: SLF001 -- as with the driver
+        (runner,) = archive.runners
         self._archive_parties = self._add_agents("archive", runner)
         simulation.note(f"{self.name} has an archive")
         return archive
