@@ -1,0 +1,89 @@
+"""One idea has one piece of code: no run of statements of the product stands in two places."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+RUN = 8  # logical lines: what stands in brackets over several lines is one
+WINGS = {"transport", "archive", "cluster", "catalog", "tools", "python"}
+DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*$', re.MULTILINE)
+IMPORT = re.compile(r"(from\s+\S+\s+)?c?import\b")
+# Still to be joined; a pair that is gone fails the test as much as a new one.
+KNOWN = {
+    "archive/client/replay/merged_batch.pyx ~ archive/format/scan_columns.pyx",
+    "archive/service/recorder/recording_writer.pyx ~ archive/service/replayer/replay_reader.pyx",
+    "transport/driver/ipc/ipc_publication.py ~ transport/driver/send/network_publication.py",
+    "transport/driver/ipc/ipc_stream.pyx ~ transport/driver/send/send_stream.pyx",
+    "transport/driver/receive/receiver.pyx ~ transport/driver/send/sender.pyx",
+}
+SLIGHT = {"pass", "...", "try:", "else:", "finally:", "return", "continue", "break"}
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Statements with the number of their first line, white space and comments folded."""
+    text = DOCSTRING.sub(lambda found: "\n" * found[0].count("\n"), text)
+    depth = 0
+    parts: list[str] = []
+    first = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = re.sub(r"\s+#.*|^#.*", "", line).strip()
+        if not bare:
+            continue
+        if not parts:
+            first = number
+        parts.append(bare)
+        plain = re.sub(r"\"[^\"]*\"|'[^']*'", "", bare)
+        depth += sum(plain.count(sign) for sign in "([{") - sum(plain.count(sign) for sign in ")]}")
+        if depth <= 0 and not bare.endswith("\\"):
+            depth = 0
+            whole = re.sub(r",? (?=[)\]}])|(?<=[(\[{]) ", "", " ".join(parts))
+            parts = []
+            if whole not in SLIGHT and not IMPORT.match(whole):
+                yield first, whole
+
+
+def twins(files: list[Path]) -> dict[tuple[Path, Path], tuple[int, int]]:
+    """Pairs of files that share a run, with the line where it begins in each."""
+    runs: defaultdict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
+    for path in files:
+        found = list(logical_lines(path.read_text()))
+        for start in range(len(found) - RUN + 1):
+            run = found[start : start + RUN]
+            runs[tuple(text for _, text in run)].append((path, run[0][0]))
+    pairs: dict[tuple[Path, Path], tuple[int, int]] = {}
+    for places in runs.values():
+        for (one, line), (other, other_line) in pairwise(places):
+            # A .pxd says again what its .pyx defines.
+            if one == other or one.with_suffix("") != other.with_suffix(""):
+                pairs.setdefault((one, other), (line, other_line))
+    return pairs
+
+
+def test_a_run_of_statements_stands_in_one_place(checkout, tracked):
+    product = [
+        path
+        for path in tracked
+        if path.suffix in {".py", ".pyx", ".pxd"}
+        if path.relative_to(checkout).parts[0] in WINGS and "migrations" not in path.parts
+    ]
+    found = {
+        f"{one.relative_to(checkout)} ~ {other.relative_to(checkout)}": lines
+        for (one, other), lines in twins(product).items()
+    }
+    new = [f"{pair} at lines {found[pair]}" for pair in sorted(found.keys() - KNOWN)]
+    assert not new, "the same statements twice:\n" + "\n".join(new)
+    assert not KNOWN - found.keys(), "no twins any more, take them off the list"
+
+
+def test_a_twin_is_found_whatever_its_layout(tmp_path):
+    statements = [f"value_{number} = call({number}, name)" for number in range(RUN)]
+    one = tmp_path / "one.py"
+    one.write_text('"""One."""\n' + "\n".join(statements) + "\n")
+    other = tmp_path / "other.py"
+    spread = [text.replace("(", "(\n    ").replace(")", ",\n)  # why") for text in statements]
+    other.write_text("import os\n\n" + "\n\n".join(spread) + "\n")
+    assert twins([one, other]) == {(one, other): (2, 3)}
+    other.write_text("\n".join(spread[1:]) + "\n")
+    assert twins([one, other]) == {}
