@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from aerolog.transport.client import liveness
 from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
-from aerolog.transport.client.driver_listener import Inbox
+from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
 from aerolog.transport.client.registration import Kind, Pending, RegistrationFuture
 from aerolog.transport.errors import (
@@ -70,7 +70,7 @@ class ClientConductor:
         self.close_handlers: list[Callable[[], object]] = []
         self.counter_handlers: list[Callable[..., object]] = []
         self.counter_gone_handlers: list[Callable[..., object]] = []
-        self._inbox = Inbox(self)
+        self._listener = DriverListener(self)
         self._event_streams: tuple[weakref.ref[EventStream], ...] = ()
         self._dropped: deque[Callable[[], None]] = deque()
         self._unsent: deque[commands.Command] = deque()
@@ -317,7 +317,7 @@ class ClientConductor:
             work += self._drain_dropped()
             while (message := receiver.receive_next()) is not None:
                 work += 1
-                self._inbox.take(*message)
+                self._listener.take(*message)
                 if self.closed:
                     break
         except BroadcastLappedError:
@@ -447,11 +447,11 @@ class ClientConductor:
         """Close all images of a subscription and tell its handler."""
         for image in subscription.take_images():
             self.logs.release(image.correlation_id)
-            self._inbox.image_gone(subscription, image)
+            self._listener.image_gone(subscription, image)
 
     def counter_gone(self, registration_id: int, counter_id: int) -> None:
         """Tell the handlers that a counter is gone."""
-        self._inbox.counter_gone(registration_id, counter_id)
+        self._listener.counter_gone(registration_id, counter_id)
 
     def close_publication(self, publication: BasePublication, revoke: bool) -> None:
         """Close one publication object; the driver counts the others."""

@@ -40,7 +40,7 @@ _REMOVE: dict[Kind, Callable[[int, int, int], commands.Command]] = {
 }
 
 
-class Inbox:
+class DriverListener:
     """Acts on messages; only called by the conductor, with its lock held."""
 
     def __init__(self, conductor: ClientConductor) -> None:

@@ -274,7 +274,7 @@ class MediaDriver(Resource):
                 events=self._events,
                 network=network,
             ),
-            network=logged(rehearsed(network, settings, self._clock), self._events),
+            network=logged(rehearsed(network, settings, self._clock, random_source), self._events),
             socket_limits=network.socket_limits(),
             random=random_source,
             may_terminate=may_terminate,

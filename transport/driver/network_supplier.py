@@ -13,8 +13,8 @@ comes back.
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aerolog.transport.driver import network_properties as p
@@ -76,7 +76,12 @@ _RECEIVE_CONTROL: Final = _Direction(
 )
 
 
-def rehearsed(network: Network, settings: Settings, clock: Clock | None = None) -> Network:
+def rehearsed(
+    network: Network,
+    settings: Settings,
+    clock: Clock | None = None,
+    random: Random | None = None,
+) -> Network:
     """The network through which a driver opens the ports of its endpoints.
 
     Without a rehearsal and with offload it is the network itself. Every endpoint is disturbed on
@@ -87,16 +92,18 @@ def rehearsed(network: Network, settings: Settings, clock: Clock | None = None) 
         network: what opens the ports.
         settings: the driver's.
         clock: of the delays; the machine's when None.
+        random: makes seeds where none is given; the system's when None.
 
     Raises:
         ConfigurationError: a rehearsal that cannot be read, or an unknown interceptor.
     """
+    random = random or Random()  # noqa: S311 -- losses on purpose are no secret
     interceptor_rule(settings[p.OUTGOING_INTERCEPTORS], _arguments(settings))  # they do nothing
     makers = {
-        "send_data": _maker(_SEND_DATA, settings),
-        "send_control": _maker(_SEND_CONTROL, settings),
-        "receive_data": _maker(_RECEIVE_DATA, settings),
-        "receive_control": _maker(_RECEIVE_CONTROL, settings),
+        "send_data": _maker(_SEND_DATA, settings, random),
+        "send_control": _maker(_SEND_CONTROL, settings, random),
+        "receive_data": _maker(_RECEIVE_DATA, settings, random),
+        "receive_control": _maker(_RECEIVE_CONTROL, settings, random),
     }
     wanted = {name: maker for name, maker in makers.items() if maker() is not None}
     if wanted:
@@ -122,11 +129,13 @@ class PlainNetwork(WrappedNetwork):
         return self._inner.open_receive_port(endpoint, interface, **options)
 
 
-def _maker(direction: _Direction, settings: Settings) -> Callable[[], Disturbance | None]:
+def _maker(
+    direction: _Direction, settings: Settings, random: Random
+) -> Callable[[], Disturbance | None]:
     """Makes what disturbs a direction of one endpoint; None when nothing does."""
 
     def make() -> Disturbance | None:
-        rules = [rule for rule in _rules(direction, settings) if rule is not None]
+        rules = [rule for rule in _rules(direction, settings, random) if rule is not None]
         for first, second in pairwise(rules):
             first.then(second)
         text = settings[direction.rehearsal]
@@ -137,14 +146,14 @@ def _maker(direction: _Direction, settings: Settings) -> Callable[[], Disturbanc
     return make
 
 
-def _rules(direction: _Direction, settings: Settings) -> list[DropRule | None]:
+def _rules(direction: _Direction, settings: Settings, random: Random) -> list[DropRule | None]:
     rules: list[DropRule | None] = []
     rate = settings[direction.rate]
     if settings[direction.supplier] == "debug" and rate != 0.0:
         seed = settings[direction.seed]
         if not 0.0 <= rate <= 1.0:
             raise ConfigurationError(f"{direction.rate.name}={rate} is no share: 0 to 1")
-        rules.append(RandomLoss(rate, time.time_ns() if seed == -1 else seed))
+        rules.append(RandomLoss(rate, random.getrandbits(63) if seed == -1 else seed))
     if direction.is_incoming:
         rules.append(interceptor_rule(settings[p.INCOMING_INTERCEPTORS], _arguments(settings)))
     return rules

@@ -52,7 +52,7 @@ cdef class Cubic(CongestionControl):
     cdef int64_t _rtt_ns
     cdef int64_t _last_rtt_ns
     cdef int64_t _rtt_timeout_ns
-    cdef bint _measure_rtt
+    cdef bint measures_rtt
     cdef bint _tcp_mode
     cdef void _shrink(self, int64_t now_ns) noexcept nogil
     cdef void _grow(self, int64_t now_ns) noexcept nogil

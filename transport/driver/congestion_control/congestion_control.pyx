@@ -189,7 +189,7 @@ cdef class Cubic(CongestionControl):
         self._rtt_ns = initial_rtt_ns
         self._rtt_timeout_ns = RTT_TIMEOUT_MULTIPLE * self._initial_rtt_ns
         self._last_rtt_ns = self._last_update_ns - self._rtt_timeout_ns
-        self._measure_rtt = measure_rtt
+        self.measures_rtt = measure_rtt
         self._tcp_mode = tcp_mode
 
     cdef void bind_counter(self, int index, int64_t* value) noexcept nogil:
@@ -244,7 +244,7 @@ cdef class Cubic(CongestionControl):
         self._publish(1, self._segments * self._mtu)
 
     cdef bint wants_rtt(self, int64_t now_ns) noexcept nogil:
-        return self._measure_rtt and _elapsed(self._last_rtt_ns, now_ns) > self._rtt_timeout_ns
+        return self.measures_rtt and _elapsed(self._last_rtt_ns, now_ns) > self._rtt_timeout_ns
 
     cdef void on_rtt_request(self, int64_t now_ns) noexcept nogil:
         self._last_rtt_ns = now_ns

@@ -23,7 +23,7 @@ cdef inline int64_t _hash(int64_t key) noexcept nogil:
 
 
 cdef class IdTable:
-    """A table of int64 keys: streams and sessions of an endpoint. Its Python methods are for tests."""
+    """A table of int64 keys, streams and sessions; its Python methods are for tests."""
     def __dealloc__(self) -> None:
         free(self._slots)
 

@@ -205,7 +205,7 @@ cdef class ReceiveStream(DriverStream):
         self._congestion = congestion
         self._measures = not (
             isinstance(congestion, StaticWindow)
-            or (isinstance(congestion, Cubic) and not (<Cubic> congestion)._measure_rtt)
+            or (isinstance(congestion, Cubic) and not (<Cubic> congestion).measures_rtt)
         )
         self._reliable = reliable
         self._status_timeout_ns = status_message_timeout_ns

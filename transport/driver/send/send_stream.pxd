@@ -49,7 +49,7 @@ cdef class SendStream(BatchStream):
     cdef LiveReceivers _receivers
     cdef LogBuffers _logs
     cdef CountersReader _counters
-    cdef const log_buffer_t* _log
+    cdef const log_buffer_t* log
     cdef int64_t* _snd_pos
     cdef int64_t* _snd_lmt
     cdef int64_t* _snd_bpe

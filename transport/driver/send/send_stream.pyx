@@ -197,7 +197,7 @@ cdef class SendStream(BatchStream):
                 f"datagrams of one send step must be in 1..64: {max_datagrams_per_send}"
             )
         self._logs = logs
-        self._log = &logs.log
+        self.log = &logs.log
         self._counters = counters
         self.endpoint = endpoint
         self._flow_control = flow_control
@@ -247,7 +247,7 @@ cdef class SendStream(BatchStream):
         self._sender_seen = position
         store_release_i64(self._pub_pos, position)
         store_release_i64(self._pub_lmt, position)
-        self._count = self._log.meta + META_ACTIVE_TERM_COUNT
+        self._count = self.log.meta + META_ACTIVE_TERM_COUNT
         self._sample()
         self._last_sender_position = position
         self._last_sender_change_ns = now_ns
@@ -289,9 +289,9 @@ cdef class SendStream(BatchStream):
         self.turn.due_ns = self._next_due(now_ns, sent > 0 or was_short)
         self.turn.watched = NULL
         if sent == 0 and self._limit > self._position:
-            self.turn.watched = self._log.terms[
-                index_by_position(self._log, self._position)
-            ] + offset_by_position(self._log, self._position)
+            self.turn.watched = self.log.terms[
+                index_by_position(self.log, self._position)
+            ] + offset_by_position(self.log, self._position)
 
     cdef int64_t _next_due(self, int64_t now_ns, bint has_sent) noexcept nogil:
         cdef int64_t due_ns
@@ -319,8 +319,8 @@ cdef class SendStream(BatchStream):
         cdef int32_t[BATCH_MESSAGES] paddings
         cdef int64_t window = self._limit - self._position
         cdef int64_t shared_room
-        cdef int32_t offset = offset_by_position(self._log, self._position)
-        cdef uint8_t* term = self._log.terms[index_by_position(self._log, self._position)]
+        cdef int32_t offset = offset_by_position(self.log, self._position)
+        cdef uint8_t* term = self.log.terms[index_by_position(self.log, self._position)]
         cdef cut_t cut
         cdef int i
         if window <= 0:
@@ -331,16 +331,16 @@ cdef class SendStream(BatchStream):
         shared_room = self.endpoint.shared.room(context.now_ns)
         if shared_room < window:
             # Room for a whole datagram or none: a frame that does not fit is not flow control's.
-            if shared_room < self._log.mtu:
+            if shared_room < self.log.mtu:
                 return 0
             window = shared_room
         context.aim(self.endpoint, &self._response_address, LEAST_ROOM)
         cut = cut_term(
             term,
-            self._log.term_length,
+            self.log.term_length,
             offset,
-            min(window, <int64_t> (self._log.term_length - offset)),
-            self._log.mtu,
+            min(window, <int64_t> (self.log.term_length - offset)),
+            self.log.mtu,
             self._max_datagrams,
             context.room(),
             messages,
@@ -427,13 +427,13 @@ cdef class SendStream(BatchStream):
         setup.flags = SETUP_FLAG_GROUP if self._is_group else 0
         if self.response_correlation_id != -1 and not self.is_response:
             setup.flags |= SETUP_FLAG_SEND_RESPONSE
-        setup.term_offset = offset_by_position(self._log, self._position)
-        setup.session_id = self._log.session_id
-        setup.stream_id = self._log.stream_id
-        setup.initial_term_id = self._log.initial_term_id
-        setup.active_term_id = term_id_by_position(self._log, self._position)
-        setup.term_length = self._log.term_length
-        setup.mtu = self._log.mtu
+        setup.term_offset = offset_by_position(self.log, self._position)
+        setup.session_id = self.log.session_id
+        setup.stream_id = self.log.stream_id
+        setup.initial_term_id = self.log.initial_term_id
+        setup.active_term_id = term_id_by_position(self.log, self._position)
+        setup.term_length = self.log.term_length
+        setup.mtu = self.log.mtu
         setup.ttl = self._ttl
         context.aim(self.endpoint, &self._response_address, 1)
         write_setup(context.frame(), &setup)
@@ -451,10 +451,10 @@ cdef class SendStream(BatchStream):
         elif self._signal_eos and load_acquire_i32(&self._is_end_of_stream) != 0:
             header.flags |= FLAG_EOS
         header.type = FRAME_DATA
-        header.term_offset = offset_by_position(self._log, self._position)
-        header.session_id = self._log.session_id
-        header.stream_id = self._log.stream_id
-        header.term_id = term_id_by_position(self._log, self._position)
+        header.term_offset = offset_by_position(self.log, self._position)
+        header.session_id = self.log.session_id
+        header.stream_id = self.log.stream_id
+        header.term_id = term_id_by_position(self.log, self._position)
         header.reserved_value = 0
         context.aim(self.endpoint, &self._response_address, 1)
         write_data_header(context.frame(), &header)
@@ -493,15 +493,15 @@ cdef class SendStream(BatchStream):
             connected = False
         if load_acquire_i32(&self._is_connected) != connected:
             store_release_i32(&self._is_connected, connected)
-            set_log_connected(self._log, connected)
+            set_log_connected(self.log, connected)
 
     # ---- the sender: control frames -------------------------------------------------------------
 
     cdef bint is_acceptable(self, const status_message_t* message) noexcept nogil:
         """Whether the position is one that a receiver of this stream can have."""
-        cdef int64_t position = compute_position(self._log, message.term_id, message.term_offset)
+        cdef int64_t position = compute_position(self.log, message.term_id, message.term_offset)
         cdef int64_t distance = position - self._position
-        return -distance <= self._log.term_length // 2 and distance <= self._log.term_length // 2
+        return -distance <= self.log.term_length // 2 and distance <= self.log.term_length // 2
 
     cdef void on_status_message(
         self, SendContext context, const status_message_t* message, const address_t* source
@@ -525,7 +525,7 @@ cdef class SendStream(BatchStream):
         self._set_limit(
             self._flow_control.on_status_message(
                 message,
-                compute_position(self._log, message.term_id, message.term_offset),
+                compute_position(self.log, message.term_id, message.term_offset),
                 self._limit,
                 context.now_ns,
             )
@@ -574,7 +574,7 @@ cdef class SendStream(BatchStream):
         """Send frames again that are in the log and have been sent (7)."""
         cdef outgoing_t[BATCH_MESSAGES] messages
         cdef int32_t[BATCH_MESSAGES] paddings
-        cdef int64_t position = compute_position(self._log, resend.term_id, resend.term_offset)
+        cdef int64_t position = compute_position(self.log, resend.term_id, resend.term_offset)
         cdef int64_t left = min(<int64_t> resend.length, self._position - position)
         cdef int64_t total = 0
         cdef int64_t length
@@ -584,10 +584,10 @@ cdef class SendStream(BatchStream):
         cdef cut_t cut
         cdef int i
         if resend.term_offset % FRAME_ALIGNMENT or not can_resend(
-            position, self._position, self._log.term_length, self._log.max_message_length
+            position, self._position, self.log.term_length, self.log.max_message_length
         ):
             return
-        term = self._log.terms[index_by_position(self._log, position)]
+        term = self.log.terms[index_by_position(self.log, position)]
         offset = resend.term_offset
         # A request that points into a message would have its bytes sent as a frame.
         if (
@@ -598,13 +598,13 @@ cdef class SendStream(BatchStream):
         # The one look at the event log that a stream takes: for what is sent again.
         if self._retransmit.events is not None:
             self._retransmit.events.resend(resend.term_id, resend.term_offset, resend.length)
-        while left > 0 and offset < self._log.term_length:
+        while left > 0 and offset < self.log.term_length:
             cut = cut_term(
                 term,
-                self._log.term_length,
+                self.log.term_length,
                 offset,
-                min(left, <int64_t> (self._log.term_length - offset)),
-                self._log.mtu,
+                min(left, <int64_t> (self.log.term_length - offset)),
+                self.log.mtu,
                 BATCH_MESSAGES,
                 BATCH_MESSAGES,
                 messages,
@@ -647,8 +647,8 @@ cdef class SendStream(BatchStream):
             return
         self._echoes += 1
         echo.flags = 0
-        echo.session_id = self._log.session_id
-        echo.stream_id = self._log.stream_id
+        echo.session_id = self.log.session_id
+        echo.stream_id = self.log.stream_id
         echo.echo_timestamp_ns = rttm.echo_timestamp_ns
         echo.reception_delta_ns = 0
         echo.receiver_id = rttm.receiver_id
@@ -746,12 +746,12 @@ cdef class SendStream(BatchStream):
     cdef int64_t _sample(self) noexcept nogil:
         """The publisher's position, from words that the next cycle compares."""
         self._count_seen = load_acquire_i32(self._count)
-        self._tail = <int64_t*> tail_address(self._log, index_by_term_count(self._count_seen))
+        self._tail = <int64_t*> tail_address(self.log, index_by_term_count(self._count_seen))
         self._tail_seen = load_acquire_i64(self._tail)
         return compute_position(
-            self._log,
+            self.log,
             tail_term_id(self._tail_seen),
-            tail_offset(self._tail_seen, self._log.term_length),
+            tail_offset(self._tail_seen, self.log.term_length),
         )
 
     cdef void _show_spies(self, int64_t producer) noexcept nogil:
@@ -765,7 +765,7 @@ cdef class SendStream(BatchStream):
 
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil:
         """Whether anything was moved or cleaned, so that there may be more to do."""
-        cdef int64_t term_length = self._log.term_length
+        cdef int64_t term_length = self.log.term_length
         cdef int64_t slowest = sender_position
         cdef int64_t lowest, highest, limit, gap
         cdef int64_t cleaned = 0
@@ -777,19 +777,19 @@ cdef class SendStream(BatchStream):
             if limit <= self._publisher_limit:
                 return False
             cleaned = clean_log(
-                self._log, &self._clean_position, min(slowest - term_length, self.allocation.limit)
+                self.log, &self._clean_position, min(slowest - term_length, self.allocation.limit)
             )
             # A publisher is never let into a term that is not clean.
-            gap = (limit >> self._log.position_bits) - (
-                self._clean_position >> self._log.position_bits
+            gap = (limit >> self.log.position_bits) - (
+                self._clean_position >> self.log.position_bits
             )
-            if gap < 2 or (gap == 2 and self._clean_position & self._log.term_mask):
+            if gap < 2 or (gap == 2 and self._clean_position & self.log.term_mask):
                 return self._store_limit(self.granted(limit)) or cleaned > 0
             return cleaned > 0
         if self._publisher_limit > sender_position:
             self._store_limit(sender_position)
             clean_log(
-                self._log,
+                self.log,
                 &self._clean_position,
                 min(sender_position - term_length, self.allocation.limit),
             )
@@ -810,7 +810,7 @@ cdef class SendStream(BatchStream):
         if self._state == PUBLICATION_ACTIVE:
             return self._is_revoked != 0 or self.spies.any_due(self._window_limit(), now_ns)
         if self._state == PUBLICATION_DRAINING:
-            return self._is_over() and self.spies.all_reached(producer_position(self._log))
+            return self._is_over() and self.spies.all_reached(producer_position(self.log))
         return self._references == 0 and self._state == PUBLICATION_LINGER
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
@@ -820,7 +820,7 @@ cdef class SendStream(BatchStream):
             self.update_connected()
             self.retry_allocation()
             self._is_settled = False
-            store_release_i64(self._pub_pos, producer_position(self._log))
+            store_release_i64(self._pub_pos, producer_position(self.log))
             if not self._exclusive:
                 self._check_blocked(now_ns)
         elif self._state == PUBLICATION_DRAINING:
@@ -834,9 +834,9 @@ cdef class SendStream(BatchStream):
         """Unblock when data is pending and the sender has got no further for the timeout."""
         cdef int64_t sender_position = load_acquire_i64(&self._position)
         cdef bint pending = (
-            active_term_count(self._log)
-            != <int32_t> (sender_position >> self._log.position_bits)
-            or producer_position(self._log) > sender_position
+            active_term_count(self.log)
+            != <int32_t> (sender_position >> self.log.position_bits)
+            or producer_position(self.log) > sender_position
         )
         if pending and sender_position == self._last_sender_position:
             if now_ns - self._last_sender_change_ns > self._unblock_timeout_ns:
@@ -850,7 +850,7 @@ cdef class SendStream(BatchStream):
         cdef int64_t sender_position = load_acquire_i64(&self._position)
         if sender_position >= self.allocation.limit:
             return False
-        if unblock_log(self._log, sender_position) == UNBLOCK_NOTHING:
+        if unblock_log(self.log, sender_position) == UNBLOCK_NOTHING:
             return False
         get_and_add_i64(self._unblocked_publications, 1)
         return True
@@ -859,13 +859,13 @@ cdef class SendStream(BatchStream):
         """Whether all is sent, or there is nobody to send it to."""
         return (
             self._is_end_of_stream != 0
-            or load_acquire_i64(&self._position) >= producer_position(self._log)
+            or load_acquire_i64(&self._position) >= producer_position(self.log)
             or load_acquire_i32(&self._has_receivers) == 0
         )
 
     cdef void _settle(self) noexcept nogil:
         """A timer event of a publication that drains (5.8)."""
-        cdef int64_t producer = producer_position(self._log)
+        cdef int64_t producer = producer_position(self.log)
         store_release_i64(self._pub_pos, producer)
         if producer > load_acquire_i64(&self._position):
             if self._unblock() or load_acquire_i32(&self._has_receivers) != 0:
@@ -902,7 +902,7 @@ cdef class SendStream(BatchStream):
     @property
     def publisher_position(self) -> int:
         """Where the next message goes."""
-        return producer_position(self._log)
+        return producer_position(self.log)
 
     @property
     def sender_position(self) -> int:
@@ -937,7 +937,7 @@ cdef class SendStream(BatchStream):
     @property
     def spies_drained(self) -> bool:
         """Whether every spy has consumed everything."""
-        return self.spies.all_reached(producer_position(self._log))
+        return self.spies.all_reached(producer_position(self.log))
 
     def join_position(self) -> int:
         """Where a new spy starts: the sender's position."""
@@ -964,21 +964,21 @@ cdef class SendStream(BatchStream):
         return self.spies.due(self._window_limit(), now_ns)
 
     def _spies_have_changed(self):
-        self._show_spies(producer_position(self._log))
+        self._show_spies(producer_position(self.log))
         self._is_settled = False
         if self._state == PUBLICATION_ACTIVE:
             self.update_connected()
 
     def revoke(self) -> None:
         """Mark the publication revoked; the next timer event ends it."""
-        set_publication_revoked(self._log)
+        set_publication_revoked(self.log)
         store_release_i32(&self._is_revoked, 1)
 
     def end_stream(self) -> None:
         """Publish nothing more: limit and end of stream are where the publisher is."""
-        cdef int64_t producer = producer_position(self._log)
+        cdef int64_t producer = producer_position(self.log)
         self._store_limit(producer)
-        set_end_of_stream_position(self._log, producer)
+        set_end_of_stream_position(self.log, producer)
         if load_acquire_i64(&self._position) >= producer:
             store_release_i32(&self._is_end_of_stream, 1)
 
@@ -992,9 +992,9 @@ cdef class SendStream(BatchStream):
 
     def sample_publisher(self) -> None:
         """Store the publisher's position in its counter."""
-        store_release_i64(self._pub_pos, producer_position(self._log))
+        store_release_i64(self._pub_pos, producer_position(self.log))
 
     def disconnect(self) -> None:
         """Tell publishers that nobody is there."""
         store_release_i32(&self._is_connected, 0)
-        set_log_connected(self._log, False)
+        set_log_connected(self.log, False)

@@ -98,14 +98,14 @@ cdef class PublicationTable:
 
     cdef void add(self, SendStream stream) noexcept nogil:
         cdef void** place = self._bucket(
-            stream.endpoint, stream._log.session_id, stream._log.stream_id
+            stream.endpoint, stream.log.session_id, stream.log.stream_id
         )
         stream.next_in_bucket = place[0]
         place[0] = <void*> stream
 
     cdef void remove(self, SendStream stream) noexcept nogil:
         cdef void** place = self._bucket(
-            stream.endpoint, stream._log.session_id, stream._log.stream_id
+            stream.endpoint, stream.log.session_id, stream.log.stream_id
         )
         while place[0] != NULL:
             if place[0] == <void*> stream:
@@ -119,8 +119,8 @@ cdef class PublicationTable:
         cdef void* found = self._bucket(endpoint, session_id, stream_id)[0]
         while found != NULL:
             if (
-                (<SendStream> found)._log.session_id == session_id
-                and (<SendStream> found)._log.stream_id == stream_id
+                (<SendStream> found).log.session_id == session_id
+                and (<SendStream> found).log.stream_id == stream_id
                 and <void*> (<SendStream> found).endpoint == <void*> endpoint
             ):
                 return found
