@@ -2,8 +2,8 @@
 
 The bytes may change under a walk when an archive is running, so each length is read once and
 checked before it is used. Offsets in the index have been checked against the mapping; channels are
-checked where they are read, since another process may write them meanwhile. Layout: spec
-archive-files 3.2 and 5.3.
+checked where they are read, since another process may write them meanwhile. The layout is that of
+spec archive-files 3.2 and spec archive-files 5.3.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t

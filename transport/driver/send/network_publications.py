@@ -1,4 +1,6 @@
-"""UDP publications: added, shared, removed, ended (spec cnc-and-commands 14, wire-protocol 5.8).
+"""UDP publications: added, shared, removed and ended.
+
+See spec cnc-and-commands 14 and spec wire-protocol 5.8.
 
 Conductor only; what of a timer event no client is told about is native, in ``send_stream``.
 Destinations are in ``publication_destinations``.
