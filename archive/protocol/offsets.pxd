@@ -1,7 +1,7 @@
 """What native code knows of SBE messages and of catalog entries, which hold one as their body.
 
-See spec archive-protocol 1, spec archive-protocol 3 and spec archive-files 3.2. The whole tables are
-the message classes of this package; a test holds these numbers to them.
+See spec archive-protocol 1, spec archive-protocol 3 and spec archive-files 3.2. The whole tables
+are the message classes of this package; a test holds these numbers to them.
 """
 
 # The header of every message
