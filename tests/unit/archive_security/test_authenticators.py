@@ -402,7 +402,7 @@ def test_authenticators_of_other_packages(monkeypatch) -> None:
         ]
     )
     monkeypatch.setattr(suppliers, "entry_points", declared.select)
-    monkeypatch.setattr("aerolog.transport.config.settings.entry_points", declared.select)
+    monkeypatch.setattr("importlib.metadata.entry_points", declared.select)
     monkeypatch.setattr(
         metadata.EntryPoint, "load", lambda self: globals()[self.value.rpartition(":")[2]]
     )

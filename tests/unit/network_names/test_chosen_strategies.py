@@ -6,7 +6,6 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from aerolog.transport.config import settings as settings_module
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver.congestion_control import congestion_control_supplier
 from aerolog.transport.driver.congestion_control.congestion_control import (
@@ -47,7 +46,7 @@ def installed(monkeypatch):
     declared = EntryPoints(
         EntryPoint(name, f"strategies_by_property:{name}", group) for group, name in NAMES.items()
     )
-    for module in (settings_module, congestion_control_supplier, flow_control_supplier):
+    for module in (metadata, congestion_control_supplier, flow_control_supplier):
         monkeypatch.setattr(module, "entry_points", declared.select)
     flow_control_supplier._plug_ins.cache_clear()
     yield

@@ -2,12 +2,12 @@
 
 import sys
 import time
+from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
 from aerolog.transport.client import Aeron
-from aerolog.transport.config import settings as settings_module
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.congestion_control import congestion_control_supplier
 from aerolog.transport.driver.congestion_control.congestion_control import PythonCongestionControl
@@ -157,7 +157,7 @@ def installed(monkeypatch):
             ),
         ]
     )
-    for module in (settings_module, congestion_control_supplier, flow_control_supplier):
+    for module in (metadata, congestion_control_supplier, flow_control_supplier):
         monkeypatch.setattr(module, "entry_points", declared.select)
     flow_control_supplier._plug_ins.cache_clear()
     MADE.clear()
