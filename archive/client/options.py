@@ -92,16 +92,16 @@ class ArchiveClientOptions:
         agent_invoker: turned in each round of waiting, for what shall run in the same thread.
     """
 
-    request_channel: str = "aeron:ipc"
-    request_stream_id: int = REQUEST_STREAM_ID
-    response_channel: str | None = None
-    response_stream_id: int = RESPONSE_STREAM_ID
-    message_timeout: float = 10.0
-    message_retry_attempts: int = 3
-    term_length: int = 64 * 1024
-    mtu: int = 1408
-    sparse: bool = True
-    name: str = ""
+    request_channel: str = REQUEST_CHANNEL.default
+    request_stream_id: int = REQUEST_STREAM.default
+    response_channel: str | None = RESPONSE_CHANNEL.default
+    response_stream_id: int = RESPONSE_STREAM.default
+    message_timeout: float = MESSAGE_TIMEOUT.default / NS_PER_SECOND
+    message_retry_attempts: int = RETRY_ATTEMPTS.default
+    term_length: int = TERM_LENGTH.default
+    mtu: int = MTU.default
+    sparse: bool = TERM_SPARSE.default
+    name: str = NAME.default
     credentials: bytes | CredentialsSupplier = b""
     replay_channel: str | None = None
     on_challenge: Callable[[bytes], bytes] | None = None

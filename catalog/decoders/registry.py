@@ -35,9 +35,8 @@ def make_decoder(name: str, options: Mapping[str, str] | None = None) -> Decoder
     """Make a decoder from strings.
 
     Args:
-        name: raw, text, json, arrow, msgpack, protobuf, avro, sbe, or an entry point of the group
-            ``aerolog.decoders``: a callable that takes the options and returns a ``Decoder``,
-            such as a subclass of it.
+        name: one of `decoder_names`. An entry point of the group ``aerolog.decoders`` is a callable
+            that takes the options and returns a ``Decoder``, such as a subclass of it.
         options: of that decoder; files that they name are read now.
 
     Raises:

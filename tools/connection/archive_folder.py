@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_map import CatalogReader
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from aerolog.tools.command_line.options import ArchiveOptions
 
 T = TypeVar("T")
-
-_DEFAULT_STREAM: Final = 10
-_DEFAULT_CHANNEL: Final = "aeron:ipc"
 
 
 def check_folder(archive_dir: str) -> None:
@@ -97,8 +94,8 @@ def readable_recordings(
 def reached_by(mark: MarkFile, options: ArchiveOptions) -> ArchiveOptions:
     """How to reach the archive of a mark file, where the command line does not say."""
     header = mark.header
-    stream = options.control_stream
-    if options.control_channel == _DEFAULT_CHANNEL and stream == _DEFAULT_STREAM:
+    stream, untold = options.control_stream, type(options)()
+    if (options.control_channel, stream) == (untold.control_channel, untold.control_stream):
         stream = header.local_control_stream_id
     return replace(
         options, aeron_dir=options.aeron_dir or header.aeron_directory, control_stream=stream

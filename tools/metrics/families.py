@@ -6,9 +6,12 @@ ever grows ends in ``_total``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Kind(StrEnum):
@@ -36,6 +39,7 @@ class Family:
         labels: their names.
         kind: gauge or counter.
         merge: how several values of the same labels become one.
+        system: system counters of a driver that it tells -> values of the labels behind the first.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Family:
     labels: tuple[str, ...]
     kind: Kind = Kind.GAUGE
     merge: Merge = Merge.SUM
+    system: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def unit(self) -> str:
@@ -58,14 +63,36 @@ _RECORDED: Final = ("archive_dir", "stream_id", "channel")
 _CATALOG: Final = ("catalog",)
 
 
+#: The one system counter that a metric tells, or several by the value of its further label.
+_System: TypeAlias = int | dict[int, str]
+
+
 def _gauge(
-    name: str, text: str, labels: tuple[str, ...], *more: str, merge: Merge = Merge.SUM
+    name: str,
+    text: str,
+    labels: tuple[str, ...],
+    *more: str,
+    merge: Merge = Merge.SUM,
+    system: _System | None = None,
 ) -> Family:
-    return Family(f"aerolog_{name}", text, labels + more, merge=merge)
+    return Family(f"aerolog_{name}", text, labels + more, Kind.GAUGE, merge, _told(system))
 
 
 def _counter(name: str, text: str, labels: tuple[str, ...], *more: str) -> Family:
     return Family(f"aerolog_{name}_total", text, labels + more, Kind.COUNTER)
+
+
+def _system(system: _System, name: str, text: str, *more: str) -> Family:
+    """A counter of a driver that its system counters tell."""
+    return replace(_counter(name, text, _DRIVER, *more), system=_told(system))
+
+
+def _told(system: _System | None) -> dict[int, tuple[str, ...]]:
+    if system is None:
+        return {}
+    if isinstance(system, int):
+        return {system: ()}
+    return {counter: (value,) for counter, value in system.items()}
 
 
 #: Heading -> metrics below it.
@@ -90,7 +117,7 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             "direction",
             "status",
         ),
-        _gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", _DRIVER),
+        _gauge("driver_mapped_bytes", "Bytes that the driver has mapped.", _DRIVER, system=35),
         _gauge("driver_streams", "Streams: sessions of publications.", _DRIVER),
         _gauge(
             "client_heartbeat_age_seconds",
@@ -101,28 +128,28 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
         ),
     ),
     "Network": (
-        _counter("driver_sent_bytes", "Bytes sent.", _DRIVER),
-        _counter("driver_received_bytes", "Bytes received.", _DRIVER),
-        _counter("driver_retransmitted_bytes", "Bytes sent again.", _DRIVER),
-        _counter("driver_naks_sent", "Requests to send again, sent.", _DRIVER),
-        _counter("driver_naks_received", "Requests to send again, received.", _DRIVER),
-        _counter("driver_status_messages_sent", "Status messages sent.", _DRIVER),
-        _counter("driver_status_messages_received", "Status messages received.", _DRIVER),
-        _counter("driver_status_messages_rejected", "Status messages rejected.", _DRIVER),
-        _counter("driver_heartbeats_sent", "Heartbeat frames sent.", _DRIVER),
-        _counter("driver_heartbeats_received", "Heartbeat frames received.", _DRIVER),
-        _counter("driver_retransmits_sent", "Retransmits sent.", _DRIVER),
-        _counter("driver_retransmit_overflows", "Retransmits refused for want of room.", _DRIVER),
-        _counter("driver_flow_control_under_runs", "Packets below a receiver's window.", _DRIVER),
-        _counter("driver_flow_control_over_runs", "Packets above a receiver's window.", _DRIVER),
-        _counter("driver_back_pressure_events", "Times a sender had no window left.", _DRIVER),
-        _counter("driver_invalid_packets", "Packets that are none of the protocol.", _DRIVER),
-        _counter("driver_short_sends", "Sends that took less than they were given.", _DRIVER),
-        _counter("driver_loss_gap_fills", "Gaps filled in unreliable streams.", _DRIVER),
-        _counter("driver_error_frames_sent", "Error frames sent.", _DRIVER),
-        _counter("driver_error_frames_received", "Error frames received.", _DRIVER),
-        _counter("driver_ttl_asymmetries", "Setups with another time to live.", _DRIVER),
-        _counter("driver_resolution_changes", "Names that changed their address.", _DRIVER),
+        _system(0, "driver_sent_bytes", "Bytes sent."),
+        _system(1, "driver_received_bytes", "Bytes received."),
+        _system(36, "driver_retransmitted_bytes", "Bytes sent again."),
+        _system(5, "driver_naks_sent", "Requests to send again, sent."),
+        _system(6, "driver_naks_received", "Requests to send again, received."),
+        _system(7, "driver_status_messages_sent", "Status messages sent."),
+        _system(8, "driver_status_messages_received", "Status messages received."),
+        _system(44, "driver_status_messages_rejected", "Status messages rejected."),
+        _system(9, "driver_heartbeats_sent", "Heartbeat frames sent."),
+        _system(10, "driver_heartbeats_received", "Heartbeat frames received."),
+        _system(11, "driver_retransmits_sent", "Retransmits sent."),
+        _system(37, "driver_retransmit_overflows", "Retransmits refused for want of room."),
+        _system(12, "driver_flow_control_under_runs", "Packets below a receiver's window."),
+        _system(13, "driver_flow_control_over_runs", "Packets above a receiver's window."),
+        _system(18, "driver_back_pressure_events", "Times a sender had no window left."),
+        _system(14, "driver_invalid_packets", "Packets that are none of the protocol."),
+        _system(16, "driver_short_sends", "Sends that took less than they were given."),
+        _system(23, "driver_loss_gap_fills", "Gaps filled in unreliable streams."),
+        _system(39, "driver_error_frames_sent", "Error frames sent."),
+        _system(38, "driver_error_frames_received", "Error frames received."),
+        _system(21, "driver_ttl_asymmetries", "Setups with another time to live."),
+        _system(25, "driver_resolution_changes", "Names that changed their address."),
     ),
     "Agents of a driver": (
         _gauge(
@@ -131,32 +158,40 @@ SECTIONS: Final[dict[str, tuple[Family, ...]]] = {
             _DRIVER,
             "agent",
             merge=Merge.MAX,
+            system={26: "conductor", 28: "sender", 30: "receiver"},
         ),
-        _counter(
+        _system(
+            {27: "conductor", 29: "sender", 31: "receiver"},
             "driver_cycle_time_exceeded",
             "Duty cycles that took longer than the threshold, by agent.",
-            _DRIVER,
             "agent",
         ),
-        _gauge("driver_name_resolution_max_seconds", "Longest resolution of a name.", _DRIVER),
-        _counter("driver_name_resolution_exceeded", "Resolutions over the threshold.", _DRIVER),
-        _counter(
+        _gauge(
+            "driver_name_resolution_max_seconds",
+            "Longest resolution of a name.",
+            _DRIVER,
+            system=32,
+        ),
+        _system(33, "driver_name_resolution_exceeded", "Resolutions over the threshold."),
+        _system(
+            {2: "receiver", 3: "sender", 4: "conductor", 45: "async executor"},
             "driver_failed_offers",
             "Offers to a full queue between agents, by queue.",
-            _DRIVER,
             "queue",
         ),
-        _gauge("driver_controllable_idle_status", "Status of that idle strategy.", _DRIVER),
-        _counter("driver_client_timeouts", "Clients that were silent for too long.", _DRIVER),
-        _counter("driver_unblocked_publications", "Publications unblocked.", _DRIVER),
-        _counter("driver_unblocked_commands", "Commands unblocked.", _DRIVER),
-        _counter("driver_failed_frees", "Log buffers that could not be freed at once.", _DRIVER),
-        _counter("driver_publications_revoked", "Publications revoked.", _DRIVER),
-        _counter("driver_images_revoked", "Images revoked.", _DRIVER),
-        _counter("driver_images_rejected", "Images rejected.", _DRIVER),
+        _gauge(
+            "driver_controllable_idle_status", "Status of that idle strategy.", _DRIVER, system=22
+        ),
+        _system(24, "driver_client_timeouts", "Clients that were silent for too long."),
+        _system(19, "driver_unblocked_publications", "Publications unblocked."),
+        _system(20, "driver_unblocked_commands", "Commands unblocked."),
+        _system(17, "driver_failed_frees", "Log buffers that could not be freed at once."),
+        _system(40, "driver_publications_revoked", "Publications revoked."),
+        _system(41, "driver_images_revoked", "Images revoked."),
+        _system(42, "driver_images_rejected", "Images rejected."),
     ),
     "Errors and loss": (
-        _counter("driver_errors", "Errors, repeated ones included.", _DRIVER),
+        _system(15, "driver_errors", "Errors, repeated ones included."),
         _gauge("driver_distinct_errors", "Distinct errors in the log.", _DRIVER),
         _counter(
             "driver_logged_errors",
