@@ -44,16 +44,31 @@ SUITES = {
     "unit": Suite(
         ("tests/unit", "tests/property", "tests/golden", "tests/fuzz"), LOCAL, 6, workers=2
     ),
-    # What the pages of the documentation show, run against live servers, waits as interop does.
-    "interop": Suite(("tests/interop", "tests/pages"), LOCAL, 20, workers=2, needs=(*JDK, "maven")),
+    # The samples of the documentation, run against live servers, wait as interop does.
+    "interop": Suite(
+        ("tests/interop", "tests/pages/test_samples.py"),
+        LOCAL,
+        20,
+        workers=2,
+        needs=(*JDK, "maven"),
+    ),
     "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
     "simulation": Suite(("tests/sim",), LOCAL, 8),
     "crash": Suite(("tests/crash",), LOCAL, 6),
     # Spark, SQL servers and object stores, wherever their tests are.
     "spark": Suite(("tests",), "(spark or database)", 12, needs=(*JDK, "postgresql")),
-    # Linters, wheels of three Pythons and the site are processes of their own, waited for.
+    # Linters, wheels of three Pythons, the site and what its first pages show are processes of
+    # their own, waited for.
     "docs-tools": Suite(
-        ("tests/packaging", "tests/docs", "tests/typing", "tests/tidy"),
+        (
+            "tests/packaging",
+            "tests/pages/test_story.py",
+            "tests/pages/test_start_programs.py",
+            "tests/pages/test_time_pages.py",
+            "tests/docs",
+            "tests/typing",
+            "tests/tidy",
+        ),
         LOCAL,
         6,
         workers=2,
@@ -75,7 +90,7 @@ class Outcome:
 
 def has_tests(path: str) -> bool:
     """Whether a folder holds any test module yet."""
-    return any(Path(path).rglob("test_*.py"))
+    return Path(path).is_file() or any(Path(path).rglob("test_*.py"))
 
 
 def call(command: list[str], limit: float | None) -> int:

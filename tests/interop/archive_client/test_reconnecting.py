@@ -103,7 +103,7 @@ async def test_reconnecting_to_nobody_fails_leaves_nothing_and_can_be_tried_agai
     driver, server = pair
     aeron = our_client(driver.aeron_dir)
     archive = await connect(form, aeron, message_timeout=WAIT_S)
-    archive.client.options.message_timeout = 3.0
+    archive.client.options.message_timeout = 1.0
     kill(server)
     await until(lambda: archive.client.is_disconnected, "the driver to give the archive up")
     for _ in range(2):
