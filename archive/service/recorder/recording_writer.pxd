@@ -1,4 +1,4 @@
-"""The data path of recording: one writer a recording, one agent for all of them."""
+"""The data path of recording: one writer for each recording, one agent for all writers."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

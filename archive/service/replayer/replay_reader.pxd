@@ -1,4 +1,4 @@
-"""The data path of replay: one reader a replay, one agent for all of them."""
+"""The data path of replay: one reader for each replay, one agent for all readers."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
