@@ -185,7 +185,7 @@ class CatalogFile(CatalogMap):
             self._mapped.store_i32(at + ENTRY["checksum"], value)
         if end + ENTRY_HEADER_LENGTH <= self.capacity and self._mapped.load_i32(end) != 0:
             self._mapped.store_i32(end, 0)
-        self._sync()  # pages reach the disk in any order: the length is not to come first
+        self._sync()  # pages reach the disk in any order; the length must not come first
         self._mapped.store_i32(at + ENTRY["length"], length - ENTRY_HEADER_LENGTH)
 
     def recording_stopped(self, recording_id: int, position: int, timestamp_ms: int) -> None:

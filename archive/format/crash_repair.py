@@ -98,7 +98,7 @@ class _Repair:
     def _remove(self, recording_id: int, base: int, why: str) -> None:
         name = self.segments[recording_id].pop(base)
         if not self.catalog.files.is_regular(self._path(name)):
-            return  # a link or a folder is none of the archive's
+            return  # links and folders do not belong to the archive
         self.catalog.files.remove(self._path(name))
         self.done.append(f"recording {recording_id}: removed {name}, {why}")
 

@@ -467,7 +467,7 @@ cdef class SegmentScanner:
         aligned = align_frame(get_i32(self._at(first)))
         is_wanted = self._is_session_wanted(self._session_of(self._at(first), aligned))
         if is_wanted:
-            self.checksum_mismatches = mismatches  # counted when the row is written
+            self.checksum_mismatches = mismatches  # they are counted when the row is written
         return is_wanted
 
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil:
@@ -479,7 +479,7 @@ cdef class SegmentScanner:
             self._see_session(stored)
             return stored
         if length == 0 and stored == 0:
-            return self._session_id  # the checksum of nothing, which is no sign of either kind
+            return self._session_id  # the checksum of an empty payload, which proves nothing
         if kind == CHECKSUM_NONE:
             kind = CHECKSUM_CRC32
         if crc_of(kind, payload, length) == stored:

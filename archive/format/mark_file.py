@@ -50,7 +50,7 @@ LIVENESS_TIMEOUT_MS = 10_000
 ERROR_BUFFER_LENGTH = 1024 * 1024
 ACTIVATION_IN_PROGRESS = MAX_I64
 TERMINATED = -1
-_LONG_AGO = 1  # no sign of life for long, and no end in good order
+_LONG_AGO = 1  # an old sign of life: the archive did not end in good order
 
 _MESSAGE_HEADER = packer(MARK_MESSAGE_HEADER, MARK_MESSAGE_HEADER_LENGTH)
 _BLOCK = packer(MARK_BLOCK, MARK_BLOCK_LENGTH)

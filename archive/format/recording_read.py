@@ -115,7 +115,7 @@ class RecordingRead:
                 if status != SCAN_END:
                     raise self._damage(scanner, base)
                 if scanner.offset < self.recording.descriptor.segment_file_length:
-                    break  # the next frame ends behind the range
+                    break  # the next frame ends after the range
         except RecordingDamagedError:
             if batch.rows:
                 yield self._count(batch)
@@ -203,7 +203,7 @@ class RecordingRead:
         except ArchiveError:
             return f"{name} was purged or invalidated while it was read"
         except FileFormatError:
-            return ""  # nothing can be told from a damaged catalog
+            return ""  # a damaged catalog does not show any change
         if now.start_position > position:
             return f"{name} was purged up to position {now.start_position} while it was read"
         if not now.is_active and now.stop_position < self.until:

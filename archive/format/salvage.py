@@ -102,7 +102,7 @@ class _Walk:
         self._damages = damages
         self._alignment = mapped.load_i32(HEADER["alignment"])
         next_id = mapped.load_i64(HEADER["next_recording_id"])
-        self._next_id = next_id if next_id > 0 else MAX_I64  # 0 where nobody has noted it
+        self._next_id = next_id if next_id > 0 else MAX_I64  # 0 when it was never stored
         version = mapped.load_i32(HEADER["version"])
         alignment = self._alignment
         if version >> 16 != VERSION_MAJOR:

@@ -186,7 +186,7 @@ def _walk_frames(
             if why == WALK_PAST_HOLE and _meets_hole(file, walk, chunk, limit, checksum):
                 return
         if why == WALK_DATA_END or walk.offset == walk.chunk_offset:
-            return  # or not even a header is left in the file
+            return  # the data ends, or the file has no room for a further header
 
 
 def _meets_hole(
@@ -197,7 +197,7 @@ def _meets_hole(
     is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_PAD
     if is_data and walk.offset <= limit:
         frame = file.read_at(walk.last_length, walk.last_offset)
-        walk.is_cut = not _matches(checksum, frame)  # a copy may have a hole for zeros
+        walk.is_cut = not _matches(checksum, frame)  # in a copied file zeros may be a hole
     if walk.is_cut:
         return True
     walk.hole = file.first_hole(walk.offset)
@@ -232,7 +232,7 @@ def _is_whole(
     if walk.is_cut:
         return False
     if walk.hole != MAX_I64 and file.block_length() <= PAGE_LENGTH:
-        return True  # the file system tells what was written, page by page
+        return True  # the file system reports for each page whether it was written
     # The reference counts pages from the start of its read buffer. When that lies after the start
     # of the frame (spec archive-files 18.10), pages are counted from the start of the file.
     origin = walk.chunk_offset if walk.chunk_offset <= begin else 0
