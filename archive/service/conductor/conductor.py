@@ -223,7 +223,7 @@ class ArchiveConductor(WatchAgent):
         for listing in list(self._listings):
             try:
                 work += listing.do_work()
-            except Exception as error:  # noqa: BLE001 - one listing's error is nobody else's
+            except Exception as error:  # noqa: BLE001 - other listings are unaffected
                 self._context.reporter.error(error)
                 listing.is_done = True
                 listing.control.active_listing = False
@@ -333,7 +333,7 @@ class ArchiveConductor(WatchAgent):
             return
         try:
             relevant_id = self._requests.handle(session, request)
-        except Exception as error:  # noqa: BLE001 - the client is told what it was
+        except Exception as error:  # noqa: BLE001 - reported to the client
             code, text = answer_to(error)
             if not isinstance(error, ArchiveError):
                 self._context.reporter.error(error)

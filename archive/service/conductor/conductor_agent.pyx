@@ -138,5 +138,5 @@ cdef class WatchAgent(Agent):
         if now_ns - self._asked_ns >= self.linger_ns:
             return 0
         if not self.control_due:
-            sched_yield()  # to the client, if it is on this processor
+            sched_yield()  # lets a client on this processor run
         return 1

@@ -83,7 +83,7 @@ class ControlSessions:
             )
         return session
 
-    # -- who comes --------------------------------------------------------------------------------
+    # -- connects ---------------------------------------------------------------------------------
 
     def connect(self, image: Image, request: ap.ConnectRequest | ap.AuthConnectRequest) -> None:
         """Start a session, or one that only answers that there are too many.
@@ -169,7 +169,7 @@ class ControlSessions:
             self._context.aeron.conductor.counters, counter.counter_id, registration_id
         )
 
-    # -- whose turn it is -------------------------------------------------------------------------
+    # -- duty cycles ------------------------------------------------------------------------------
 
     def do_work(self, now_ns: int, now_ms: int) -> int:
         """Run the sessions that have work, newest first, or all of them in a sweep."""
@@ -190,7 +190,7 @@ class ControlSessions:
         for session in due:
             try:
                 work += session.do_work(now_ns, now_ms)
-            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
+            except Exception as error:  # noqa: BLE001 - other sessions are unaffected
                 self._context.reporter.error(error)
             if session.is_done and closed < CLOSE_LIMIT:
                 self._close(session)
@@ -207,7 +207,7 @@ class ControlSessions:
             return now_ns
         return self._next_sweep_ns if self._waiting else None
 
-    # -- who goes ---------------------------------------------------------------------------------
+    # -- ends -------------------------------------------------------------------------------------
 
     def on_image_gone(self, image: Image) -> None:
         """End one session of a request stream that has gone; the others end by their responses."""

@@ -154,7 +154,7 @@ def update_channel(
     original_channel: str,
     stripped_channel: str,
 ) -> Iterator[bytes | None]:
-    """Change the channels of a recording, answer, and send nothing more."""
+    """Change the channels of a recording and answer; no descriptor is sent."""
     try:
         descriptor = catalog.descriptor(recording_id)
         catalog.replace_recording(
@@ -178,7 +178,7 @@ def list_subscriptions(
     stream_id: int | None,
     fragment: str,
 ) -> Iterator[bytes | None]:
-    """Descriptors of recording subscriptions, up to a count; what ends early says so."""
+    """Yield up to ``count`` subscription descriptors, and a final answer when there are fewer."""
     sent = 0
     for source in sources:
         if sent == count:

@@ -314,7 +314,7 @@ class Recordings:
         except ArchiveError as error:
             source.control.send_error(source.correlation_id, error.code_value, error.message)
             self._give_up(source)
-        except Exception as error:  # noqa: BLE001 - told to the client and the operator
+        except Exception as error:  # noqa: BLE001 - reported to client and operator
             self._context.reporter.error(error)
             code = ArchiveErrorCode.GENERIC
             if is_out_of_space(error):

@@ -9,7 +9,7 @@ cdef enum:
 
 cdef enum slot_state:
     SLOT_EMPTY = 0
-    SLOT_READY = 1      # holds a file; whoever sets it to empty owns that
+    SLOT_READY = 1      # holds a file, owned by the thread that sets the slot to empty
 
 
 cdef struct segment_slot_t:

@@ -354,7 +354,7 @@ class Replays:
         try:
             publication = pending.publication.result()
             session = self._session(pending, publication)
-        except Exception as error:  # noqa: BLE001 - told to the client
+        except Exception as error:  # noqa: BLE001 - reported to the client
             control.send_error(
                 order.correlation_id,
                 ArchiveErrorCode.GENERIC,

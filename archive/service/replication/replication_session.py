@@ -125,7 +125,7 @@ class ReplicationSession:
             self.is_done = True
             self._reason = error.message
             self._control.send_error(self.replication_id, error.code_value, error.message)
-        except Exception as error:  # noqa: BLE001 - told to the client and the operator
+        except Exception as error:  # noqa: BLE001 - reported to client and operator
             self.is_done = True
             self._reason = failure_text(error)
             self._context.reporter.error(error)
@@ -421,7 +421,7 @@ class ReplicationSession:
             synced=synced,
         )
 
-    # -- waiting and telling ----------------------------------------------------------------------
+    # -- waits and signals ------------------------------------------------------------------------
 
     def _until(self, find: Callable[[], T | None], late: str) -> Generator[None, None, T]:
         """Wait for a result within the action timeout; the source is asked nothing meanwhile."""

@@ -103,7 +103,7 @@ class WatchedFile(Generic[T]):
         if self._signature is not None or isinstance(error, ConfigurationError):
             _LOG.warning("%s; what was read before stays in force", error)
         if isinstance(error, OSError):
-            self._signature = None  # it has gone: said once, and read again when it is back
+            self._signature = None  # a missing file is logged once and read when it is back
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

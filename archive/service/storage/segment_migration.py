@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.storage.segment_deletion import Deletions
 
-# In the reference's order.
+# Fields that must be equal in both recordings, in the order in which the reference compares them.
 _MUST_AGREE: Final = (
     ("SegmentFileLength", "segment_file_length"),
     ("TermBufferLength", "term_buffer_length"),

@@ -95,7 +95,7 @@ class Storage:
         control.send_ok(request.correlation_id, count)
         deletions.finish(recording_id)
 
-    # -- the end, or all of it --------------------------------------------------------------------
+    # -- truncation and purge ---------------------------------------------------------------------
 
     def _truncate(self, control: ControlSession, request: ap.TruncateRecordingRequest) -> None:
         recording_id, position = request.recording_id, request.position
@@ -165,7 +165,7 @@ class Storage:
                 ArchiveErrorCode.ACTIVE_RECORDING,
             )
 
-    # -- the start --------------------------------------------------------------------------------
+    # -- purge, detachment and attachment at the start --------------------------------------------
 
     def _detach(self, _control: ControlSession, request: ap.DetachSegmentsRequest) -> int:
         descriptor = self._descriptor(request.recording_id)
@@ -196,7 +196,7 @@ class Storage:
                     f" sessionId={replay.session_id} streamId={replay.stream_id}"
                     f" channel={replay.channel}"
                 )
-        for reader in self._replays.readers():  # those that are about to begin, too
+        for reader in self._replays.readers():  # includes replays that are being created
             bound = descriptor.segment_base(max(reader.position, descriptor.start_position))
             if reader.recording_id == recording_id and start > bound:
                 _refuse(

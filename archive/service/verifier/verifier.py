@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 ROLE_NAME: Final = "archive-verifier"
 _S: Final = 1_000_000_000
 _MS: Final = 1_000_000
-_SLICE: Final = 32  # files that are looked at without a break
-_DUE_MAX: Final = 4096  # segments that one look gives to do; the next one has the others
-_CATCH_UP_NS: Final = 20 * _MS  # sleeps that lasted too long may be made up for that far
+_SLICE: Final = 32  # files examined without a break
+_DUE_MAX: Final = 4096  # most segments that one examination finds due; the next finds the others
+_CATCH_UP_NS: Final = 20 * _MS  # most time of overlong sleeps that later reads make up for
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Verifier(PausingAgent):
             self.due_ns = max(self.due_ns, next_look_ns)
             yield 0
 
-    # -- what there is to do ----------------------------------------------------------------------
+    # -- due segments -----------------------------------------------------------------------------
 
     def _look(self, due: DueSegments) -> Iterator[int]:
         """Find the segments that are due, without reading them."""
@@ -193,7 +193,7 @@ class Verifier(PausingAgent):
                 try:
                     descriptor = catalog.checked_entry(recording_id).descriptor
                 except ArchiveError:
-                    continue  # purged meanwhile
+                    continue  # purged since the listing
                 except FileFormatError as error:
                     self._tell((recording_id, -1), error, str(error), -1)
                     continue
@@ -224,7 +224,7 @@ class Verifier(PausingAgent):
                 due.add(descriptor, span, since)
             if number % _SLICE == 0:
                 yield 0
-        if descriptor.is_active:  # whose position may not be known yet
+        if descriptor.is_active:  # its position may not be known yet
             first = descriptor.segment_base(descriptor.start_position)
             bases.update(base for base in writer.records.by_base if base >= first)
         self._keep(writer, bases)
@@ -235,7 +235,7 @@ class Verifier(PausingAgent):
         if record is None or record.length != span.length:
             return 0
         if not self._has_looked and record.state != SegmentState.SOUND:
-            return 0  # what an earlier run has found is told again, in words
+            return 0  # a finding of an earlier run is reported again, with its text
         try:
             stamp = self._files.stamp(f"{self._folder}/{span.name}")
         except OSError:
@@ -280,7 +280,7 @@ class Verifier(PausingAgent):
         except OSError as error:
             self._reporter.error(error)
 
-    # -- the reading ------------------------------------------------------------------------------
+    # -- reads ------------------------------------------------------------------------------------
 
     def _verify(self, due: DueSegments, until_ns: int) -> Iterator[int]:
         """Read segments until all are done or the folder has to be examined again."""
@@ -334,7 +334,7 @@ class Verifier(PausingAgent):
     # -- the counters -----------------------------------------------------------------------------
 
     def _count(self, counter: Counter, more: int) -> None:
-        if not counter.closed:  # with the driver
+        if not counter.closed:  # it is closed after the loss of the driver
             counter.add(more)
 
     def _count_waiting(self, count: int) -> None:
