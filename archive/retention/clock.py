@@ -25,7 +25,7 @@ GAP_MAX_MS: Final = 30 * 86_400_000
 #: 2017-01-01, before any archive existed: a clock that shows an earlier time is not set.
 PLAUSIBLE_MS: Final = 1_483_228_800_000
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-_START_TIME_FIELD: Final = 19  # of /proc/PID/stat, behind the name: in ticks since the boot
+_START_TIME_FIELD: Final = 19  # index after the name in /proc/PID/stat; in ticks since the boot
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ class _Timelines:
             while len(self._open) >= _OPEN_MAX:
                 self._drop(next(iter(self._open)))
             found = self._opened(descriptor, end)
-        self._open[recording_id] = found  # the one used last stands last
+        self._open[recording_id] = found  # the index used last comes last
         return found
 
     def _drop(self, recording_id: int) -> None:

@@ -266,7 +266,7 @@ class Journal:
         created = not self._files.exists(self.path)
         with self._files.open_data_file(self.path, writable=True, create=True) as file:
             if file.file_size() > self._end:
-                file.set_length(self._end)  # what a crash has cut off
+                file.set_length(self._end)  # drop a line that a crash truncated
             try:
                 file.write_at(line, self._end)
                 file.flush(2)

@@ -64,7 +64,7 @@ def parse_policies(text: str, *, source: str = "policies") -> Policies:
     """
     try:
         document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of tomllib also for numbers of any length
+    except (ValueError, RecursionError) as error:  # tomllib raises it for overlong numbers
         found = re.search(r"at line ([0-9]+)", str(error))
         line = int(found[1]) if found else None
         if "end of document" in str(error):

@@ -58,7 +58,7 @@ def answer(readers: Iterable[RecordingReader], from_id: int) -> tuple[int, str]:
     told = list(islice(waiting, ENTRIES_MAX))
     following = next(waiting, None)
     while following is not None and told and told[-1].recording_id == following.recording_id:
-        following = told.pop()  # all of a recording in one answer
+        following = told.pop()  # one answer has all readers of a recording
     entries = "|".join(f"{one.recording_id},{one.position},{one.kind}" for one in told)
     next_id = NO_MORE if following is None else following.recording_id
     return next_id, PREFIX + entries

@@ -83,7 +83,7 @@ def is_running(archive_dir: str | Path, files: FileSystem) -> bool:
     try:
         lock = files.try_lock(path)
     except OSError:
-        return False  # a folder that is not ours to write in: nothing of ours runs here
+        return False  # a run needs a writable folder
     if lock is None:
         return True
     lock.close()

@@ -136,7 +136,7 @@ def _remove_below(
             try:
                 files.remove(str(Path(archive_dir) / name))
             except FileNotFoundError:
-                continue  # an archive that runs has gone on with it
+                continue  # a running archive has removed it since
             removed += 1
     if removed:
         files.sync_dir(str(archive_dir))
@@ -298,7 +298,7 @@ class PlanRun:
             return less
         return step
 
-    # -- looking again ----------------------------------------------------------------------------
+    # -- checks before a step ---------------------------------------------------------------------
 
     def _kept(self, step: Step) -> Kept | None:
         """Return why a step must not be carried out any more, None when it may be."""
