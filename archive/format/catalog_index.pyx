@@ -306,7 +306,7 @@ cdef class EntryScan:
 
 
 def scan_entries(MappedFile catalog not None, int64_t start, int64_t alignment):
-    """Walk the entries from offset ``start`` to the first one whose length is zero."""
+    """Walk the entries from offset ``start`` to the first one whose length is not above 0."""
     if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
         raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
     return _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
