@@ -1,1 +1,1 @@
-"""."""
+"""The archive: file formats, protocol, service, client, time index, verification, retention."""

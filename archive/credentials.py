@@ -1,7 +1,7 @@
-"""Who a client says it is, and how it proves it (spec archive-protocol 7).
+"""The name that a client gives to an archive, and its proof (spec archive-protocol 7).
 
-A supplier gives the bytes of the connect request and answers a challenge. What is sent is not
-encrypted: HMAC proves knowledge of a key without sending it, a password is sent as it is.
+A supplier provides the bytes of the connect request and answers a challenge. Nothing is encrypted:
+HMAC proves the knowledge of a key without sending it, while a password is sent in plain text.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ HMAC_KEY_LENGTH_MIN: Final = 16
 
 
 class CredentialsSupplier(Protocol):
-    """Asked when a client connects; the reference's hook of the same name."""
+    """What a client asks for credentials when it connects; named as the reference's interface."""
 
     def encoded_credentials(self) -> bytes:
-        """Bytes of the connect request; empty for none."""
+        """Return the credentials of the connect request, empty for none."""
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:
-        """The answer to an archive that asks for proof."""
+        """Return the answer to an archive's challenge."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticCredentials:
-    """The same bytes always, for archives that do not ask further.
+    """Fixed credentials for archives that send no challenge, or always the same one.
 
     Attributes:
-        credentials: of the connect request.
-        answer: to a challenge; by default an archive that sends one is refused.
+        credentials: the bytes of the connect request.
+        answer: the answer to a challenge; without one a challenge raises an error.
     """
 
     credentials: bytes = field(default=b"", repr=False)
     answer: bytes | None = field(default=None, repr=False)
 
     def encoded_credentials(self) -> bytes:
-        """The bytes."""
+        """Return the fixed credentials."""
         return self.credentials
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:  # noqa: ARG002 - the same always
-        """The fixed answer.
+        """Return the fixed answer.
 
         Raises:
-            ConfigurationError: there is none.
+            ConfigurationError: no answer was given.
         """
         if self.answer is None:
             raise ConfigurationError(
@@ -59,10 +59,10 @@ class StaticCredentials:
 
 @dataclass(frozen=True, slots=True)
 class PasswordCredentials:
-    """A user and his password, sent as ``user:password`` in UTF-8, readable on the way.
+    """A user name and password, sent in plain text as ``user:password`` in UTF-8.
 
     Raises:
-        ConfigurationError: a user without a name, or with a colon in it.
+        ConfigurationError: ``check_user`` refuses the user name.
     """
 
     user: str
@@ -72,11 +72,11 @@ class PasswordCredentials:
         check_user(self.user)
 
     def encoded_credentials(self) -> bytes:
-        """User and password."""
+        """Return ``user:password``."""
         return f"{self.user}:{self.password}".encode()
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:  # noqa: ARG002 - answers none
-        """Refused: whoever takes a password has nothing more to ask.
+        """Refuse the challenge: an authenticator that takes passwords sends none.
 
         Raises:
             ConfigurationError: always.
@@ -88,14 +88,14 @@ class PasswordCredentials:
 
 @dataclass(frozen=True, slots=True)
 class HmacCredentials:
-    """A user who proves that he has a key, which is not sent.
+    """A user name and a key, whose knowledge is proved without sending it.
 
     Attributes:
-        user: name, sent in UTF-8 with the connect request.
-        key: shared with the archive, at least 16 bytes and hard to guess.
+        user: the name, sent in UTF-8 with the connect request.
+        key: a secret shared with the archive, at least 16 bytes and hard to guess.
 
     Raises:
-        ConfigurationError: a name or a key that cannot be used.
+        ConfigurationError: ``check_user`` refuses the user name, or the key is too short.
     """
 
     user: str
@@ -109,14 +109,14 @@ class HmacCredentials:
             )
 
     def encoded_credentials(self) -> bytes:
-        """The name."""
+        """Return the user name."""
         return self.user.encode()
 
     def on_challenge(self, encoded_challenge: bytes) -> bytes:
-        """The proof.
+        """Return the HMAC that proves the knowledge of the key.
 
         Raises:
-            ConfigurationError: the challenge is not one of this kind; nothing else is signed.
+            ConfigurationError: the challenge is not one of HMAC-SHA256; nothing else is signed.
         """
         if len(encoded_challenge) != len(
             HMAC_CHALLENGE_PREFIX
@@ -128,15 +128,16 @@ class HmacCredentials:
 
 
 def hmac_answer(key: bytes, user: bytes, challenge: bytes) -> bytes:
-    """What proves the knowledge of a key: HMAC-SHA256 of user, a zero byte and the challenge."""
+    """Return the HMAC-SHA256, under the key, of the user, a zero byte and the challenge."""
     return hmac.new(key, user + b"\0" + challenge, hashlib.sha256).digest()
 
 
 def check_user(user: str) -> str:
-    """A name that files and credentials can carry.
+    """Return a user name unchanged after checking that files and credentials can carry it.
 
     Raises:
-        ConfigurationError: it is empty, or has a colon or control characters in it.
+        ConfigurationError: the name is empty, has blanks around it, or contains a colon or control
+            characters.
     """
     if not user or ":" in user or not user.isprintable() or user != user.strip():
         raise ConfigurationError(

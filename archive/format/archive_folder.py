@@ -1,8 +1,8 @@
-"""Reading recordings from a folder, with no archive running or beside one (read-only throughout).
+"""Read-only access to the recordings in an archive folder, whether or not an archive runs in it.
 
-``ArchiveFolder`` opens a folder, a ``Recording`` gives its rows: messages put together from their
-fragments, or the fragments. A recording without a stop position is read up to its last complete
-frame; beside a running archive up to the position that the archive's counter shows.
+An ``ArchiveFolder`` opens a folder and a ``Recording`` yields its rows. A row is a message put
+together from its fragments, or a single fragment. A recording without a stop position is read up
+to its last complete frame; while an archive runs, up to the position that its counter shows.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Message:
     """One row of a recording; see ``Recording.messages``.
 
     Attributes:
-        position: in the stream, after the message.
-        term_id: of its first frame, as all fields below.
-        term_offset: of its first frame.
-        session_id: of the publication; the recording's where a checksum took its place.
-        stream_id: of the recording.
-        flags: 0xC0 for a whole message; those of all its fragments together.
-        reserved_value: as the publisher set it.
-        payload: a copy.
+        position: stream position after the message.
+        term_id: term id of the message's first frame; the fields below are of that frame too.
+        term_offset: offset of the first frame in its term, bytes.
+        session_id: session id in the frame, or the recording's when a checksum replaced it.
+        stream_id: stream id in the frame.
+        flags: flags of all fragments combined; 0xC0 for a whole message.
+        reserved_value: value that the publisher set.
+        payload: a copy of the message's bytes.
     """
 
     position: int
@@ -76,7 +76,7 @@ class Message:
 
 
 class ArchiveFolder(Resource):
-    """An archive's folder, ours or the reference's, open for reading. A context manager."""
+    """The folder of an archive, this one or the reference, open for reading; a context manager."""
 
     def __init__(self, archive_dir: str | Path, files: FileSystem | None = None) -> None:
         """Open the folder's catalog.
@@ -90,38 +90,39 @@ class ArchiveFolder(Resource):
         self.catalog = CatalogReader.open(archive_dir, self.files)
 
     def recordings(self) -> list[Recording]:
-        """All VALID recordings, by id."""
+        """Return all VALID recordings in the order of their ids."""
         return [self.recording(recording_id) for recording_id in self.catalog.ids()]
 
     def recording(self, recording_id: int) -> Recording:
-        """One VALID recording.
+        """Return one VALID recording.
 
         Raises:
-            ArchiveError: UNKNOWN_RECORDING.
-            FileFormatError: its descriptor is damaged.
+            ArchiveError: UNKNOWN_RECORDING when there is no VALID entry with that id.
+            FileFormatError: the recording's descriptor is damaged.
         """
         return Recording(self, self.catalog.checked_entry(recording_id))
 
     def segment_names(self, recording_id: int) -> list[str]:
-        """Names of the recording's segment files that are there, in position order."""
+        """Return the names of the recording's existing segment files, in position order."""
         names = [
             name for name in self.files.list_dir(self.path) if recording_id_of(name) == recording_id
         ]
         return sorted(names, key=lambda name: parse_segment_name(name).base_position)
 
     def close(self) -> None:
-        """Let go of the catalog; recordings that were given out stay usable."""
+        """Release the catalog; recordings that were returned before stay usable."""
         self.catalog.close()
 
 
 class Recording:
-    """One recording of a folder, as its catalog entry said when it was opened.
+    """One recording of a folder, as its catalog entry described it when it was opened.
 
     Attributes:
         entry: the catalog entry.
-        descriptor: of it.
-        start_position: of the first frame that is there.
-        end_position: up to which there are complete frames: the stop position, or what was found.
+        descriptor: the descriptor in that entry.
+        start_position: position of the first frame that is stored.
+        end_position: position up to which frames are complete: the stop position, the position of
+            a running archive, or the end found in the segments.
         is_live: whether a running archive is recording it.
     """
 
@@ -136,7 +137,7 @@ class Recording:
 
     @property
     def recording_id(self) -> int:
-        """Id of the recording in its archive."""
+        """The recording's id in its archive."""
         return self.descriptor.recording_id
 
     def _find_end(self) -> int:
@@ -151,7 +152,7 @@ class Recording:
         return recover_stop_position(self.files, self.folder.path, descriptor, names).position
 
     def refresh(self) -> None:
-        """Look again how far the recording has come."""
+        """Read the catalog entry and the end position of an active recording again."""
         if self.descriptor.is_active:
             self.entry = self.folder.catalog.checked_entry(self.recording_id)
             self.descriptor = self.entry.descriptor
@@ -171,26 +172,27 @@ class Recording:
         allocate: Callable[[int], Buffer] | None = None,
         totals: ScanTotals | None = None,
     ) -> Iterator[ScanColumns]:
-        """Rows in batches of columns, in memory that is the caller's to keep.
+        """Yield rows in batches of columns; the memory of each batch belongs to the caller.
 
         Args:
-            assemble: rows are messages; False: every fragment is a row.
-            from_position: of a frame, or of a message when assembling; the start by default.
-            until_position: rows that end behind it are left out; ``end_position`` by default.
-            after_position: rows whose position is not behind it are left out, whatever lies there:
-                the walk begins with the term that holds it, unless ``from_position`` is later.
-            session_ids: rows of other sessions are left out.
-            rows_max: rows a batch at most.
-            payload_capacity: payload bytes a batch at most, but for a longer single message.
-            columns: names of the wanted ones, see ``frame_scan.COLUMNS``; all by default.
-            allocate: gives writable memory of that many bytes, for a column of a batch.
-            totals: kept up to date while reading.
+            assemble: True for one row per message, False for one row per fragment.
+            from_position: where a frame begins, or a message when assembling; the start by default.
+            until_position: rows that end after it are left out; ``end_position`` by default.
+            after_position: rows that end at or before it are left out. It need not be where a frame
+                begins: the walk begins with the term that holds it, unless ``from_position`` is
+                later.
+            session_ids: rows of other sessions are left out; None for all sessions.
+            rows_max: most rows in a batch.
+            payload_capacity: most payload bytes in a batch, unless one message alone is longer.
+            columns: names of the wanted columns, see ``frame_scan.COLUMNS``; all by default.
+            allocate: returns writable memory of the given length in bytes for one column.
+            totals: counts that are updated while the recording is read.
 
         Raises:
-            ValueError: a position outside the recording, or not a multiple of 32.
-            RecordingDamagedError: a segment is missing, damaged or shorter than it was, or (a
-                RecordingChangedError) the recording was purged or truncated while it was read; says
-                file, offset and value. Rows before that have been given out.
+            ValueError: a position lies outside the recording or is not a multiple of 32.
+            RecordingDamagedError: a segment is missing, damaged or shorter than it was. It is a
+                RecordingChangedError when the recording was purged or truncated during the read.
+                The message names file, offset and value; the rows before were yielded.
         """
         start, until = self._range(from_position, until_position)
         after = -1 if after_position is None else after_position
@@ -214,7 +216,7 @@ class Recording:
         until_position: int | None = None,
         totals: ScanTotals | None = None,
     ) -> Iterator[Message]:
-        """Rows one by one, with copied payloads; arguments and errors as for ``batches``."""
+        """Yield single rows with copied payloads; arguments and errors are those of ``batches``."""
         for batch in self.batches(
             assemble=assemble,
             from_position=from_position,
@@ -229,7 +231,7 @@ class Recording:
                 yield Message(*values, data)  # type: ignore[call-arg]
 
     def _term_base(self, position: int) -> int:
-        """Where the term begins that holds a position; there is always a frame there."""
+        """Return the base position of the term that holds a position; a frame begins there."""
         return position - position % self.descriptor.term_buffer_length
 
     def _range(self, from_position: int | None, until_position: int | None) -> tuple[int, int]:

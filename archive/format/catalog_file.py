@@ -1,8 +1,8 @@
 """Writing ``archive.catalog`` as the archive's conductor does (spec archive-files 3 to 5).
 
-One thread writes. Other processes read the mapping meanwhile, so fields are stored one by one, as
-whole words, in the reference's order; the entry's space on disk is allocated before it is touched,
-so that a full disk is an error and not a fault.
+One thread writes. Other processes read the mapping at the same time, so fields are stored one by
+one, as whole words, in the reference's order. Disk space for an entry is allocated before its
+memory is written, so that a full disk raises an error instead of ending the process with SIGBUS.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _ENTRY_HEADER = packer(ENTRY_HEADER, ENTRY_HEADER_LENGTH)
 
 @dataclass(frozen=True, slots=True)
 class RecoveredRecording:
-    """A recording that had no stop position at start, and the one it was given."""
+    """A recording that had no stop position at start, and the stop position that it was given."""
 
     recording_id: int
     stop: StopPosition
@@ -71,9 +71,10 @@ class CatalogFile(CatalogMap):
     """The catalog of a folder, open for writing. Close it, or use it as a context manager.
 
     Attributes:
-        sync_level: 0 none, 1 data, 2 data and metadata, after each change (spec archive-files 14).
-        checksum: over descriptors, None to leave the field alone.
-        on_resized: told the old and the new length in bytes when the file got longer.
+        sync_level: what each change brings to the disk: 0 nothing, 1 data, 2 data and metadata
+            (spec archive-files 14).
+        checksum: computes the checksum of descriptors; None leaves the field unchanged.
+        on_resized: called with the old and the new length in bytes when the file gets longer.
     """
 
     sync_level: int
@@ -93,16 +94,17 @@ class CatalogFile(CatalogMap):
         """Open a folder's catalog, or create it.
 
         Args:
-            archive_dir: the folder, which exists.
-            files: the file system door.
-            capacity: length of a new file in bytes, 32 to 2**31 - 1; a shorter one is extended.
-            sync_level: see the class.
-            checksum: see the class.
+            archive_dir: the archive's folder, which exists.
+            files: the file system to use.
+            capacity: length of a new file in bytes, 32 to 2**31 - 1; a shorter file is extended.
+            sync_level: 0, 1 or 2, see the class.
+            checksum: computes the checksum of descriptors, see the class.
 
         Raises:
             ConfigurationError: the capacity is out of range.
-            FileFormatError: truncated, of another version, or damaged; says file, offset, value.
-            StorageSpaceError: no room for the header.
+            FileFormatError: the catalog is truncated, of another version, or damaged; the message
+                names file, offset and value.
+            StorageSpaceError: there is no room for the header.
         """
         if not CATALOG_HEADER_LENGTH <= capacity <= MAX_I32:
             raise ConfigurationError(
@@ -136,7 +138,7 @@ class CatalogFile(CatalogMap):
         stored = self.next_recording_id
         expected = self._last_id + 1
         if stored == expected - 1 and stored > 0:
-            # A crash between the stores of an entry and of the header: the entry is whole.
+            # A crash came between the stores of an entry and of the header; the entry is complete.
             self._mapped.store_i64(HEADER["next_recording_id"], expected)
         elif 0 < stored < expected or stored < 0:
             raise FileFormatError(
@@ -146,13 +148,13 @@ class CatalogFile(CatalogMap):
         self._next_id = max(stored, expected)
 
     def add_recording(self, descriptor: RecordingDescriptor) -> int:
-        """Append an entry; the id in ``descriptor`` is ignored and the next one is given.
+        """Append an entry with the next free id, whatever id ``descriptor`` has.
 
         Returns:
             The id of the new recording.
 
         Raises:
-            StorageSpaceError: the catalog is at its largest, or the disk is full.
+            StorageSpaceError: the catalog has its largest length, or the disk is full.
         """
         recording_id = self._next_id
         body = descriptor.with_changes(recording_id=recording_id).encode()
@@ -170,10 +172,10 @@ class CatalogFile(CatalogMap):
         return recording_id
 
     def _write_entry(self, at: int, length: int, body: bytes) -> None:
-        """Write an entry behind the last one; its length comes last and makes it one.
+        """Write an entry after the last one; storing its length last makes it valid.
 
-        A crash in between leaves bytes that nobody reads. A longer entry that an earlier crash left
-        there must not be read on behind this one.
+        A crash before that leaves bytes that no reader looks at. When an earlier crash left a
+        longer entry there, the word after the new entry is cleared, so that no walk reads on.
         """
         start, end = at + ENTRY_HEADER_LENGTH, at + length
         self._view(start, end)[:] = body.ljust(end - start, b"\0")
@@ -183,18 +185,18 @@ class CatalogFile(CatalogMap):
             self._mapped.store_i32(at + ENTRY["checksum"], value)
         if end + ENTRY_HEADER_LENGTH <= self.capacity and self._mapped.load_i32(end) != 0:
             self._mapped.store_i32(end, 0)
-        self._sync()  # pages reach the disk in any order: the length is not to come first
+        self._sync()  # pages reach the disk in any order; the length must not come first
         self._mapped.store_i32(at + ENTRY["length"], length - ENTRY_HEADER_LENGTH)
 
     def recording_stopped(self, recording_id: int, position: int, timestamp_ms: int) -> None:
-        """Store the end of a recording; whoever sees the position sees the timestamp too."""
+        """Store the end of a recording: first the timestamp, then the position."""
         at = self._offset(recording_id)
         self._mapped.store_i64(at + FIELD["stop_timestamp"], timestamp_ms)
         self._mapped.store_i64(at + FIELD["stop_position"], position)
         self._changed(at)
 
     def update_stop_position(self, recording_id: int, position: int) -> None:
-        """Move the stop position; the stop timestamp stays (truncate, migrate)."""
+        """Move the stop position and keep the stop timestamp (truncate, migrate)."""
         at = self._offset(recording_id)
         self._mapped.store_i64(at + FIELD["stop_position"], position)
         self._changed(at)
@@ -208,10 +210,10 @@ class CatalogFile(CatalogMap):
     def extend_recording(
         self, recording_id: int, control_session_id: int, correlation_id: int, session_id: int
     ) -> None:
-        """Make a stopped recording active again, with a new image's session."""
+        """Make a stopped recording active again, with the session of a new image."""
         at = self._offset(recording_id)
-        # The stop position first: whoever sees one sees its timestamp, and so does the next start
-        # when this one is interrupted.
+        # The stop position is cleared first: every reader that sees a stop position, also the next
+        # start after an interruption here, then sees its timestamp as well.
         self._mapped.store_i64(at + FIELD["stop_position"], NULL_POSITION)
         self._mapped.store_i64(at + FIELD["stop_timestamp"], NULL_TIMESTAMP)
         self._mapped.store_i64(at + FIELD["control_session_id"], control_session_id)
@@ -222,7 +224,7 @@ class CatalogFile(CatalogMap):
         self._changed(at)
 
     def change_state(self, recording_id: int, state: RecordingState) -> None:
-        """Give a VALID entry another state: it leaves the index, its id is never used again."""
+        """Give a VALID entry another state; it leaves the index and its id is never used again."""
         at = self._offset(recording_id)
         if state != RecordingState.VALID:
             self._entries.remove(recording_id)
@@ -230,9 +232,9 @@ class CatalogFile(CatalogMap):
         self._sync()
 
     def replace_recording(self, descriptor: RecordingDescriptor) -> None:
-        """Rewrite an entry, all but its control session and correlation ids (update channel).
+        """Rewrite an entry except for its control session and correlation ids (update channel).
 
-        An entry that gets longer than its place moves the ones behind it (spec archive-files 4).
+        When the entry gets longer than its space, the entries after it move (spec archive-files 4).
         """
         at = self._offset(descriptor.recording_id)
         old = self._entry_at(at)
@@ -263,7 +265,7 @@ class CatalogFile(CatalogMap):
         )
 
     def _write_noted(self, at: int, data: bytes) -> None:
-        """Write several entries so that a crash leaves the old ones or the new ones."""
+        """Write several entries through the redo file: a crash leaves all old or all new."""
         folder = str(Path(self.path).parent)
         note_change(self.files, folder, at, data, self.sync_level)
         self._view(at, at + len(data))[:] = data
@@ -276,15 +278,15 @@ class CatalogFile(CatalogMap):
         Spec archive-files 5.5 and 6.
 
         Args:
-            now_ms: becomes the stop timestamp, epoch milliseconds.
-            io_length: the archive's ``file.io.max.length``.
+            now_ms: stored as the stop timestamp, epoch milliseconds.
+            io_length: the archive's ``file.io.max.length``, bytes.
 
         Returns:
-            What was recovered. One with ``stop.unverified`` ended before a data fragment that may
-            not have been written whole: the caller logs and counts it.
+            The recovered recordings. One with ``stop.unverified`` ends before a data fragment that
+            may not have been written completely; the caller logs and counts it.
 
         Raises:
-            FileFormatError: a descriptor or a segment's name is impossible; recordings before it
+            FileFormatError: a descriptor or a segment's name is invalid; the recordings before it
                 keep their new positions.
         """
         folder = str(Path(self.path).parent)
@@ -308,7 +310,7 @@ class CatalogFile(CatalogMap):
         return recovered
 
     def _make_whole(self, recording_id: int, stop: StopPosition, names: list[str]) -> None:
-        """Give the last segment its length; a frame that was certainly not written goes."""
+        """Give the last segment its full length and clear a frame that was only partly written."""
         if not names:
             return
         base = max(parse_segment_name(name).base_position for name in names)
@@ -320,17 +322,17 @@ class CatalogFile(CatalogMap):
         make_whole(self.files, str(Path(self.path).parent / name), length, keep)
 
     def refresh_checksums(self) -> None:
-        """Compute the checksums anew of entries that have one; a crash may have left an old one."""
+        """Recompute stored checksums of entries, which a crash may have left outdated."""
         for at in self._entries.offsets():
             if self._mapped.load_i32(at + ENTRY["checksum"]) != 0:
                 self._store_checksum(at)
 
     def ids_in_state(self, state: RecordingState) -> list[int]:
-        """Ids of all entries in a state; walks the whole file."""
+        """Return the ids of all entries in a state; this walks the whole file."""
         return ids_in_state(self._mapped, CATALOG_HEADER_LENGTH, self._end, self.alignment, state)
 
     def sync(self, level: int = 2) -> None:
-        """Bring all changes to the disk, whatever the configured level."""
+        """Bring all changes to the disk, whatever the configured sync level."""
         with self.files.open_data_file(self.path, writable=True) as file:
             file.flush(level)
 
@@ -370,7 +372,7 @@ class CatalogFile(CatalogMap):
 
 
 def _redo(path: str, files: FileSystem) -> None:
-    """Make the change that a crash has interrupted."""
+    """Make the change in the redo file that a crash interrupted, if there is one."""
     folder = str(Path(path).parent)
     change = noted_change(files, folder)
     if change is not None:
@@ -382,7 +384,7 @@ def _redo(path: str, files: FileSystem) -> None:
 
 
 def _open_extended(path: str, capacity: int, files: FileSystem) -> MappedFile:
-    """Map an existing catalog for writing, at least ``capacity`` long."""
+    """Map an existing catalog for writing and extend it to at least ``capacity`` bytes."""
     size = files.size(path)
     if 0 < size < CATALOG_HEADER_LENGTH:
         raise FileFormatError(
@@ -396,7 +398,7 @@ def _open_extended(path: str, capacity: int, files: FileSystem) -> MappedFile:
 
 
 def _is_blank(mapped: MappedFile, header: bytes, archive_dir: str, files: FileSystem) -> bool:
-    """A file that a crash left without its whole header, where nothing was recorded yet."""
+    """Return whether a crash left a file without its whole header, before anything was recorded."""
     start = bytes(mapped.view(0, min(mapped.length, 2 * CATALOG_HEADER_LENGTH)))
     is_part = start[:CATALOG_HEADER_LENGTH] != header and all(
         found in (0, wanted) for found, wanted in zip(start, header, strict=False)

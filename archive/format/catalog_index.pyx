@@ -1,8 +1,8 @@
-"""The index of a catalog in memory, and the walk that makes it: there may be a million entries.
+"""The index of a catalog in memory, and the walk that builds it, for up to a million entries.
 
-The bytes may change under a walk when an archive is running, so each length is read once and
-checked before it is used. Offsets in the index have been checked against the mapping; channels are
-checked where they are read, since another process may write them meanwhile. The layout is that of
+An archive that runs may change the bytes during a walk, so each length is read once and checked
+before it is used. Offsets in the index were checked against the mapping. Channels are checked when
+they are read, since another process may write them at that time. The layout is that of
 spec archive-files 3.2 and spec archive-files 5.3.
 """
 
@@ -42,10 +42,9 @@ cdef enum:
 
 
 cdef int64_t release_walked(uint8_t* base, int64_t released, int64_t offset) noexcept nogil:
-    """Let go of the pages of a mapped file that a walk has passed, now and then.
+    """Release pages of a mapped file that a walk has passed, 16 MiB at a time.
 
-    They need not stay in this process's memory: the system has them in its cache, and gives them
-    back when they are read again.
+    The pages stay in the system's page cache and are mapped again when they are read again.
     """
     if offset - released <= RELEASE_LENGTH:
         return released
@@ -64,7 +63,7 @@ cdef int _grow(void** place, int64_t room, size_t size) except -1:
 cdef bint _has_fragment(
     const uint8_t* base, int64_t capacity, int64_t offset, const uint8_t* fragment, int64_t length
 ) noexcept nogil:
-    """Whether the original channel of an entry contains a fragment."""
+    """Return whether the original channel of an entry contains a fragment."""
     cdef int64_t end, at
     if length == 0:
         return True
@@ -83,11 +82,11 @@ cdef bint _has_fragment(
 
 
 cdef class CatalogIndex:
-    """Where the VALID entries of a catalog are, and whose streams they hold: 24 bytes each.
+    """Offsets, session ids and stream ids of a catalog's VALID entries, 24 bytes per entry.
 
-    Ids ascend. Session and stream ids are those at the time of the walk or of the last
-    ``set_streams``; whoever does not write the catalog asks with ``fresh``: a recording may be
-    extended with another session.
+    Ids ascend. Session and stream ids are those of the walk or of the last ``set_streams``. A
+    process that does not write the catalog passes ``fresh`` to its searches, because the archive
+    may have extended a recording with another session.
     """
 
     def __dealloc__(self) -> None:
@@ -115,7 +114,7 @@ cdef class CatalogIndex:
         return 0
 
     cdef int64_t lower(self, int64_t recording_id) noexcept nogil:
-        """Index of the first entry with that id or a higher one."""
+        """Return the index of the first entry with that id or a higher one."""
         cdef int64_t low = 0, high = self._count, middle
         while low < high:
             middle = (low + high) >> 1
@@ -132,7 +131,7 @@ cdef class CatalogIndex:
         """Append an entry.
 
         Raises:
-            ValueError: its id is not above all others.
+            ValueError: the id is not higher than all others.
         """
         if self._count > 0 and recording_id <= self._ids[self._count - 1]:
             raise ValueError(
@@ -141,7 +140,7 @@ cdef class CatalogIndex:
         self.push(recording_id, offset, session_id, stream_id)
 
     def offset_of(self, recording_id):
-        """Offset of an entry in the file, -1 when there is none of that id."""
+        """Return the offset of an entry in the file, -1 when no entry has that id."""
         cdef int64_t at
         if not 0 <= recording_id <= INT64_MAX:
             return -1
@@ -151,7 +150,7 @@ cdef class CatalogIndex:
         return -1
 
     def remove(self, int64_t recording_id):
-        """Forget an entry; whether there was one."""
+        """Remove an entry and return whether there was one."""
         cdef int64_t at = self.lower(recording_id), behind
         if at >= self._count or self._ids[at] != recording_id:
             return False
@@ -164,31 +163,31 @@ cdef class CatalogIndex:
         return True
 
     def shift(self, int64_t behind, int64_t difference):
-        """Entries at offsets above ``behind`` have moved by so many bytes."""
+        """Add ``difference`` bytes to the offsets above ``behind``: those entries were moved."""
         cdef int64_t at
         for at in range(self._count):
             if self._offsets[at] > behind:
                 self._offsets[at] += difference
 
     def set_streams(self, int64_t recording_id, int32_t session_id, int32_t stream_id):
-        """An entry has other ids of session and stream now."""
+        """Set the session and stream id of an entry."""
         cdef int64_t at = self.lower(recording_id)
         if at < self._count and self._ids[at] == recording_id:
             self._session_ids[at] = session_id
             self._stream_ids[at] = stream_id
 
     def ids(self):
-        """All ids, ascending."""
+        """Return all recording ids in ascending order."""
         cdef int64_t at
         return [self._ids[at] for at in range(self._count)]
 
     def offsets(self):
-        """Offsets of all entries, in the order of their ids."""
+        """Return the offsets of all entries in the order of their ids."""
         cdef int64_t at
         return [self._offsets[at] for at in range(self._count)]
 
     def active(self, MappedFile catalog not None):
-        """Ids of the entries that have no stop position."""
+        """Return the ids of the entries that have no stop position."""
         cdef int64_t at, released = 0
         cdef uint8_t* base = catalog.section(0, catalog.length)
         cdef const uint8_t* stop
@@ -209,7 +208,7 @@ cdef class CatalogIndex:
         const uint8_t[::1] fragment not None,
         bint fresh=False,
     ):
-        """Highest id from ``min_recording_id`` up that matches, -1 when there is none."""
+        """Return the highest matching id from ``min_recording_id`` up, -1 when none matches."""
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
         cdef const uint8_t* wanted = &fragment[0] if length > 0 else NULL
@@ -238,18 +237,18 @@ cdef class CatalogIndex:
         stream_id,
         const uint8_t[::1] fragment not None,
     ):
-        """Look at up to ``limit`` entries from an id on.
+        """Examine up to ``limit`` entries, starting with an id.
 
         Args:
-            catalog: the file.
-            from_recording_id: lowest id to look at.
-            limit: entries to look at, 1 or more.
-            stream_id: wanted, None for any; then the fragment does not count either.
-            fragment: contained in the original channel.
+            catalog: the mapped catalog that this index describes.
+            from_recording_id: lowest id to examine.
+            limit: entries to examine, 1 or more.
+            stream_id: the wanted stream id; None matches all entries, whatever the fragment.
+            fragment: bytes that the original channel must contain.
 
         Returns:
-            Ids that match; the id behind the last one looked at, ``from_recording_id`` when there
-            was none; whether the end was reached.
+            The ids that match; the id after the last one examined, or ``from_recording_id`` when
+            none was examined; and whether the end of the index was reached.
         """
         cdef const uint8_t* base = catalog.section(0, catalog.length)
         cdef int64_t capacity = catalog.length, length = fragment.shape[0]
@@ -272,16 +271,16 @@ cdef class CatalogIndex:
 
 
 cdef class EntryScan:
-    """What one walk over a catalog found.
+    """The result of one walk over a catalog.
 
     Attributes:
-        index: of the VALID entries.
-        end_offset: behind the last entry.
-        last_id: of the last entry in any state, -1 when there is none.
-        last_offset: of the last entry in any state, -1 when there is none.
-        bad_offset: where the walk met something impossible, -1 when nowhere.
-        bad_value: what stood there.
-        problem: what is wrong with it.
+        index: the VALID entries.
+        end_offset: offset after the last entry.
+        last_id: recording id of the last entry in any state, -1 when there is none.
+        last_offset: offset of the last entry in any state, -1 when there is none.
+        bad_offset: offset of the invalid value that ended the walk, -1 when there is none.
+        bad_value: the value at that offset.
+        problem: what is wrong with that value.
     """
 
     cdef readonly CatalogIndex index
@@ -307,7 +306,7 @@ cdef class EntryScan:
 
 
 def scan_entries(MappedFile catalog not None, int64_t start, int64_t alignment):
-    """Walk the entries from offset ``start`` to the first one without a length."""
+    """Walk the entries from offset ``start`` to the first one whose length is not above 0."""
     if start % 4 != 0 or alignment < ENTRY_HEADER_LENGTH or alignment & (alignment - 1) != 0:
         raise ValueError(f"entries at {start} aligned to {alignment} cannot be walked")
     return _scan(catalog.section(0, catalog.length), catalog.length, start, alignment)
@@ -358,7 +357,7 @@ cdef EntryScan _scan(uint8_t* base, int64_t capacity, int64_t start, int64_t ali
 def ids_in_state(
     MappedFile catalog not None, int64_t start, int64_t end, int64_t alignment, int32_t state
 ):
-    """Ids of the entries between two offsets that have a state; a walk has gone over them."""
+    """Return the ids of entries in a state, between two offsets that a walk has checked."""
     cdef uint8_t* base = catalog.section(0, catalog.length)
     cdef int64_t offset = start, released = 0
     cdef int32_t length

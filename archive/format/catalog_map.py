@@ -1,7 +1,7 @@
 """Reading a mapped ``archive.catalog``: header, entries, index (spec archive-files 3, 5, 7).
 
-Any process may map the file while an archive writes it: there is no lock, so every walk takes
-lengths as they are at that moment and checks them against the mapping first.
+Any process may map the file while an archive writes it. There is no lock, so every walk reads each
+length once and checks it against the mapping before it uses it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ FIELD = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).item
 
 
 class CatalogMap(HeldMapping):
-    """A mapped catalog and its index of VALID entries. Use one of its two subclasses.
+    """A mapped catalog and its index of VALID entries; the base of two classes.
 
     Attributes:
-        path: of the file.
-        version: semantic version in the header; an old file keeps the one it was created with.
-        alignment: of entries, bytes.
+        path: path of the file.
+        version: semantic version in the header; a file keeps the version that created it.
+        alignment: multiple at which entries begin, bytes.
     """
 
     def __init__(self, mapped: MappedFile, files: FileSystem) -> None:
@@ -81,34 +81,34 @@ class CatalogMap(HeldMapping):
 
     @property
     def capacity(self) -> int:
-        """Length of the file as it is mapped, bytes."""
+        """Length of the mapped file, bytes."""
         return self._mapped.length
 
     @property
     def end_offset(self) -> int:
-        """Offset behind the last entry, where the next one goes."""
+        """Offset after the last entry, where the next one is written."""
         return self._end
 
     @property
     def last_recording_id(self) -> int:
-        """The id of the last entry in any state, -1 when there is none."""
+        """Id of the last entry in any state, -1 when there is none."""
         return self._last_id
 
     @property
     def next_recording_id(self) -> int:
-        """The id that the header has for the next recording."""
+        """Id that the header gives to the next recording."""
         return self._mapped.load_i64(HEADER["next_recording_id"])
 
     def __len__(self) -> int:
-        """Number of VALID entries."""
+        """Return the number of VALID entries."""
         return len(self._entries)
 
     def __contains__(self, recording_id: int) -> bool:
-        """Whether there is a VALID entry of that id."""
+        """Return whether there is a VALID entry with that id."""
         return self._entries.offset_of(recording_id) >= 0
 
     def ids(self) -> list[int]:
-        """Ids of the VALID entries, ascending."""
+        """Return the ids of the VALID entries in ascending order."""
         return self._entries.ids()
 
     def matching(
@@ -118,38 +118,39 @@ class CatalogMap(HeldMapping):
         stream_id: int | None = None,
         fragment: bytes = b"",
     ) -> tuple[list[int], int, bool]:
-        """Look at up to ``limit`` VALID entries from an id on.
+        """Examine up to ``limit`` VALID entries, starting with an id.
 
         Args:
-            from_recording_id: lowest id to look at.
-            limit: entries to look at, 1 or more.
-            stream_id: wanted, None for any; then the fragment does not count either.
-            fragment: contained in the original channel.
+            from_recording_id: lowest id to examine.
+            limit: entries to examine, 1 or more.
+            stream_id: the wanted stream id; None matches all entries, whatever the fragment.
+            fragment: bytes that the original channel must contain.
 
         Returns:
-            Ids that match; the id behind the last one looked at, ``from_recording_id`` when there
-            was none; whether the end was reached.
+            The ids that match; the id after the last one examined, or ``from_recording_id`` when
+            none was examined; and whether the last entry was reached.
         """
         return self._entries.matching(self._mapped, from_recording_id, limit, stream_id, fragment)
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor:
-        """Descriptor of a VALID entry, as it is now.
+        """Return the present descriptor of a VALID entry.
 
         Raises:
             ArchiveError: UNKNOWN_RECORDING, also for INVALID and DELETED entries.
-            FileFormatError: the entry's fields do not fit in its length.
+            FileFormatError: the descriptor's fields do not fit in the entry.
         """
         return self._entry_at(self._offset(recording_id)).descriptor
 
     def entry(self, recording_id: int) -> CatalogEntry:
-        """The VALID entry of that id; raises as ``descriptor`` does."""
+        """Return the VALID entry with that id; errors are those of ``descriptor``."""
         return self._entry_at(self._offset(recording_id))
 
     def checked_entry(self, recording_id: int) -> CatalogEntry:
-        """As ``entry``, and what position arithmetic relies on is sound.
+        """Return a VALID entry whose descriptor passes ``RecordingDescriptor.check``.
 
         Raises:
-            FileFormatError: also for a length or position that no recording can have.
+            ArchiveError: UNKNOWN_RECORDING, also for INVALID and DELETED entries.
+            FileFormatError: the entry is damaged, or its lengths or positions are impossible.
         """
         entry = self.entry(recording_id)
         try:
@@ -160,12 +161,12 @@ class CatalogMap(HeldMapping):
         return entry
 
     def descriptors(self) -> Iterator[RecordingDescriptor]:
-        """Descriptors of the VALID entries in file order, which is id order."""
+        """Yield the descriptors of the VALID entries in file order, which is id order."""
         for recording_id in self.ids():
             yield self.descriptor(recording_id)
 
     def entries(self) -> Iterator[CatalogEntry]:
-        """All entries in file order, whatever their state."""
+        """Yield all entries in file order, whatever their state."""
         at = CATALOG_HEADER_LENGTH
         while at < self._end:
             entry = self._entry_at(at)
@@ -174,9 +175,9 @@ class CatalogMap(HeldMapping):
             at += (step + self.alignment - 1) & ~(self.alignment - 1)
 
     def descriptor_tail(self, recording_id: int) -> bytes:
-        """An entry's bytes from its recording id to its end, fill included.
+        """Return an entry's bytes from its recording id to its end, fill included.
 
-        They follow the 24 bytes of prefix in a RecordingDescriptor message
+        In a RecordingDescriptor message they follow a prefix of 24 bytes
         (spec archive-protocol 13.2).
         """
         at = self._offset(recording_id)
@@ -184,7 +185,7 @@ class CatalogMap(HeldMapping):
         return bytes(self._view(at + FIELD["recording_id"], at + ENTRY_HEADER_LENGTH + length))
 
     def checksum_of(self, recording_id: int, checksum: Checksum) -> int:
-        """What the checksum of a VALID entry's descriptor is to be, as stored: signed 32 bits."""
+        """Compute the checksum of a VALID entry's descriptor, a signed 32-bit value."""
         at = self._offset(recording_id)
         start = at + ENTRY_HEADER_LENGTH
         return checksum.compute(
@@ -194,15 +195,15 @@ class CatalogMap(HeldMapping):
     def find_last(
         self, min_recording_id: int, session_id: int, stream_id: int, fragment: bytes
     ) -> int:
-        """Highest id from ``min_recording_id`` up that matches, -1 when none.
+        """Return the highest matching id from ``min_recording_id`` up, -1 when none matches.
 
         Spec archive-files 4.
 
         Args:
-            min_recording_id: lowest id to look at.
-            session_id: equal to the entry's, which is the latest recorded.
-            stream_id: equal to the entry's.
-            fragment: contained in the original channel; empty matches all.
+            min_recording_id: lowest id to examine.
+            session_id: must equal the entry's session id, that of the image recorded last.
+            stream_id: must equal the entry's stream id.
+            fragment: bytes that the original channel must contain; empty for any channel.
         """
         return self._entries.find_last(
             self._mapped,
@@ -229,7 +230,7 @@ class CatalogMap(HeldMapping):
         stop = at + ENTRY_HEADER_LENGTH + length
         if length <= 0 or stop > self._mapped.length:
             raise FileFormatError(f"entry cut off: {self.path} at offset {at}: length {length}")
-        # Acquire before the copy: whoever sees a stop position also sees its timestamp.
+        # Acquire before the copy, so that a reader of a stop position also reads its timestamp.
         stop_position = self._mapped.load_i64(at + FIELD["stop_position"])
         try:
             descriptor = RecordingDescriptor.decode(self._view(at + ENTRY_HEADER_LENGTH, stop))
@@ -247,10 +248,10 @@ class CatalogMap(HeldMapping):
 
 
 class CatalogReader(CatalogMap):
-    """A catalog open for reading, ours or the reference's, of a live archive or of a stopped one.
+    """A catalog open for reading, of this archive or the reference, running or not.
 
-    It shows entries that were there when it was opened; their fields are read from the mapping and
-    so are current. ``reload`` finds recordings that came later.
+    It shows the entries that were there when it was opened. Their fields are read from the mapping
+    and so are current. ``reload`` finds recordings that were added later.
     """
 
     @classmethod
@@ -259,7 +260,8 @@ class CatalogReader(CatalogMap):
 
         Raises:
             FileNotFoundError: the folder has no catalog.
-            FileFormatError: truncated, of another version, or damaged; says file, offset, value.
+            FileFormatError: the catalog is truncated, of another version, or damaged; the message
+                names file, offset and value.
         """
         files = files or RealFileSystem()
         path = str(Path(archive_dir) / CATALOG_NAME)
@@ -267,7 +269,7 @@ class CatalogReader(CatalogMap):
         try:
             return cls(mapped, files)
         except FileFormatError:
-            # The archive may have made the file longer between our mapping and our walk.
+            # The archive may have extended the file between the mapping and the walk.
             if files.size(path) <= mapped.length:
                 raise
         return cls(files.open_mapped(path, writable=False), files)
@@ -277,13 +279,13 @@ class CatalogReader(CatalogMap):
         end = at + ENTRY_HEADER_LENGTH + self._mapped.load_i32(at + ENTRY["length"])
         has_moved = self._mapped.load_i64(at + FIELD["recording_id"]) != recording_id
         if has_moved or end > self._mapped.length:
-            # An entry before it, or it itself, got longer.
+            # An entry before this one, or this one, got longer and moved.
             self.reload()
             at = super()._offset(recording_id)
         return at
 
     def reload(self) -> None:
-        """Look again for entries, in the file at its present length."""
+        """Map the file at its present length and index its entries again."""
         mapped = self.files.open_mapped(self.path, writable=False, min_length=CATALOG_HEADER_LENGTH)
         self._mapped = mapped
         self._check_header()

@@ -1,9 +1,9 @@
-"""Changes of the catalog that take more than one store: noted beside it first, then made.
+"""The redo file, which makes catalog changes of more than one store safe against a crash.
 
-An entry that is written anew, and those that move because it got longer, would be damaged by a
-crash in the middle. So the bytes that the file is to hold are written to ``archive.catalog.redo``
-before they are written to the catalog; a start that finds them there writes them once more. A note
-that a crash has left incomplete is dropped: the catalog was not touched yet.
+A crash in the middle would damage an entry that is rewritten, or entries that move because it got
+longer. Therefore the new bytes are written to ``archive.catalog.redo`` before they are written to
+the catalog, and an archive that finds that file when it starts writes them again. A redo file that
+is incomplete is ignored, because the catalog was not changed yet.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _HEAD: Final = struct.Struct("<8sqqI")  # magic, offset in the catalog, length, 
 def note_change(
     files: FileSystem, archive_dir: str, offset: int, data: bytes, sync_level: int
 ) -> None:
-    """Note what the catalog is going to hold.
+    """Write the redo file for a change of the catalog.
 
     Args:
-        files: the file system door.
-        archive_dir: folder of the catalog.
-        offset: in the catalog.
-        data: its bytes from there on.
-        sync_level: of the catalog.
+        files: the file system to write to.
+        archive_dir: the folder of the catalog.
+        offset: where the change starts in the catalog, bytes.
+        data: the bytes that the catalog is to hold from there on.
+        sync_level: the catalog's sync level; above 0 the redo file is synced to disk.
 
     Raises:
-        StorageSpaceError: no room for it; the catalog must not be changed then.
+        StorageSpaceError: there is no room for the redo file; the catalog must not be changed.
     """
     path = str(Path(archive_dir) / REDO_NAME)
     try:
@@ -51,9 +51,10 @@ def note_change(
 
 
 def drop_change(files: FileSystem, archive_dir: str, sync_level: int) -> None:
-    """Forget the note; the change has been made, or is not going to be.
+    """Remove the redo file once the change is made or given up.
 
-    With a sync level the note is gone for good then: later changes must not be undone by it.
+    With a sync level above 0 the removal is synced to disk as well, so that a later start does not
+    undo later changes with it.
     """
     path = str(Path(archive_dir) / REDO_NAME)
     if files.exists(path):
@@ -63,7 +64,7 @@ def drop_change(files: FileSystem, archive_dir: str, sync_level: int) -> None:
 
 
 def noted_change(files: FileSystem, archive_dir: str) -> tuple[int, bytes] | None:
-    """What a crash has left to be done: offset in the catalog, and bytes; None without a note."""
+    """Return offset and bytes of a change that a crash interrupted, None when there is none."""
     path = str(Path(archive_dir) / REDO_NAME)
     if not files.exists(path):
         return None

@@ -9,7 +9,7 @@ cdef enum checksum_kind:
     CHECKSUM_CRC32 = 1
     CHECKSUM_CRC32C = 2
 
-# The checksum of length bytes, by the fastest implementation that this machine has.
+# Returns the checksum of length bytes, by the fastest implementation that this machine has.
 cdef int32_t crc_of(int kind, const uint8_t* data, int64_t length) noexcept nogil
 
 

@@ -1,7 +1,7 @@
 """CRC-32 and CRC-32C over frames and catalog entries (spec archive-files 10).
 
-A frame's checksum covers its payload with the alignment fill, not its header, and is stored as a
-signed value in the session id field of DATA frames. Nothing in a file says that it was done.
+A frame's checksum covers its payload with the alignment fill, but not its header. It is stored as a
+signed value in the session id field of DATA frames. No file says whether checksums were used.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -51,11 +51,11 @@ cdef int32_t crc_of(int kind, const uint8_t* data, int64_t length) noexcept nogi
 
 
 cdef class Checksum:
-    """CRC-32 or CRC-32C, as the archive keeps it for frames and descriptors.
+    """CRC-32 or CRC-32C as the archive stores it for frames and descriptors.
 
     Attributes:
         name: ``CRC-32`` or ``CRC-32C``.
-        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, as found
+        implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, chosen
             at run time.
     """
 
@@ -86,7 +86,7 @@ cdef class Checksum:
         return frames
 
     def compute(self, data):
-        """The checksum of ``data``, as the signed 32-bit value that files hold."""
+        """Return the checksum of ``data`` as the signed 32-bit value that files hold."""
         cdef Py_buffer view
         cdef int32_t value
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -96,7 +96,7 @@ cdef class Checksum:
         return value
 
     def stamp(self, block):
-        """Put its checksum into the session id field of each DATA frame of a block of frames.
+        """Store the checksum of each DATA frame of a block in the frame's session id field.
 
         Returns:
             The number of DATA frames.
@@ -125,7 +125,7 @@ cdef Checksum _new(str name, int kind, crc_function_t function, str implementati
 
 
 cdef str _native_name():
-    # x86 without carry-less multiplication has an instruction for CRC-32C alone.
+    # x86 without carry-less multiplication has an instruction for CRC-32C only.
     if platform.machine() not in ("x86_64", "AMD64"):
         return "arm-crc"
     if _crc32 == aerolog_crc32_by_table:
@@ -134,13 +134,13 @@ cdef str _native_name():
 
 
 def checksum_for(name):
-    """The checksum that a property names, None for None.
+    """Return the checksum that a property names, None for None.
 
     Args:
-        name: ``CRC-32``, ``CRC-32C`` or one of the reference's class names for them.
+        name: ``CRC-32``, ``CRC-32C`` or the name of a checksum class of the reference.
 
     Raises:
-        ConfigurationError: empty, or none of them.
+        ConfigurationError: the name is empty or unknown.
     """
     if name is None:
         return None
@@ -160,7 +160,7 @@ def checksum_for(name):
 
 
 def other_checksums(name):
-    """As ``checksum_for``, by every other way that this machine has; by table at least."""
+    """Return the checksum in every other implementation that this machine has, ``table`` too."""
     cdef bint castagnoli = name == CRC32C_NAME
     cdef int kind = CHECKSUM_CRC32C if castagnoli else CHECKSUM_CRC32
     cdef crc_function_t narrow = aerolog_crc_narrow(castagnoli)

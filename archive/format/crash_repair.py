@@ -1,13 +1,13 @@
-"""What an archive finishes at its start that a crash, or its end, cut short.
+"""What an archive completes at its start because a crash, or its end, interrupted it.
 
-A request changes the catalog first and files afterwards (spec archive-protocol 14), so what is left
-to do can be read off the two: segments behind a recording's stop position, segments of a purged
-recording, second names of segments that moved from one recording to another. The reference leaves
-them; its tool then takes what is behind a stop position for recorded data, and so would the next
-recovery. Detached segments lie before the start position and are nobody's business here.
+A request changes the catalog first and files afterwards (spec archive-protocol 14), so comparing
+the two shows what is left to do: segments after a recording's stop position, segments of a purged
+recording, and second names of segments that moved from one recording to another. The reference
+leaves them. Its tool, and the next recovery, would then take the bytes after a stop position for
+recorded data. Detached segments lie before the start position and stay untouched.
 
-Work on the names of segments is done at every start. After a crash segments are looked into as
-well: something may be behind the stop position in the last one.
+Every start works on the names of segments. A start after a crash looks into segments as well,
+because frames may follow the stop position in the last one.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 def finish_interrupted(
     catalog: CatalogFile, *, after_crash: bool, io_length: int = IO_LENGTH
 ) -> list[str]:
-    """Finish what was under way; every recording has its stop position already.
+    """Complete interrupted requests in a folder whose recordings all have their stop positions.
 
     Args:
-        catalog: of the folder, owned by the caller, refreshed.
-        after_crash: whether the last archive may have ended in the middle of something.
-        io_length: the archive's ``file.io.max.length``.
+        catalog: the folder's catalog, owned by the caller and refreshed.
+        after_crash: whether the last archive may have ended in the middle of a request.
+        io_length: the archive's ``file.io.max.length``, bytes.
 
     Returns:
-        What was done, a line each.
+        One line of text for each change that was made.
     """
     return _Repair(catalog, io_length).run(after_crash=after_crash)
 
@@ -51,10 +51,10 @@ class _Repair:
     """One pass over a folder.
 
     Attributes:
-        catalog: of the folder.
-        io_length: bytes read at a time.
-        segments: base positions of the segments that are there, by recording id.
-        done: what was done.
+        catalog: the folder's catalog.
+        io_length: bytes per read.
+        segments: base positions of the existing segments, by recording id.
+        done: one line for each change made so far.
     """
 
     catalog: CatalogFile
@@ -86,9 +86,9 @@ class _Repair:
         return str(Path(self.folder) / name)
 
     def _sound(self, recording_id: int) -> RecordingDescriptor | None:
-        """What the catalog has of a recording; None when no arithmetic with it is safe.
+        """Return a recording's descriptor, None when arithmetic with it is not safe.
 
-        Who asks for such a recording is told; the others do not wait for it.
+        A request for such a recording is refused with the reason; other recordings are unaffected.
         """
         try:
             return self.catalog.checked_entry(recording_id).descriptor
@@ -98,12 +98,12 @@ class _Repair:
     def _remove(self, recording_id: int, base: int, why: str) -> None:
         name = self.segments[recording_id].pop(base)
         if not self.catalog.files.is_regular(self._path(name)):
-            return  # a link or a folder is none of the archive's
+            return  # links and folders do not belong to the archive
         self.catalog.files.remove(self._path(name))
         self.done.append(f"recording {recording_id}: removed {name}, {why}")
 
     def _finish_deletion(self, recording_id: int) -> None:
-        """Remove segments behind the one that holds the stop position."""
+        """Remove segments after the one that holds the stop position."""
         descriptor = self._sound(recording_id)
         if descriptor is None:
             return
@@ -112,7 +112,7 @@ class _Repair:
             self._remove(recording_id, base, f"behind its end at {descriptor.stop_position}")
 
     def _finish_cut(self, recording_id: int) -> None:
-        """Cut the last segment off at the stop position when whole frames are behind it."""
+        """Cut the last segment at the stop position when whole frames follow it."""
         descriptor = self._sound(recording_id)
         if descriptor is None:
             return
@@ -132,7 +132,7 @@ class _Repair:
             self.done.append(f"recording {recording_id}: cut {name} off at its end at {stop}")
 
     def _finish_purges(self) -> None:
-        """Remove segments of recordings that the catalog says are deleted."""
+        """Remove the segments of recordings that are DELETED in the catalog."""
         orphans = {i for i, found in self.segments.items() if found and i not in self.catalog}
         if not orphans:
             return
@@ -142,7 +142,7 @@ class _Repair:
                     self._remove(recording_id, base, "it was purged")
 
     def _finish_moves(self) -> None:
-        """Take back, or bring to its end, what moved segments from one recording to another."""
+        """Undo or complete moves of segments from one recording to another."""
         owners: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for recording_id, found in self.segments.items():
             for base, name in found.items():
@@ -156,10 +156,10 @@ class _Repair:
                 self._give_to_one(one, other, base)
 
     def _give_to_one(self, one: int, other: int, base: int) -> None:
-        """Decide whose a segment is that has the names of two recordings."""
+        """Decide which of two recordings keeps a segment that has the names of both."""
         claims = [i for i in (one, other) if self._claims(i, base)]
         if len(claims) == 2:
-            # The target has it, the source was not yet told: it lies inside the target.
+            # The target's entry includes the segment and the source's entry was not yet changed.
             first, second = (self.catalog.checked_entry(i).descriptor for i in claims)
             source = first if _is_inside(first, second) else second
             if not _is_inside(source, second if source is first else first):
@@ -180,7 +180,7 @@ class _Repair:
 
 
 def _is_inside(inner: RecordingDescriptor, outer: RecordingDescriptor) -> bool:
-    """Whether all of one recording is a part of another, which is more."""
+    """Return whether one recording's range lies within another's, which is larger."""
     begins_later = outer.start_position <= inner.start_position
     ends_earlier = inner.stop_position <= outer.stop_position
     inner_length = inner.stop_position - inner.start_position
@@ -189,7 +189,7 @@ def _is_inside(inner: RecordingDescriptor, outer: RecordingDescriptor) -> bool:
 
 
 def _by_base(names: list[str]) -> dict[int, str]:
-    """Segment names by base position; a name of another form is left alone."""
+    """Return segment names by base position; names of another form are left out."""
     found = {}
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Recording descriptors: one entry of the catalog, decoded and encoded (spec archive-files 3.2)."""
+"""Recording descriptors: decoding and encoding of catalog entries (spec archive-files 3.2)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMES = tuple(field.name for field in DESCRIPTOR)
 
 
 class RecordingState(IntEnum):
-    """State of a catalog entry. Only VALID ones are recordings to anybody but the tools."""
+    """State of a catalog entry. Only the archive's tools look at entries that are not VALID."""
 
     INVALID = 0
     VALID = 1
@@ -43,11 +43,11 @@ class RecordingState(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingDescriptor:
-    """What the catalog knows of a recording, at one moment.
+    """The catalog's description of a recording at one moment.
 
-    Positions are bytes in the stream, timestamps epoch milliseconds; ``stop_position`` and
-    ``stop_timestamp`` are -1 while the recording is active. ``session_id`` is that of the latest
-    image recorded, frames may carry earlier ones.
+    Positions are bytes in the stream and timestamps are epoch milliseconds. ``stop_position`` and
+    ``stop_timestamp`` are -1 while the recording is active. ``session_id`` is that of the image
+    recorded last; earlier frames may carry other session ids.
     """
 
     control_session_id: int = 0
@@ -69,27 +69,27 @@ class RecordingDescriptor:
 
     @property
     def is_active(self) -> bool:
-        """True without a stop position: being recorded, or left by a crash."""
+        """Whether the recording has no stop position: it is running, or a crash interrupted it."""
         return self.stop_position == NULL_POSITION
 
     def segment_base(self, position: int) -> int:
-        """Base of the segment that holds ``position``."""
+        """Return the base position of the segment that holds ``position``."""
         return segment_base(
             position, self.start_position, self.term_buffer_length, self.segment_file_length
         )
 
     def encode(self) -> bytes:
-        """The descriptor as it stands behind an entry's header, without alignment fill."""
+        """Encode the descriptor as it follows an entry's header, without alignment fill."""
         block = _BLOCK.pack(*(getattr(self, name) for name in _NAMES))
         texts = (getattr(self, name).encode("ascii", "replace") for name in DESCRIPTOR_STRINGS)
         return block + b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> RecordingDescriptor:
-        """Decode an entry's bytes from after its header; bytes behind the last string are ignored.
+        """Decode the bytes that follow an entry's header; bytes after the last string are ignored.
 
         Raises:
-            FileFormatError: the block or a string does not fit in ``data``.
+            FileFormatError: the fixed fields or a string do not fit in ``data``.
         """
         if len(data) < DESCRIPTOR_BLOCK_LENGTH:
             raise FileFormatError(
@@ -111,10 +111,10 @@ class RecordingDescriptor:
         return cls(**values)
 
     def check(self) -> None:
-        """Check what position arithmetic relies on, before any of it is used.
+        """Check the lengths and positions that position arithmetic relies on.
 
         Raises:
-            FileFormatError: a length or position that no recording can have.
+            FileFormatError: no recording can have one of the lengths or positions.
         """
         for problem in self._problems():
             raise FileFormatError(f"recording {self.recording_id}: {problem}")
@@ -138,7 +138,7 @@ class RecordingDescriptor:
         return found
 
     def with_changes(self, **changes: Any) -> RecordingDescriptor:
-        """A copy with some fields changed."""
+        """Return a copy in which the named fields have other values."""
         return replace(self, **changes)
 
 
@@ -147,10 +147,11 @@ class CatalogEntry:
     """One entry of the catalog file.
 
     Attributes:
-        offset: of the entry in the file.
+        offset: where the entry starts in the file, bytes.
         length: bytes after the 32-byte entry header, alignment fill included.
-        state: as stored; a value that is none of RecordingState stays a plain number.
-        checksum: as stored, 0 where none is configured.
+        state: the stored number, which need not be a value of RecordingState.
+        checksum: the stored checksum, 0 when none is configured.
+        descriptor: the decoded bytes after the entry header.
     """
 
     offset: int
@@ -161,10 +162,10 @@ class CatalogEntry:
 
     @property
     def is_valid(self) -> bool:
-        """True for the entries that are recordings."""
+        """Whether the entry describes a recording: its state is VALID."""
         return self.state == RecordingState.VALID
 
 
 def frame_length(descriptor_length: int) -> int:
-    """Bytes of an entry, header and alignment fill included, for an encoded descriptor's length."""
+    """Return the length of an entry, header and fill included, from its descriptor's length."""
     return align(ENTRY_HEADER_LENGTH + descriptor_length, ENTRY_ALIGNMENT)

@@ -7,7 +7,7 @@ from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.protocol.frames cimport frame_fault
 
 cdef enum scan_status:
-    STATUS_FULL = 0       # the columns took as many rows or bytes as they can
+    STATUS_FULL = 0       # the columns have no room for further rows or bytes
     STATUS_END = 1        # the end of the range is reached
     STATUS_NO_DATA = 2    # no further frame was committed before the end of the range
     STATUS_TOO_LONG = 3   # the next message alone is longer than the payload column

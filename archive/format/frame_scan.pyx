@@ -1,16 +1,16 @@
 """The walk over a segment's frames into columns (spec archive-files 8, spec log-buffers 4 and 23).
 
-Segments are hostile until checked: every field is compared with what its place demands, and
-nothing outside the window is read. Rows are messages, put together from their fragments, or the
-fragments themselves. Nothing here allocates but a window that a long message has outgrown.
+The bytes of a segment are not trusted: every field is compared with what its place demands, and
+nothing outside the window is read. A row is a message put together from its fragments, or a single
+fragment. Memory is allocated only when a long message does not fit in the window.
 
-There are two walks. ``_run`` takes messages of one frame for as long as every field is what is
-expected, with a handful of comparisons each; ``_step`` takes everything else, one message at a
-time, and says what is wrong.
+There are two walks. ``_run`` takes messages of one frame as long as every field has its expected
+value, with a handful of comparisons each. ``_step`` takes everything else, one message at a time,
+and reports what is wrong.
 
-A record checksum replaces the session id in a frame, and no file says whether one was used. So a
-session id that is neither the recording's nor the previous frame's is compared with the payload's
-CRC; when it is that, the recording's session id is given instead.
+A record checksum replaces the session id in a frame, and no file says whether one was used. A
+session id that is neither the recording's nor the previous frame's is therefore compared with the
+payload's CRC; when they are equal, the row gets the recording's session id.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -51,13 +51,13 @@ from aerolog.transport.protocol.frames cimport (
 )
 
 cdef enum:
-    # Frames of one message: twice the longest one, for headers.
+    # Longest window for the frames of one message: twice the longest message, to cover headers.
     MESSAGE_SPAN_MAX = 64 * 1024 * 1024
-    # Up to here payloads are copied in whole pieces of what their frames are padded to.
+    # Payloads up to this length are copied together with the padding after them, in whole pieces.
     PIECE = 32
     SHORT_MAX = 256
 
-# Results of _check that are no frame lengths.
+# Results of _check that are not frame lengths.
 cdef enum:
     CHECK_END = 0
     CHECK_NO_DATA = -1
@@ -98,7 +98,7 @@ SCAN_IO_ERROR = STATUS_IO_ERROR
 cdef inline void _copy(
     uint8_t* target, const uint8_t* source, int64_t length, int64_t room
 ) noexcept nogil:
-    """Copy a payload; behind it a frame is padded to whole pieces, and they are copied too."""
+    """Copy a payload in whole pieces, together with the padding that follows it in the frame."""
     cdef int64_t at = 0
     if length > SHORT_MAX or room < SHORT_MAX:
         memcpy(target, source, length)
@@ -112,29 +112,29 @@ cdef class SegmentScanner:
     """Walks the frames of one segment from ``start_offset`` to ``end_offset``.
 
     Args:
-        segment: a window on its file, or all its bytes.
-        base_position: of the segment in the stream.
-        start_offset: of a frame.
-        end_offset: where the range ends; a frame that ends behind it is not looked at.
-        initial_term_id: of the recording.
-        term_length: of the recording, bytes.
-        session_id: of the recording.
-        stream_id: of the recording.
-        assemble: rows are messages; False: every fragment is a row.
-        after_position: rows whose position is not behind it are walked past.
-        session_ids: rows of other sessions are walked past; None for all.
+        segment: a window on the segment's file, or all its bytes.
+        base_position: stream position at which the segment begins.
+        start_offset: offset of the first frame in the segment.
+        end_offset: end of the range; a frame that ends after it is not examined.
+        initial_term_id: term id at position 0 of the recording's stream.
+        term_length: the recording's term length, bytes.
+        session_id: the recording's session id, used for frames with a checksum in its place.
+        stream_id: stream id that all frames must have.
+        assemble: True for one row per message, False for one row per fragment.
+        after_position: rows that end at or before this position are skipped.
+        session_ids: rows of other sessions are skipped; None for all sessions.
 
     Attributes:
-        offset: of the next frame to look at.
+        offset: offset of the next frame to examine.
         status: how the last call ended, one of the SCAN constants.
         message_length: bytes that the payload column needs after SCAN_TOO_LONG.
         frames: DATA frames passed.
         padding_frames: padding frames passed.
         skipped_fragments: fragments of messages whose beginning or end is not in the range.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
-        bad_offset: of the value that stopped the walk with SCAN_DAMAGED.
+        bad_offset: offset of the value that stopped the walk with SCAN_DAMAGED.
         bad_value: that value; with SCAN_IO_ERROR the system's error number.
-        problem: what is wrong with it, "" when nothing is.
+        problem: what is wrong with that value, "" when nothing is.
     """
 
     def __cinit__(
@@ -204,14 +204,14 @@ cdef class SegmentScanner:
 
     @property
     def problem(self):
-        """What stopped the walk with SCAN_DAMAGED or SCAN_IO_ERROR, in words."""
+        """Describe what stopped the walk with SCAN_DAMAGED or SCAN_IO_ERROR."""
         return _PROBLEMS[self._problem]
 
     def scan(self, ScanColumns columns not None):
         """Append rows until the columns are full or the range ends.
 
         Returns:
-            The status: one of the SCAN constants.
+            The new ``status``, one of the SCAN constants.
         """
         cdef int status
         with nogil:
@@ -227,7 +227,7 @@ cdef class SegmentScanner:
         return self.status
 
     cdef void _run(self, scan_columns_t* columns) noexcept nogil:
-        """Take messages of one frame from the window, within a term, until one needs a look."""
+        """Take messages of one frame from the window, within a term, until one needs ``_step``."""
         cdef const uint8_t* data = self._window.data - self._window.begin
         cdef int64_t offset = self.offset
         cdef int64_t mask = self._term_length - 1
@@ -273,7 +273,7 @@ cdef class SegmentScanner:
         self.offset = offset
 
     cdef bint _step(self, scan_columns_t* columns) noexcept nogil:
-        """Take the next frame or message, whatever it is; False when the scan stops."""
+        """Take the next frame or message of any kind; returns False when the scan stops."""
         cdef int64_t first = self.offset
         cdef int64_t aligned = self._check(first, first)
         cdef int64_t behind = first + aligned
@@ -321,13 +321,13 @@ cdef class SegmentScanner:
     cdef int64_t _last_fragment(
         self, int64_t first, int64_t* behind, int64_t* length, int64_t* fragments
     ) noexcept nogil:
-        """Find the end of the message that begins at ``first``, without taking anything yet.
+        """Find the end of the message that begins at ``first``, without passing it yet.
 
-        Returns 1 and sets all three when it is whole. A message that is cut short by a frame of
-        another one, or by the end of its term, is skipped: CHECK_END with ``behind`` set to -1.
-        Any other result is that of _check, at the frame where the message should have gone on; a
-        message that the range cuts off is skipped on CHECK_END and stays in front on
-        CHECK_NO_DATA, for more may come.
+        Returns 1 and sets the three values when the message is complete. A message that a frame of
+        another one, or the end of its term, cuts short is skipped: the result is CHECK_END and
+        ``behind`` becomes -1. Any other result is that of _check at the frame where the message
+        should continue. A message that the range cuts off is skipped on CHECK_END; it stays on
+        CHECK_NO_DATA, because more frames may come.
         """
         cdef int64_t at = behind[0]
         cdef int64_t aligned
@@ -367,7 +367,7 @@ cdef class SegmentScanner:
         return self._window.data + (offset - self._window.begin)
 
     cdef int64_t _look(self, int64_t first, int64_t until) noexcept nogil:
-        """Move the window so that it shows the message at ``first``; 0, or a CHECK result."""
+        """Move the window to show the message at ``first``; returns 0, or a CHECK result."""
         cdef int result
         if until - first > MESSAGE_SPAN_MAX:
             return self._fail(PROBLEM_MESSAGE, first, until - first)
@@ -383,9 +383,9 @@ cdef class SegmentScanner:
         )
 
     cdef int64_t _check(self, int64_t offset, int64_t first) noexcept nogil:
-        """The aligned length of a sound frame at ``offset``, or one of the CHECK results.
+        """Return the aligned length of a valid frame at ``offset``, or one of the CHECK results.
 
-        A sound DATA frame is whole in the window, with everything from ``first`` on.
+        A valid DATA frame is completely in the window, together with all bytes from ``first`` on.
         """
         cdef const uint8_t* frame
         cdef int64_t aligned
@@ -426,7 +426,7 @@ cdef class SegmentScanner:
         return aligned
 
     cdef int _reject(self, frame_fault fault, const uint8_t* frame, int64_t offset) noexcept nogil:
-        """Tell where in a frame the fault is, and what stands there."""
+        """Record the offset and value of the fault in a frame."""
         if fault == FRAME_BAD_TYPE:
             return self._fail(PROBLEM_TYPE, offset + TYPE_OFFSET, get_u16(frame + TYPE_OFFSET))
         if fault == FRAME_BAD_TERM_OFFSET:
@@ -456,7 +456,7 @@ cdef class SegmentScanner:
         return False
 
     cdef bint _is_wanted(self, int64_t first, int64_t behind) noexcept nogil:
-        """Whether the message is one of those that are asked for."""
+        """Return whether the position and session of a message are wanted."""
         cdef int64_t mismatches = self.checksum_mismatches
         cdef int64_t aligned
         cdef bint is_wanted
@@ -467,7 +467,7 @@ cdef class SegmentScanner:
         aligned = align_frame(get_i32(self._at(first)))
         is_wanted = self._is_session_wanted(self._session_of(self._at(first), aligned))
         if is_wanted:
-            self.checksum_mismatches = mismatches  # counted when the row is written
+            self.checksum_mismatches = mismatches  # they are counted when the row is written
         return is_wanted
 
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil:
@@ -479,7 +479,7 @@ cdef class SegmentScanner:
             self._see_session(stored)
             return stored
         if length == 0 and stored == 0:
-            return self._session_id  # the checksum of nothing, which is no sign of either kind
+            return self._session_id  # the checksum of an empty payload, which proves nothing
         if kind == CHECKSUM_NONE:
             kind = CHECKSUM_CRC32
         if crc_of(kind, payload, length) == stored:
@@ -503,7 +503,7 @@ cdef class SegmentScanner:
     cdef int _emit(
         self, scan_columns_t* columns, int64_t first, int64_t behind, int64_t length
     ) noexcept nogil:
-        """Write the row of the message in ``first`` to ``behind``, and pass it."""
+        """Write the row of the message from ``first`` to ``behind``, and pass the message."""
         cdef const uint8_t* frame = self._at(first)
         cdef int64_t at = first
         cdef int64_t aligned
@@ -520,7 +520,7 @@ cdef class SegmentScanner:
         while at < behind:
             part = <int64_t> get_i32(self._at(at)) - DATA_HEADER_LENGTH
             aligned = align_frame(part + DATA_HEADER_LENGTH)
-            # Memory that was given may have changed since it was checked.
+            # Memory of the caller may have changed since it was checked.
             if part < 0 or aligned > behind - at or part > length:
                 self._fail(PROBLEM_LENGTH, at, part + DATA_HEADER_LENGTH)
                 self.status = STATUS_DAMAGED
@@ -551,7 +551,7 @@ cdef class SegmentScanner:
         int32_t session_id,
         uint8_t flags,
     ) noexcept nogil:
-        """Fill the wanted fields of the next row; the payload is in its place already."""
+        """Fill the wanted fields of the next row; its payload was copied before."""
         cdef int64_t row = columns.rows
         if columns.position != NULL:
             columns.position[row] = self._base_position + behind

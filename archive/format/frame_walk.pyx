@@ -1,4 +1,4 @@
-"""Walks from frame to frame that look at lengths alone: a segment may hold millions of them."""
+"""Walks over millions of frames that read nothing but their lengths."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -15,13 +15,13 @@ def walk_chunk(const uint8_t[::1] chunk, int64_t at, int64_t hole):
 
     Args:
         chunk: bytes of a segment.
-        at: offset in them of the first frame.
-        hole: offset in them; the walk stops behind the first frame that ends behind it.
+        at: offset of the first frame in the chunk.
+        hole: offset of a hole in the chunk; the walk stops after a frame that ends beyond it.
 
     Returns:
-        Offset behind the last frame, which may be behind the chunk; offset of the last frame, -1
-        without one; its aligned length; why the walk ended: no header is left in the chunk, a
-        length of 0 or less, or the hole.
+        The offset after the last frame, which may lie beyond the chunk; the offset of the last
+        frame, -1 without one; its aligned length; and why the walk ended: no header is left in the
+        chunk, a length is 0 or less, or the hole was reached.
     """
     cdef int64_t capacity = chunk.shape[0]
     cdef int64_t last = -1, last_length = 0
@@ -39,7 +39,7 @@ def walk_chunk(const uint8_t[::1] chunk, int64_t at, int64_t hole):
 
 
 def first_frame(const uint8_t[::1] data):
-    """Where frames begin in bytes that begin with zeros (spec archive-files 12, attach).
+    """Find the first frame in bytes that begin with zeros (spec archive-files 12, attach).
 
     Returns:
         Offset of the first aligned word above 0, -1 when there is none.

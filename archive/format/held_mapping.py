@@ -1,4 +1,4 @@
-"""What owners of one mapped file have in common: letting go of it."""
+"""The base class of objects that own one mapped file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class HeldMapping(Resource):
-    """Holds a mapping until it is closed: the file is unmapped when the last view of it goes.
+    """Holds a mapping until it is closed; the file is unmapped when its last view is gone.
 
     Args:
-        mapped: the file.
+        mapped: the file to hold.
     """
 
     def __init__(self, mapped: MappedFile) -> None:
         self._mapped = mapped
 
     def close(self) -> None:
-        """Let go of the file; a second call does nothing."""
+        """Release the mapping; a second call does nothing."""
         self.__dict__.pop("_mapped", None)

@@ -1,8 +1,8 @@
-"""Layouts of the files in an archive folder, as tables: each field's offset, size and type, once.
+"""Layouts of the files in an archive folder, as tables of each field's offset, size and type.
 
-Formats: spec archive-files 3 (catalog), spec archive-files 13 (mark file); the frame header
-stands in ``transport.protocol.frame_header``. Catalog entries are messages of
-``archive.protocol`` too; a test holds these lighter tables to those.
+The formats are those of spec archive-files 3 (catalog) and spec archive-files 13 (mark file). The
+layout of the frame header is in ``transport.protocol.frame_header``. Catalog entries are also
+defined as messages in ``archive.protocol``; a test checks that both definitions agree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CATALOG_NAME = "archive.catalog"
 MARK_FILE_NAME = "archive-mark.dat"
 MARK_LINK_NAME = "archive-mark.lnk"
 SEGMENT_SUFFIX = ".rec"
-#: In an archive's folder: what the reference does not have, and passes by.
+#: Subfolder of an archive folder for files that the reference does not have and does not touch.
 SIDE_FOLDER = "aerolog"
 
 VERSION_MAJOR = 3
@@ -73,7 +73,7 @@ MARK_MESSAGE_HEADER = (
     Field("schema_id", 4, "H"),
     Field("schema_version", 6, "H"),
 )
-# Offsets from the end of the SBE message header, which files of old versions do not have.
+# Offsets count from the end of the SBE message header, which files of old versions do not have.
 MARK_BLOCK = (
     Field("version", 0, "i"),
     Field("activity_timestamp", 8, "q"),
@@ -90,5 +90,5 @@ MARK_STRINGS = ("control_channel", "local_control_channel", "events_channel", "a
 
 
 def version_text(version: int) -> str:
-    """A semantic version as people write it, ``3.1.0``."""
+    """Format a semantic version as ``major.minor.patch``, for example ``3.1.0``."""
     return f"{(version >> 16) & 0xFF}.{(version >> 8) & 0xFF}.{version & 0xFF}"

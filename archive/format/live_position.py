@@ -1,9 +1,9 @@
-"""How far a running archive has recorded: its counter, read from outside (read-only).
+"""How far a running archive has recorded, read from its driver's counters by another process.
 
-The archive's mark file names its driver's directory; there each active recording has a counter of
-type 100 whose key starts with the recording id and ends with the archive's id
-(spec archive-protocol 19.1). The file write comes before the counter's store, so bytes up to it
-are readable.
+The archive's mark file names the driver's directory. There each active recording has a counter of
+type 100, whose key starts with the recording id and ends with the archive's id
+(spec archive-protocol 19.1). The archive writes the file before it advances the counter, so all
+bytes before the counter's position can be read. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _KEY_TAIL = struct.Struct("<q")
 def live_position(
     archive_dir: str | Path, descriptor: RecordingDescriptor, files: FileSystem
 ) -> int | None:
-    """Position of an active recording in a running archive, None when it is not being recorded.
+    """Return the position of an active recording, None when no running archive records it.
 
     Args:
         archive_dir: the archive's folder.
-        descriptor: of the recording.
-        files: the file system door.
+        descriptor: the recording's descriptor, which has its id and session id.
+        files: the file system to read from.
     """
     wanted = (descriptor.recording_id, descriptor.session_id)
     return live_positions(archive_dir, files).get(wanted)
 
 
 def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int, int], int]:
-    """Positions of all that a running archive is recording, by recording id and session id.
+    """Return the positions of all active recordings, by recording id and session id.
 
     Args:
-        archive_dir: the archive's folder.
-        files: the file system door.
+        archive_dir: the folder of the archive; the result is empty when it does not run.
+        files: the file system to read from.
     """
     try:
         mark = MarkFile.open(archive_dir, files=files)
@@ -55,7 +55,7 @@ def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int
             return {}
         cnc = CncFile.open(files, mark.header.aeron_directory)
     except (FileNotFoundError, FileFormatError):
-        # No mark file or no driver that could be recording: the folder alone tells.
+        # Without a mark file or a driver nothing is being recorded.
         return {}
     return positions_of(cnc.counters, mark.header.archive_id)
 
@@ -63,11 +63,11 @@ def live_positions(archive_dir: str | Path, files: FileSystem) -> dict[tuple[int
 def positions_of(
     counters: Iterable[CounterSnapshot], archive_id: int
 ) -> dict[tuple[int, int], int]:
-    """Positions of all that an archive is recording, by recording id and session id.
+    """Return the positions of all active recordings, by recording id and session id.
 
     Args:
-        counters: of its driver.
-        archive_id: of the archive.
+        counters: the counters of the archive's driver.
+        archive_id: counters of other archives are ignored.
     """
     found: dict[tuple[int, int], int] = {}
     for counter in counters:
@@ -79,7 +79,7 @@ def positions_of(
 
 
 def _recording_of(key: bytes, archive_id: int) -> tuple[int, int] | None:
-    """Recording id and session id in a counter's key, None when it is of another archive."""
+    """Return recording id and session id from a counter's key, None for another archive's key."""
     if len(key) < _KEY_HEAD.size:
         return None
     recording_id, session_id, source_length = _KEY_HEAD.unpack_from(key)

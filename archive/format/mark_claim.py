@@ -1,8 +1,8 @@
-"""Keeping archives out of a folder for a while, through the mark file that they would claim.
+"""Keeping archives out of a folder for a while, by claiming its mark file as an archive would.
 
-Whoever changes the files of an archive that does not run shows himself in its mark file as a live
-archive does: one that starts meanwhile, ours or the reference's, refuses. Afterwards the mark file
-says what it said before.
+A tool that changes the files of a stopped archive marks the folder as owned by a live archive. An
+archive that starts at that time, this one or the reference, refuses to. Afterwards the mark file
+gets its old contents back.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 def borrowed_folder(
     archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
 ) -> Iterator[Callable[[], None]]:
-    """Keep archives out of a folder; gives what is to be called every few seconds meanwhile.
+    """Keep archives out of a folder; yields a function to call every few seconds until the end.
 
-    A folder without a mark file, which no archive has run in, has nobody to keep out.
+    A folder without a mark file, in which no archive has run, needs no protection.
 
     Args:
         archive_dir: the archive's folder.
-        files: the file system door.
-        clock: the clock door.
+        files: the file system to use.
+        clock: the clock of the signs of life.
 
     Raises:
-        ActiveArchiveError: an archive runs there, or starts.
+        ActiveArchiveError: an archive runs in the folder or is starting.
     """
     clock = clock or SystemClock()
     path = str(Path(mark_file_dir(archive_dir, files)) / MARK_FILE_NAME)
@@ -47,7 +47,7 @@ def borrowed_folder(
     try:
         mark = MarkFile(files.open_mapped(path), clock)
     except FileFormatError:
-        # Not one that an archive has finished: who starts writes it anew.
+        # An ended archive's mark file does not count: an archive that starts writes it anew.
         yield _nothing
         return
     if mark.is_active():
@@ -68,4 +68,4 @@ def borrowed_folder(
 
 
 def _nothing() -> None:
-    """Nobody looks."""
+    """Do nothing: the folder has no mark file to keep alive."""

@@ -1,8 +1,8 @@
 """``archive-mark.dat``: who owns an archive folder, and its error log (spec archive-files 13).
 
 An archive claims the file before it touches anything else in the folder, stores a sign of life once
-a second, and -1 when it ends. Everybody else opens it read-only. ``archive-mark.lnk`` in the
-archive folder names the folder of the mark file when that is another one.
+a second, and stores -1 when it ends. All other processes open it read-only. When the mark file is
+in another folder, ``archive-mark.lnk`` in the archive folder names that folder.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LIVENESS_TIMEOUT_MS = 10_000
 ERROR_BUFFER_LENGTH = 1024 * 1024
 ACTIVATION_IN_PROGRESS = MAX_I64
 TERMINATED = -1
-_LONG_AGO = 1  # no sign of life for long, and no end in good order
+_LONG_AGO = 1  # an old sign of life: the archive did not end in good order
 
 _MESSAGE_HEADER = packer(MARK_MESSAGE_HEADER, MARK_MESSAGE_HEADER_LENGTH)
 _BLOCK = packer(MARK_BLOCK, MARK_BLOCK_LENGTH)
@@ -78,7 +78,7 @@ class MarkFileHeader:
     aeron_directory: str
 
     def encode(self) -> bytes:
-        """The header from its SBE message header on, as long as it is.
+        """Encode the header, from its SBE message header to its last string.
 
         Raises:
             ConfigurationError: the strings do not fit.
@@ -100,12 +100,12 @@ class MarkFileHeader:
         return data
 
     def is_active(self, now_ms: int) -> bool:
-        """Whether an archive gave a sign of life in the last ten seconds, or is starting."""
+        """Return whether an archive gave a sign of life in the last ten seconds or is starting."""
         return now_ms - self.activity_timestamp < LIVENESS_TIMEOUT_MS
 
 
 def mark_file_dir(archive_dir: str | Path, files: FileSystem | None = None) -> str:
-    """The folder of an archive's mark file: what the link file says, else the archive's own."""
+    """Return the folder of an archive's mark file: the link file's, else the archive's own."""
     files = files or RealFileSystem()
     link = str(Path(archive_dir) / MARK_LINK_NAME)
     if not files.exists(link):
@@ -114,13 +114,13 @@ def mark_file_dir(archive_dir: str | Path, files: FileSystem | None = None) -> s
 
 
 class MarkFile:
-    """A mapped mark file. ``open`` reads one, ``claim`` is the archive's way in.
+    """A mapped mark file; ``open`` reads one, and an archive that starts uses ``claim``.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         mapped: the whole file.
-        error_offset: where the error log starts.
-        error_length: its bytes.
+        error_offset: where the error log starts, bytes.
+        error_length: length of the error log, bytes.
     """
 
     def __init__(self, mapped: MappedFile, clock: Clock) -> None:
@@ -140,11 +140,11 @@ class MarkFile:
         files: FileSystem | None = None,
         clock: Clock | None = None,
     ) -> MarkFile:
-        """Open the mark file of a folder for reading, live or not, without waiting.
+        """Open the mark file of a folder for reading at once, whether its archive runs or not.
 
         Raises:
-            FileNotFoundError: there is none.
-            FileFormatError: not initialised, of another version, or damaged.
+            FileNotFoundError: the folder has no mark file.
+            FileFormatError: the file is not initialised, of another version, or damaged.
         """
         files = files or RealFileSystem()
         path = str(Path(mark_file_dir(archive_dir, files)) / MARK_FILE_NAME)
@@ -166,22 +166,22 @@ class MarkFile:
         clock: Clock | None = None,
         file_page_size: int = 4096,
     ) -> MarkFile:
-        """Take a folder for an archive that starts; ``ready`` ends the start.
+        """Claim a folder for an archive that starts; ``ready`` completes the start.
 
-        Errors that an earlier archive left are saved beside the file, see ``saved_errors``.
+        Errors that an earlier archive left are saved in a file, see ``saved_errors``.
 
         Args:
             archive_dir: the archive folder, which exists.
-            header: what the file is to say; version and activity timestamp are ours to set.
+            header: fields to store; version and activity timestamp in it are ignored.
             mark_dir: folder of the mark file when it is another one; it exists.
-            files: the file system door.
-            clock: the clock door.
-            file_page_size: the driver's; the file's length is a multiple of it.
+            files: the file system to use.
+            clock: the clock of the signs of life.
+            file_page_size: the driver's page size; the file's length is a multiple of it.
 
         Raises:
             ActiveArchiveError: a live archive owns the folder, or another one is starting.
-            FileFormatError: the file there is of another major version, or damaged.
-            StorageSpaceError: no room for the file.
+            FileFormatError: the existing file is of another major version, or damaged.
+            StorageSpaceError: there is no room for the file.
         """
         files = files or RealFileSystem()
         clock = clock or SystemClock()
@@ -210,57 +210,57 @@ class MarkFile:
 
     @property
     def header(self) -> MarkFileHeader:
-        """All fields as they are now."""
+        """Return the present values of all fields."""
         return _decode(self.mapped, self._base)
 
     @property
     def activity_timestamp(self) -> int:
-        """Last sign of life, epoch milliseconds; -1 ended, 2**63 - 1 starting."""
+        """Time of the last sign of life, epoch ms; -1 once ended, 2**63 - 1 during a start."""
         return self.mapped.load_i64(self._base + _AT["activity_timestamp"])
 
     def offset_of(self, field: str) -> int:
-        """Where a field is in the file."""
+        """Return the offset of a field in the file."""
         return self._base + _AT[field]
 
     def is_active(self) -> bool:
-        """Whether a live archive owns the folder."""
+        """Return whether a live archive owns the folder."""
         return self.clock.now_epoch_ms() - self.activity_timestamp < LIVENESS_TIMEOUT_MS
 
     def ready(self) -> None:
-        """Show that the archive is up: first sign of life, then the version."""
+        """Show that the archive runs: store the first sign of life, then the version."""
         self.beat()
         self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
         self.mapped.flush()
 
     def beat(self) -> None:
-        """Store a sign of life; the archive's conductor does so once a second."""
+        """Store a sign of life; the archive's conductor calls this once a second."""
         now_ms = self.clock.now_epoch_ms()
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], now_ms)
 
     def terminated(self) -> None:
-        """Show that the archive ended, or that its start failed: the next one need not wait."""
+        """Show that the archive ended, or that its start failed, so that the next need not wait."""
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], TERMINATED)
         self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
         self.mapped.flush()
 
     def given_up(self) -> None:
-        """Show that the start failed before the folder was in order; the next one need not wait."""
+        """Show that a start failed before the folder was in order; the next need not wait."""
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], _LONG_AGO)
         self.mapped.flush()
 
     def error_log(self) -> DistinctErrorLog:
-        """The error log, for writing by the one archive that owns the file."""
+        """Return the error log for writing, which only the owning archive does."""
         return DistinctErrorLog(self.mapped, self.error_offset, self.error_length, self.clock)
 
     def errors(self, since_ms: int = 0) -> list[ErrorObservation]:
-        """Distinct errors seen since a time, epoch milliseconds."""
+        """Return the distinct errors seen since a time in epoch milliseconds."""
         if self.error_length <= 0:
             return []
         return read_error_log(self.mapped, self.error_offset, self.error_length, since_ms)
 
 
 def _block_offset(mapped: MappedFile) -> int:
-    """8, or 0 in the layout of old versions, which has no SBE message header."""
+    """Return 8, the SBE header's length, or 0 for old versions, which have no such header."""
     if mapped.length < _READABLE_LENGTH:
         raise FileFormatError(
             f"mark file cut off: {mapped.path} at offset {mapped.length}, its first fields take"
@@ -312,7 +312,7 @@ def _check_major(path: str, version: int) -> None:
 
 
 def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple[MappedFile, int]:
-    """Win an existing mark file, or raise; also its last activity timestamp."""
+    """Take over an existing mark file; returns it and its last activity timestamp."""
     if files.size(path) < length:
         with files.open_data_file(path, writable=True) as file:
             file.set_length(length)
@@ -321,7 +321,7 @@ def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple
     base = _block_offset(mapped)
     version = mapped.load_i32(base + _AT["version"])
     pid = mapped.load_i64(base + _AT["pid"])
-    # As for a driver's directory: an owner that is provably gone need not be waited for, and one
+    # As with a driver's directory: there is no wait for an owner whose process is gone, and one
     # that died before it was ready does not block the folder for ever.
     gone = unused or not process_exists(pid)
     if version != 0 or not gone:
@@ -340,7 +340,7 @@ def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple
 
 
 def _save_errors(mapped: MappedFile, folder: str, files: FileSystem, clock: Clock) -> str | None:
-    """Copy the errors in a file that was just won to a text beside it, and clear them."""
+    """Copy the errors in a file just taken over to a text file in its folder, and clear them."""
     start, length = MARK_HEADER_LENGTH, mapped.length - MARK_HEADER_LENGTH
     if not has_errors(mapped, start, length):
         return None
@@ -356,7 +356,7 @@ def _write_header(mapped: MappedFile, encoded: bytes) -> None:
     """Overwrite all fields but version and activity, which show how far the start has come."""
     base = MARK_MESSAGE_HEADER_LENGTH
     if _block_offset(mapped) == 0 and any(mapped.view(0, _READABLE_LENGTH)):
-        # The old layout: its fields would be read as ours.
+        # The file has the old layout, whose fields would be read at wrong offsets.
         mapped.view(0, MARK_HEADER_LENGTH)[:] = bytes(MARK_HEADER_LENGTH)
         mapped.store_i64(base + _AT["activity_timestamp"], ACTIVATION_IN_PROGRESS)
     behind = base + _AT["start_timestamp"]
@@ -382,7 +382,7 @@ assert {field.name for field in fields(MarkFileHeader)} == {
 def running_archive(
     archive_dir: str | Path, files: FileSystem | None = None, clock: Clock | None = None
 ) -> MarkFile | None:
-    """The mark file of the archive that runs in a folder, None when none does."""
+    """Return the mark file of the archive that runs in a folder, None when none runs."""
     try:
         mark = MarkFile.open(archive_dir, files=files, clock=clock)
     except (FileNotFoundError, FileFormatError):

@@ -1,4 +1,4 @@
-"""One read over the segments of a recording: batches of rows, and what went wrong and where."""
+"""A read over the segments of a recording that yields batches of rows and reports damage."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class ScanTotals:
     """What a read has passed so far.
 
     Attributes:
-        position: up to which the recording was read.
-        rows: given out.
-        payload_bytes: in those rows.
+        position: stream position that the read has reached.
+        rows: rows given out.
+        payload_bytes: bytes of payload in those rows.
         frames: DATA frames passed.
         padding_frames: padding frames passed.
-        skipped_fragments: of messages that do not begin and end in the range.
+        skipped_fragments: fragments of messages that do not begin and end in the range.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
     """
 
@@ -58,12 +58,12 @@ class ScanTotals:
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """Which rows of a range a read gives out; the others are walked past.
+    """Which rows of a range a read gives out; it skips all others.
 
     Attributes:
-        assemble: rows are messages; False: every fragment is a row.
-        after_position: rows whose position is not behind it are left out.
-        session_ids: rows of other sessions are left out; None for all.
+        assemble: True for one row per message, False for one row per fragment.
+        after_position: rows that end at or before this position are left out.
+        session_ids: rows of other sessions are left out; None for all sessions.
     """
 
     assemble: bool = True
@@ -72,7 +72,7 @@ class RowChoice:
 
 
 class RecordingRead:
-    """A read from ``totals.position`` to ``until``; its memory is one window and one batch."""
+    """A read from ``totals.position`` to ``until``; it holds one window and one batch at a time."""
 
     def __init__(
         self, recording: Recording, until: int, choice: RowChoice, totals: ScanTotals
@@ -86,14 +86,14 @@ class RecordingRead:
     def batches(
         self, fresh: Callable[[int], ScanColumns], payload_capacity: int
     ) -> Iterator[ScanColumns]:
-        """Fill batches, each from as many segments as it takes.
+        """Yield filled batches; a batch may hold rows of several segments.
 
         Args:
-            fresh: makes columns with room for that many bytes of payload.
-            payload_capacity: bytes of payload a batch at most, but for a longer single message.
+            fresh: returns empty columns with room for the given number of payload bytes.
+            payload_capacity: payload bytes in a batch, unless one message alone is longer.
 
         Raises:
-            RecordingDamagedError: after the rows before the damage.
+            RecordingDamagedError: a segment is damaged; the rows before were yielded.
         """
         batch = fresh(payload_capacity)
         try:
@@ -115,7 +115,7 @@ class RecordingRead:
                 if status != SCAN_END:
                     raise self._damage(scanner, base)
                 if scanner.offset < self.recording.descriptor.segment_file_length:
-                    break  # the next frame ends behind the range
+                    break  # the next frame ends after the range
         except RecordingDamagedError:
             if batch.rows:
                 yield self._count(batch)
@@ -183,7 +183,7 @@ class RecordingRead:
         )
 
     def _error(self, problem: str, position: int) -> RecordingDamagedError:
-        """The error for what was met at a position, or for what an archive did that explains it."""
+        """Build the error for a problem at a position, or for the change that caused it."""
         recording_id = self.recording.recording_id
         change = self._change(position)
         where = f"(position {position} of recording {recording_id})"
@@ -192,7 +192,7 @@ class RecordingRead:
         return RecordingDamagedError(f"{problem} {where}", recording_id, position)
 
     def _change(self, position: int) -> str:
-        """What became of the recording since it was opened, as far as this read is concerned."""
+        """Say how the archive changed the recording during this read, "" when it did not."""
         recording = self.recording
         name = f"recording {recording.recording_id}"
         try:
@@ -203,7 +203,7 @@ class RecordingRead:
         except ArchiveError:
             return f"{name} was purged or invalidated while it was read"
         except FileFormatError:
-            return ""  # nothing can be told from a damaged catalog
+            return ""  # a damaged catalog does not show any change
         if now.start_position > position:
             return f"{name} was purged up to position {now.start_position} while it was read"
         if not now.is_active and now.stop_position < self.until:
@@ -213,7 +213,7 @@ class RecordingRead:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """A scanner's counts at one moment."""
+    """The counts of a scanner at one moment."""
 
     frames: int
     padding_frames: int

@@ -1,7 +1,7 @@
-"""What can still be read in a folder whose catalog is damaged (spec archive-files 3 and 5).
+"""What can still be read from a folder whose catalog is damaged (spec archive-files 3 and 5).
 
-The usual walk over a catalog ends at the first entry that cannot be one. This one goes on behind it
-with the next that can: entries are aligned, their ids ascend, and each says how long it is.
+The usual walk over a catalog ends at the first invalid entry. This walk continues with the next
+valid one: entries are aligned, their ids ascend, and each entry stores its length.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Salvaged:
     """What was found in a folder.
 
     Attributes:
-        recordings: VALID ones that can be read, by id.
-        damages: what cannot be read, with file and offset.
+        recordings: VALID recordings that can be read, by ascending id.
+        damages: one error with file and offset for each part that cannot be read.
     """
 
     recordings: list[Recording] = field(default_factory=list)
@@ -46,11 +46,11 @@ class Salvaged:
 
 
 def salvage(archive_dir: str | Path, files: FileSystem | None = None) -> Salvaged:
-    """Reads what can be read; changes nothing.
+    """Open every recording that can be read; nothing is changed.
 
     Raises:
-        FileNotFoundError: there is no catalog.
-        FileFormatError: its header is damaged, or of another version.
+        FileNotFoundError: the folder has no catalog.
+        FileFormatError: the catalog's header is damaged or of another version.
     """
     folder = _Folder(archive_dir, files or RealFileSystem())
     found = Salvaged()
@@ -67,11 +67,11 @@ def salvage(archive_dir: str | Path, files: FileSystem | None = None) -> Salvage
 def salvage_entries(
     archive_dir: str | Path, files: FileSystem | None = None
 ) -> tuple[list[CatalogEntry], list[FileFormatError]]:
-    """The entries of a damaged catalog that can be read, in any state, and what cannot.
+    """Return the readable entries of a damaged catalog, in any state, and the damages.
 
     Raises:
-        FileNotFoundError: there is no catalog.
-        FileFormatError: its header is damaged, or of another version.
+        FileNotFoundError: the folder has no catalog.
+        FileFormatError: the catalog's header is damaged or of another version.
     """
     damages: list[FileFormatError] = []
     folder = _Folder(archive_dir, files or RealFileSystem())
@@ -79,30 +79,30 @@ def salvage_entries(
 
 
 class _Folder(ArchiveFolder):
-    """A folder without an index of its catalog."""
+    """An archive folder whose catalog is not indexed."""
 
     def __init__(self, archive_dir: str | Path, files: FileSystem) -> None:
         self.path = str(archive_dir)
         self.files = files
 
     def catalog_file(self) -> MappedFile:
-        """The catalog, mapped."""
+        """Map the catalog file read-only."""
         path = str(Path(self.path) / CATALOG_NAME)
         return self.files.open_mapped(path, writable=False, min_length=CATALOG_HEADER_LENGTH)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: this folder holds no mapping."""
 
 
 class _Walk:
-    """A walk over the entries of a catalog that passes over what is damaged."""
+    """A walk over the entries of a catalog that skips damaged ones."""
 
     def __init__(self, mapped: MappedFile, damages: list[FileFormatError]) -> None:
         self._mapped = mapped
         self._damages = damages
         self._alignment = mapped.load_i32(HEADER["alignment"])
         next_id = mapped.load_i64(HEADER["next_recording_id"])
-        self._next_id = next_id if next_id > 0 else MAX_I64  # 0 where nobody has noted it
+        self._next_id = next_id if next_id > 0 else MAX_I64  # 0 when it was never stored
         version = mapped.load_i32(HEADER["version"])
         alignment = self._alignment
         if version >> 16 != VERSION_MAJOR:
@@ -111,7 +111,7 @@ class _Walk:
             raise FileFormatError(f"invalid alignment of entries: {mapped.path}: {alignment}")
 
     def entries(self) -> list[CatalogEntry]:
-        """The entries, by id."""
+        """Return the valid entries by ascending id."""
         found: list[CatalogEntry] = []
         last_id, at = -1, CATALOG_HEADER_LENGTH
         while at + ENTRY_HEADER_LENGTH <= self._mapped.length and last_id < self._next_id - 1:
@@ -119,8 +119,8 @@ class _Walk:
                 entry = self._entry(at, last_id)
             except FileFormatError as error:
                 following = self._following(at + self._alignment, last_id)
-                # Nothing stands behind the last entry: ids may have been given to entries that
-                # the tools have taken out since.
+                # Zeros follow the last entry even when the header counts further ids: the tools may
+                # have removed the entries that had them.
                 if following is not None or self._mapped.load_i32(at + ENTRY["length"]) > 0:
                     self._damages.append(error)
                 if following is None:
@@ -133,7 +133,7 @@ class _Walk:
         return found
 
     def _following(self, at: int, last_id: int) -> int | None:
-        """Offset of the next entry that can be one, None when there is none."""
+        """Return the offset of the next valid entry, None when there is none."""
         for offset in range(at, self._mapped.length - ENTRY_HEADER_LENGTH + 1, self._alignment):
             try:
                 self._entry(offset, last_id)
@@ -143,10 +143,10 @@ class _Walk:
         return None
 
     def _entry(self, at: int, last_id: int) -> CatalogEntry:
-        """The entry at an offset.
+        """Decode the entry at an offset.
 
         Raises:
-            FileFormatError: there is none that can be one.
+            FileFormatError: the bytes there are not a valid entry.
         """
         mapped, where = self._mapped, f"{self._mapped.path} at offset {at}"
         length = mapped.load_i32(at + ENTRY["length"])

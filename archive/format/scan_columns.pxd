@@ -1,9 +1,9 @@
-"""Where the rows of a scan go, for native callers."""
+"""The memory for the rows of a scan, for native callers."""
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
-# A column that is NULL is not wanted. Each but the last two has room for rows_max values;
-# payload_offset has room for one more.
+# A column that is not wanted is NULL. Each column has room for rows_max values, except that
+# payload_offset has room for one more and payload for payload_capacity bytes.
 ctypedef struct scan_columns_t:
     int64_t rows
     int64_t rows_max

@@ -1,4 +1,4 @@
-"""Memory for the rows that a scan gives out, column by column; allocated once a batch."""
+"""Memory for the rows of a scan, one buffer for each column, allocated once per batch."""
 
 from cpython.buffer cimport (
     PyBUF_SIMPLE,
@@ -12,7 +12,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 cdef enum:
     PAYLOAD_CAPACITY_MAX = 0x7FFFFFFF
 
-# Name to memoryview format and bytes a value. payload_offset has a row more than the others.
+# Memoryview format and bytes per value of each column; payload_offset has one value more.
 COLUMNS = {
     "position": ("q", 8),
     "term_id": ("i", 4),
@@ -27,12 +27,12 @@ COLUMNS = {
 
 
 cdef class ScanColumns:
-    """Memory for the rows of one batch, column by column.
+    """The memory for the rows of one batch.
 
     Attributes:
-        rows: filled so far.
+        rows: rows filled so far.
         payload_length: bytes filled in the payload column.
-        buffers: the memory of each wanted column, as ``allocate`` gave it.
+        buffers: the memory of each wanted column, as ``allocate`` returned it.
     """
 
     def __cinit__(self, rows_max, payload_capacity, names=None, allocate=None):
@@ -63,7 +63,7 @@ cdef class ScanColumns:
         if view.len < length:
             PyBuffer_Release(&view)
             raise ValueError(f"column {name} was given {view.len} bytes and needs {length}")
-        # A memoryview keeps the memory where it is while this object lives.
+        # The memoryview keeps the memory in its place as long as this object lives.
         self._views[name] = memoryview(buffer).cast("B")
         PyBuffer_Release(&view)
         self.buffers[name] = buffer
@@ -90,26 +90,26 @@ cdef class ScanColumns:
 
     @property
     def rows(self):
-        """Rows filled so far."""
+        """Number of rows filled so far."""
         return self.c.rows
 
     @property
     def rows_max(self):
-        """Rows that there is room for."""
+        """Number of rows that fit."""
         return self.c.rows_max
 
     @property
     def payload_length(self):
-        """Bytes filled in the payload column."""
+        """Number of bytes filled in the payload column."""
         return self.c.payload_length
 
     @property
     def payload_capacity(self):
-        """Bytes that the payload column has room for."""
+        """Number of bytes that fit in the payload column."""
         return self.c.payload_capacity
 
     def column(self, str name):
-        """The filled part of a column, as a typed memoryview over its memory."""
+        """Return the filled part of a column as a typed memoryview of its memory."""
         text, size = COLUMNS[name]
         if name == "payload":
             return self._views[name][: self.c.payload_length]
@@ -118,5 +118,5 @@ cdef class ScanColumns:
 
 
 cdef object _new_bytes(int64_t length):
-    """Memory that nobody cleared."""
+    """Allocate bytes whose contents are undefined."""
     return PyByteArray_FromStringAndSize(NULL, length)

@@ -1,8 +1,8 @@
-"""Names and positions of segment files (spec archive-files 1 and 2). Pure arithmetic, no files.
+"""Names and positions of segment files (spec archive-files 1 and 2); no file is opened here.
 
-A segment holds the frames of one recording at the positions that its name starts at:
-``<recordingId>-<segmentBasePosition>.rec``. The first segment starts at the base of the *term* that
-holds the start position, so all bases of a recording are congruent to it modulo the segment length.
+A segment file ``<recordingId>-<segmentBasePosition>.rec`` holds the frames of one recording from
+that base position on. The first segment starts at the base of the *term* that holds the start
+position, and every further base is a multiple of the segment length after it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TERM_LENGTH_MAX = 1024 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SegmentName:
-    """A segment file's name taken apart."""
+    """The recording id and the base position in the name of a segment file."""
 
     recording_id: int
     base_position: int
@@ -34,34 +34,35 @@ class SegmentName:
 
 
 def segment_file_name(recording_id: int, base_position: int) -> str:
-    """Name of the segment of ``recording_id`` that starts at ``base_position``."""
+    """Return the name of the segment of ``recording_id`` that starts at ``base_position``."""
     return f"{recording_id}-{base_position}{SEGMENT_SUFFIX}"
 
 
 def segment_base(position: int, start_position: int, term_length: int, segment_length: int) -> int:
-    """Base position of the segment that holds ``position``.
+    """Return the base position of the segment that holds ``position``.
 
     Args:
         position: at or after ``start_position``.
-        start_position: of the recording, now.
-        term_length: of the recording, a power of two.
-        segment_length: of the recording, a power of two, at least ``term_length``.
+        start_position: the recording's present start position.
+        term_length: the recording's term length in bytes, a power of two.
+        segment_length: a power of two in bytes, at least ``term_length``.
     """
     first = start_position - (start_position & (term_length - 1))
     return first + ((position - first) & ~(segment_length - 1))
 
 
 def term_id_at(position: int, initial_term_id: int, term_length: int) -> int:
-    """Term id of the frame at ``position``, wrapped to a signed 32-bit value."""
+    """Return the term id of the frame at ``position``, wrapped to a signed 32-bit value."""
     term_id = initial_term_id + position // term_length
     return (term_id + 2**31) % 2**32 - 2**31
 
 
 def recording_id_of(name: str) -> int | None:
-    """The recording that a file belongs to by its name, None for other files.
+    """Return the id of the recording that a file belongs to by its name, None for other files.
 
-    A name without a dash, or with something other than a number before it, belongs to none: the
-    reference refuses to start on the latter (spec archive-files 18.7), we leave it alone.
+    A name without a dash, or with something other than a number before it, belongs to no
+    recording. The reference refuses to start when it finds the latter (spec archive-files 18.7);
+    this archive ignores such files.
     """
     if not name.endswith(SEGMENT_SUFFIX):
         return None
@@ -70,7 +71,7 @@ def recording_id_of(name: str) -> int | None:
 
 
 def parse_segment_name(name: str) -> SegmentName:
-    """Take a segment file's name apart.
+    """Parse the name of a segment file.
 
     Raises:
         FileFormatError: the name is not ``<recordingId>-<position>.rec`` (spec archive-files 6.1).
@@ -89,7 +90,7 @@ def parse_segment_name(name: str) -> SegmentName:
 
 
 def segments_by_recording(names: Iterable[str]) -> dict[int, list[str]]:
-    """Segment file names of one folder listing, by recording id, in listing order."""
+    """Group the segment files of a folder listing by recording id, in listing order."""
     found: dict[int, list[str]] = {}
     for name in names:
         recording_id = recording_id_of(name)
@@ -99,7 +100,7 @@ def segments_by_recording(names: Iterable[str]) -> dict[int, list[str]]:
 
 
 def is_power_of_two(value: int) -> bool:
-    """True for 1, 2, 4, ..."""
+    """Return whether ``value`` is 1, 2, 4, and so on."""
     return value > 0 and value & (value - 1) == 0
 
 

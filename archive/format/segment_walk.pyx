@@ -1,12 +1,12 @@
-"""A walk over the frames of a segment that checks what stands in them (spec archive-tool 8).
+"""A walk over the frames of a segment that checks their contents (spec archive-tool 8).
 
-By three rules. ``WALK_CHECKS`` is that of a verification: every header says where it stands, every
-body is there, and its checksum fits where one is kept. ``WALK_LENGTHS`` looks at nothing but
-lengths: that is how the end of a recording is found. ``WALK_STAMPS`` computes checksums and stores
-them. All stop at the first length of zero.
+There are three rules. ``WALK_CHECKS`` is for verification: each header must match its place, each
+body must be complete, and its checksum, where one is kept, must match. ``WALK_LENGTHS`` reads only
+lengths, to find the end of a recording. ``WALK_STAMPS`` computes checksums and stores them. Every
+walk stops at the first length of zero.
 
-Bytes are read in large pieces into memory that stays in the processor's cache, and are looked at
-there. No Python is involved, so that several segments are walked at once, a thread each.
+Bytes are read in large pieces into memory that stays in the processor's cache. The walk runs
+without Python, so that several threads can walk one segment each.
 """
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
@@ -68,30 +68,30 @@ cdef class SegmentWalk:
     """Steps over the frames of segments of one recording, natively and without the GIL.
 
     Attributes:
-        status: how the last walk ended, one of the constants.
-        offset: in the file, where it ended: behind the last frame, or at the one in question.
-        last_offset: of the last frame stepped over.
-        last_length: of that frame, aligned; 0 when there was none.
-        chunk_offset: of the logical chunk in which it begins.
-        frames: stepped over.
-        found: a length or checksum in question, or the number of an I/O error.
-        expected: the checksum that it should be.
-        term_offset: of a frame whose header does not fit.
-        term_id: of that frame.
-        stream_id: of that frame.
-        expected_term_offset: what it should be.
-        expected_term_id: what it should be.
-        expected_stream_id: what it should be.
+        status: how the last walk ended, one of the ``WALK_`` constants.
+        offset: where it ended in the file: after the last frame, or at the frame that stopped it.
+        last_offset: offset of the last frame stepped over.
+        last_length: aligned length of that frame, 0 when there was none.
+        chunk_offset: offset of the logical chunk in which that frame begins.
+        frames: number of frames stepped over.
+        found: the invalid length or checksum, or the number of an I/O error.
+        expected: the checksum that the body has.
+        term_offset: term offset in a header that does not match its place.
+        term_id: term id in that header.
+        stream_id: stream id in that header.
+        expected_term_offset: the term offset that belongs there.
+        expected_term_id: the term id that belongs there.
+        expected_stream_id: the stream id that belongs there.
 
     Args:
-        window: memory to read into, not used by anybody else meanwhile.
-        term_length: of the recording, a power of two.
-        initial_term_id: of the recording.
-        stream_id: of the recording.
-        checksum: of the frames, None to leave them unchecked.
-        rule: which of the three.
-        chunk_length: the last frame is judged by where it stands in its chunk of so many bytes.
-        body_length_max: bytes behind a header at most, 1 MiB or less.
+        window: memory to read into, which nothing else uses at the same time.
+        term_length: the recording's term length in bytes, a power of two.
+        initial_term_id: term id at position 0 of the recording's stream.
+        stream_id: stream id that all frames must have.
+        checksum: the checksum that frames carry, None to check none.
+        rule: ``WALK_CHECKS``, ``WALK_LENGTHS`` or ``WALK_STAMPS``.
+        chunk_length: length of the logical chunks by which the last frame is judged, bytes.
+        body_length_max: most bytes after a frame's header, 1 MiB or less.
     """
 
     def __init__(
@@ -126,15 +126,15 @@ cdef class SegmentWalk:
 
         Args:
             file: an open segment.
-            base_position: of the segment.
-            start: offset of the first frame.
-            limit: offset at which the walk ends.
+            base_position: stream position at which the segment begins.
+            start: offset of the first frame, bytes.
+            limit: offset at which the walk ends, bytes.
 
         Returns:
-            The status.
+            The new ``status``.
 
         Raises:
-            ValueError: offsets that no segment has.
+            ValueError: no segment can have these offsets.
         """
         if not 0 <= start <= INT32_MAX or limit > INT32_MAX or base_position < 0:
             raise ValueError(f"no segment has bytes from {start} to {limit} at {base_position}")
@@ -148,7 +148,7 @@ cdef class SegmentWalk:
         return self.status
 
     cdef int _need(self, int64_t at, int64_t wanted, int64_t limit) noexcept nogil:
-        """Have the window hold bytes from an offset on; 0, or -errno."""
+        """Make the window hold bytes from an offset on; returns 0, or -errno."""
         if at >= self._window.begin and at + wanted <= self._window.begin + self._window.length:
             return 0
         return self._window.fill(at, wanted, max(limit, at + wanted))
@@ -191,7 +191,7 @@ cdef class SegmentWalk:
     cdef int _check(
         self, DataFile file, int64_t base, int64_t at, int64_t limit
     ) noexcept nogil:
-        """Check one frame, whose header is in the window."""
+        """Check one frame whose header is in the window."""
         cdef const uint8_t* frame = self._window.data + (at - self._window.begin)
         cdef int64_t body = _body_length(get_i32(frame))
         cdef bint is_data = get_u16(frame + TYPE_OFFSET) == FRAME_DATA
@@ -225,7 +225,7 @@ cdef class SegmentWalk:
         return BAD_CHECKSUM
 
     cdef bint _has_place(self, const uint8_t* frame, int64_t position) noexcept nogil:
-        """Whether a header says where it stands."""
+        """Return whether a header's term offset, term id and stream id match its place."""
         self.term_offset = get_i32(frame + TERM_OFFSET_OFFSET)
         self.term_id = get_i32(frame + TERM_ID_OFFSET)
         self.stream_id = get_i32(frame + STREAM_ID_OFFSET)
@@ -248,7 +248,7 @@ cdef class SegmentWalk:
 
 
 cdef int64_t _body_length(int32_t frame_length) noexcept nogil:
-    """What a frame's length leaves for its body, aligned, in 32 bits as others compute it."""
+    """Return the aligned length of a frame's body, in 32-bit arithmetic as the reference's."""
     cdef int64_t body = <int64_t> frame_length - DATA_HEADER_LENGTH
     if body < INT32_MIN:
         body += <int64_t> 1 << 32

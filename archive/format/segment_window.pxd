@@ -1,4 +1,4 @@
-"""The part of a segment that a scan looks at, for native callers."""
+"""The part of a segment that a scan reads, for native callers."""
 
 from libc.stdint cimport int64_t, uint8_t
 
@@ -10,7 +10,7 @@ cdef class SegmentWindow:
     cdef const uint8_t* data
     cdef int64_t begin
     cdef int64_t length
-    # Bytes of the file as far as is known: it may turn out to be shorter when it is read.
+    # Length of the file as far as it is known; a read may find that it is shorter.
     cdef int64_t file_length
     cdef DataFile _file
     cdef uint8_t* _memory

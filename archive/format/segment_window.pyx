@@ -1,10 +1,10 @@
-"""A segment file, seen through a window of memory that is read as the scan goes on.
+"""A segment file seen through a window of memory that is read as a scan goes on.
 
-A mapping would show the file without the copy, but who shortens a mapped file ends the process of
-everybody who looks at what is gone (SIGBUS), and an archive that truncates a recording may do so
-at any time. A read says how much is there. It is also no slower: the copy is made by the kernel
-into memory that stays in the processor's cache, where a mapping costs a fault or a page table
-entry for every page of every segment. And the memory of a scan is that of its window.
+A mapping would need no copy. But when a mapped file gets shorter, every process that reads the
+missing part is ended by SIGBUS, and an archive may truncate a recording at any time. A read
+returns how much is there. It is also no slower: the kernel copies into memory that stays in the
+processor's cache, while a mapping costs a fault or a page table entry for every page of every
+segment. The memory that a scan needs is that of its window.
 """
 
 from libc.errno cimport ENOMEM
@@ -17,15 +17,15 @@ from aerolog.transport.memory.data_file cimport DataFile
 cdef enum:
     PAGE = 4096
 
-# Long enough for a call to cost nothing beside the copy, short enough for the cache.
+# Long enough that the call costs little next to the copy, short enough for the cache.
 WINDOW_LENGTH = 1024 * 1024
 
 
 cdef class SegmentWindow:
-    """Bytes of one segment file after the other, in memory that is used again and again.
+    """Bytes of segment files, one file after the other, in memory that is reused.
 
     Args:
-        room: bytes that the window holds; it grows for a message that is longer.
+        room: bytes that the window holds; it grows for a longer message.
     """
 
     def __cinit__(self, int64_t room=WINDOW_LENGTH):
@@ -39,11 +39,11 @@ cdef class SegmentWindow:
 
     @property
     def room(self):
-        """Bytes that the window holds."""
+        """Number of bytes that the window holds."""
         return self._room
 
     def open(self, DataFile file not None):
-        """Look at this file from now on. It is the caller's, and open while the scan goes on."""
+        """Show this file from now on; the caller keeps it open during the scan and closes it."""
         self._file = file
         self.begin = 0
         self.length = 0

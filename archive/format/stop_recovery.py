@@ -1,13 +1,14 @@
-"""Where a recording ends that nobody stopped (spec archive-files 6).
+"""Where a recording ends that has no stop position (spec archive-files 6).
 
-Only the last segment is looked at, and of its frames only their lengths; then the last frame is
-judged. Writes reach the disk by pages, so a frame that spans pages may be there in part. The
-reference refuses to start when it cannot tell. Here a padding frame is accepted (its body is zeros
-by design), and a data frame that cannot be verified ends the recording before it, its bytes kept.
+The walk reads only the last segment, and only the lengths of its frames; then it judges the last
+frame. Writes reach the disk page by page, so a frame that spans pages may be there in part. The
+reference refuses to start when it cannot tell. Here a padding frame is accepted, because its body
+is zeros by design, and a data frame that cannot be verified ends the recording before it. Its
+bytes are kept.
 
-Segments are files with holes, and what was never written is one: most file systems tell. So a data
-frame with a hole in it was not written whole, wherever it stands (after a loss of power pages are
-missing anywhere), and one without a hole was, even if it holds nothing but zeros.
+Segments are sparse files in which unwritten parts are holes, and most file systems report holes. A
+data frame with a hole was not written completely, wherever it stands, because after a loss of power
+pages may be missing anywhere. A data frame without a hole was, even if it holds only zeros.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _U16 = struct.Struct("<H")
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedFrame:
-    """A data frame that may not have been written whole.
+    """A data frame that may not have been written completely.
 
     Attributes:
-        file: the segment.
-        offset: of the frame in it.
-        length: of the frame, aligned.
-        has_hole: whether a part of it certainly was not written.
-        is_last: whether nothing is behind it.
+        file: path of the segment.
+        offset: where the frame starts in the segment, bytes.
+        length: aligned length of the frame, bytes.
+        has_hole: whether a part of the frame certainly was not written.
+        is_last: whether no further frame follows it.
     """
 
     file: str
@@ -69,7 +70,7 @@ class UnverifiedFrame:
 
 @dataclass(frozen=True, slots=True)
 class StopPosition:
-    """A recovered stop position, and the frame behind it that was left out, if any."""
+    """A recovered stop position, and the frame after it that was left out, if any."""
 
     position: int
     unverified: UnverifiedFrame | None = None
@@ -77,15 +78,15 @@ class StopPosition:
 
 @dataclass(slots=True)
 class _Walk:
-    """Where a walk over a segment's frames has come to. Offsets are those in the file.
+    """How far a walk over a segment's frames has come; offsets count from the file's start.
 
     Attributes:
-        offset: behind the last frame.
-        last_offset: of the last frame.
-        last_length: of the last frame, aligned; 0 when there is none.
-        chunk_offset: of the read that the last frame begins in.
-        hole: the first byte behind what was walked that was never written.
-        is_cut: the last frame is a data frame with a hole in it.
+        offset: end of the last frame.
+        last_offset: start of the last frame.
+        last_length: aligned length of the last frame, 0 before the first one.
+        chunk_offset: start of the read in which the last frame begins.
+        hole: start of the first hole at or after the frames walked so far.
+        is_cut: whether the last frame is a data frame with a hole in it.
     """
 
     offset: int
@@ -105,20 +106,18 @@ def recover_stop_position(
     checksum: Checksum | None = None,
     io_length: int = IO_LENGTH,
 ) -> StopPosition:
-    """Find where the data of an active recording ends.
-
-    Reads only; nothing is changed, in the file or in the catalog.
+    """Find where the data of an active recording ends; neither segments nor catalog change.
 
     Args:
-        files: the file system door.
-        archive_dir: folder of the segments.
-        descriptor: of the recording, checked.
+        files: the file system to read from.
+        archive_dir: the folder of the segments.
+        descriptor: the recording's descriptor, which ``check`` accepted.
         segment_names: the recording's segment files in that folder, in any order.
-        checksum: of the recording's frames, when they have one.
-        io_length: bytes read at a time; the page rule depends on it (spec archive-files 6.6).
+        checksum: computes the checksum of frames; None when they carry none.
+        io_length: bytes per read; the page rule depends on it (spec archive-files 6.6).
 
     Raises:
-        FileFormatError: a segment's name is impossible.
+        FileFormatError: a file name is not that of one of the recording's segments.
     """
     start, segment_length = descriptor.start_position, descriptor.segment_file_length
     if not segment_names:
@@ -155,10 +154,10 @@ def recover_stop_position(
 
 
 def make_whole(files: FileSystem, path: str, length: int, keep: int | None = None) -> bool:
-    """Give a segment its length; what is behind ``keep`` bytes, if given, becomes zeros.
+    """Give a segment its full length and, with ``keep``, fill it with zeros after that many bytes.
 
     Returns:
-        Whether anything had to be done.
+        Whether the file was changed.
     """
     size = files.size(path)
     if size == length and keep is None:
@@ -174,7 +173,7 @@ def make_whole(files: FileSystem, path: str, length: int, keep: int | None = Non
 def _walk_frames(
     file: DataFile, walk: _Walk, limit: int, io_length: int, checksum: Checksum | None
 ) -> None:
-    """Step from frame to frame by their lengths, reading as the reference reads."""
+    """Step from frame to frame by their lengths, in reads of the same size as the reference's."""
     while walk.offset < limit:
         walk.chunk_offset = walk.offset
         chunk = file.read_at(min(io_length, limit - walk.offset), walk.offset)
@@ -187,18 +186,18 @@ def _walk_frames(
             if why == WALK_PAST_HOLE and _meets_hole(file, walk, chunk, limit, checksum):
                 return
         if why == WALK_DATA_END or walk.offset == walk.chunk_offset:
-            return  # or not even a header is left in the file
+            return  # the data ends, or the file has no room for a further header
 
 
 def _meets_hole(
     file: DataFile, walk: _Walk, chunk: bytes, limit: int, checksum: Checksum | None
 ) -> bool:
-    """Whether the last frame has a hole that does not belong there; in padding it does."""
+    """Return whether the last frame is a data frame with a hole; padding frames may have holes."""
     kind_at = walk.last_offset - walk.chunk_offset + _OFFSET["type"]
     is_data = _U16.unpack_from(chunk, kind_at)[0] != FRAME_PAD
     if is_data and walk.offset <= limit:
         frame = file.read_at(walk.last_length, walk.last_offset)
-        walk.is_cut = not _matches(checksum, frame)  # a copy may have a hole for zeros
+        walk.is_cut = not _matches(checksum, frame)  # in a copied file zeros may be a hole
     if walk.is_cut:
         return True
     walk.hole = file.first_hole(walk.offset)
@@ -212,7 +211,7 @@ def _is_whole(
     descriptor: RecordingDescriptor,
     checksum: Checksum | None,
 ) -> bool:
-    """Whether the last frame was written whole, as far as that can be told.
+    """Return whether the last frame was written completely, as far as that can be known.
 
     Spec archive-files 6.5 to 6.8.
     """
@@ -233,15 +232,15 @@ def _is_whole(
     if walk.is_cut:
         return False
     if walk.hole != MAX_I64 and file.block_length() <= PAGE_LENGTH:
-        return True  # the file system tells what was written, page by page
-    # The reference counts pages from the start of its read buffer. Where that would be behind the
-    # frame (spec archive-files 18.10) they are counted from the start of the file.
+        return True  # the file system reports for each page whether it was written
+    # The reference counts pages from the start of its read buffer. When that lies after the start
+    # of the frame (spec archive-files 18.10), pages are counted from the start of the file.
     origin = walk.chunk_offset if walk.chunk_offset <= begin else 0
     return _every_page_written(frame, begin - origin)
 
 
 def _matches(checksum: Checksum | None, frame: bytes) -> bool:
-    """Whether a data frame carries its checksum."""
+    """Return whether a data frame carries the checksum of its body."""
     if checksum is None:
         return False
     stored: int = _I32.unpack_from(frame, _OFFSET["session_id"])[0]
@@ -249,7 +248,7 @@ def _matches(checksum: Checksum | None, frame: bytes) -> bool:
 
 
 def _every_page_written(frame: bytes, begin: int) -> bool:
-    """Whether each page after the frame's first one holds a word other than zero."""
+    """Return whether every page after the frame's first one holds a byte other than zero."""
     boundary = align(begin + 1, PAGE_LENGTH)
     while boundary < begin + len(frame):
         page = frame[boundary - begin : boundary - begin + PAGE_LENGTH]

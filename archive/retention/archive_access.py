@@ -1,7 +1,7 @@
-"""Where steps are done: a running archive, by its own requests, or the files of one that is down.
+"""Access to the archive that a plan is applied to: by requests, or to the files of a stopped one.
 
-Both change the catalog first and remove files after it. The archive itself refuses what a replay or
-a recorder still needs, whatever the plan knew.
+Both ways change the catalog first and remove files after it. Independently of the plan, a running
+archive refuses to delete what a replay or the recorder still needs.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 
-#: Older archives rename a file before they delete it.
+#: Suffix with which older archives rename a file before they delete it.
 DELETED_SUFFIX: Final = ".del"
 
 
 def names_of(files: FileSystem, folder: str | Path, recording_id: int) -> list[str]:
-    """Names of all files of a recording, those renamed before deleting included."""
+    """Return all file names of a recording, including files renamed before their deletion."""
     prefix = f"{recording_id}-"
     return [
         name
@@ -54,7 +54,7 @@ def names_of(files: FileSystem, folder: str | Path, recording_id: int) -> list[s
 
 
 def base_of(name: str) -> int:
-    """Position at which a file begins by its name, -1 when the name has none."""
+    """Return the start position in a file's name, -1 when the name has none."""
     try:
         return parse_segment_name(name.removesuffix(DELETED_SUFFIX)).base_position
     except FileFormatError:
@@ -70,7 +70,7 @@ class RefusedError(RetentionError):
     """The archive refuses a step.
 
     Attributes:
-        upper_bound: how far it would let the start go, None when not at all.
+        upper_bound: highest start position that the archive would accept, None for none.
     """
 
     def __init__(self, text: str, upper_bound: int | None = None) -> None:
@@ -79,37 +79,37 @@ class RefusedError(RetentionError):
 
 
 class ArchiveAccess(Protocol):
-    """An archive that steps are done in."""
+    """Access to the archive in which steps are carried out."""
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
-        """A recording as the catalog has it now, None when there is none (any more)."""
+        """Return a recording's present descriptor, None when it does not exist (any more)."""
 
     def purge_segments(self, recording_id: int, new_start: int) -> None:
-        """Move a recording's start to where a segment begins, and have what is before removed.
+        """Move a recording's start to the start of a segment and remove the files before it.
 
         Raises:
             RefusedError: the archive refuses; nothing has changed.
         """
 
     def purge_recording(self, recording_id: int) -> None:
-        """Have a recording removed.
+        """Delete a recording with all its files.
 
         Raises:
             RefusedError: the archive refuses; nothing has changed.
         """
 
     def wait_gone(self) -> None:
-        """Return when the files of the last request are gone."""
+        """Return when the files of the last request are removed."""
 
     def needs(self) -> list[Need]:
-        """What the archive itself still reads or makes."""
+        """Return the recordings that the archive itself is reading or making."""
 
 
 class RunningArchive:
-    """An archive that runs, asked by a client.
+    """A running archive, which is asked by a client.
 
     Args:
-        client: a session with it.
+        client: a client with a control session.
     """
 
     def __init__(self, client: AeronArchive) -> None:
@@ -117,27 +117,27 @@ class RunningArchive:
         self._asked = -1
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
-        """As the archive answers."""
+        """Ask the archive for a recording's descriptor, None when it does not exist."""
         return self._client.list_recording(recording_id)
 
     def purge_segments(self, recording_id: int, new_start: int) -> None:
-        """By a request; see ``ArchiveAccess``."""
+        """Send a PurgeSegments request, see ``ArchiveAccess``."""
         with _refusals():
             self._client.purge_segments(recording_id, new_start)
         self._asked = self._client.last_correlation_id
 
     def purge_recording(self, recording_id: int) -> None:
-        """By a request; see ``ArchiveAccess``."""
+        """Send a PurgeRecording request, see ``ArchiveAccess``."""
         with _refusals():
             self._client.purge_recording(recording_id)
         self._asked = self._client.last_correlation_id
 
     def wait_gone(self) -> None:
-        """Return when the archive signals that the files of the last request are gone.
+        """Wait for the archive's signal that the files of the last request are removed.
 
         Raises:
             ArchiveError: a file could not be removed.
-            NotConnectedError: the archive is gone before.
+            NotConnectedError: the connection was lost before.
         """
         wanted = RecordingSignal.DELETE
         for _ in self._client.signals(correlation_id=self._asked, kinds=wanted):
@@ -146,7 +146,7 @@ class RunningArchive:
         raise NotConnectedError("the archive is gone while it deleted files: run this again")
 
     def needs(self) -> list[Need]:
-        """Replays and replications; of an archive that does not tell, what it refuses later."""
+        """Ask for replays and replications; an archive without the query refuses steps later."""
         texts = {REPLAY: "a replay reads it", REPLICATION: "a replication is making it"}
         return [
             Need(one.recording_id, one.position, one.kind, texts.get(one.kind, one.kind))
@@ -155,12 +155,12 @@ class RunningArchive:
 
 
 class StoppedArchive:
-    """The files of an archive that does not run; a context manager through ``borrow``.
+    """The files of a stopped archive; ``borrow`` gives it as a context manager.
 
     Args:
         archive_dir: the archive's folder.
-        files: the file system door.
-        beat: called between files, to keep archives out.
+        files: the file system to use.
+        beat: called between files, to keep archives out of the folder.
     """
 
     def __init__(
@@ -175,23 +175,23 @@ class StoppedArchive:
     def borrow(
         cls, archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
     ) -> Iterator[StoppedArchive]:
-        """The files, with archives kept out of the folder meanwhile.
+        """Open the files and keep archives out of the folder until the end.
 
         Raises:
-            ActiveArchiveError: an archive runs there.
+            ActiveArchiveError: an archive runs in the folder.
         """
         with borrowed_folder(archive_dir, files, clock) as beat:
             yield cls(archive_dir, files, beat)
 
     def descriptor(self, recording_id: int) -> RecordingDescriptor | None:
-        """As the catalog has it."""
+        """Read a recording's descriptor from the catalog, None when it does not exist."""
         with CatalogReader.open(self._folder, self._files) as catalog:
             if recording_id not in catalog:
                 return None
             return catalog.checked_entry(recording_id).descriptor
 
     def purge_segments(self, recording_id: int, new_start: int) -> None:
-        """The catalog first; see ``ArchiveAccess``."""
+        """Change the catalog, then remove the files, see ``ArchiveAccess``."""
         with self._changing(recording_id) as (catalog, entry):
             found = entry.descriptor
             lowest = found.segment_base(found.start_position) + found.segment_file_length
@@ -208,7 +208,7 @@ class StoppedArchive:
         self._files.sync_dir(self._folder)
 
     def purge_recording(self, recording_id: int) -> None:
-        """The catalog first; see ``ArchiveAccess``."""
+        """Change the catalog, then remove the files, see ``ArchiveAccess``."""
         with self._changing(recording_id) as (catalog, _):
             catalog.change_state(recording_id, RecordingState.DELETED)
         for name in names_of(self._files, self._folder, recording_id):
@@ -217,7 +217,7 @@ class StoppedArchive:
 
     @contextmanager
     def _changing(self, recording_id: int) -> Iterator[tuple[CatalogFile, CatalogEntry]]:
-        """The catalog, open for a change of a recording that has an end; durable afterwards."""
+        """Open the catalog to change a stopped recording, and sync the change at the end."""
         self._beat()
         path = str(Path(self._folder) / CATALOG_NAME)
         size = self._files.size(path)
@@ -246,15 +246,15 @@ class StoppedArchive:
             return
 
     def wait_gone(self) -> None:
-        """They are."""
+        """Return at once: every method has removed its files when it returns."""
 
     def needs(self) -> list[Need]:
-        """An archive that does not run has no readers."""
+        """Return an empty list, because a stopped archive reads nothing."""
         return []
 
 
 def _checksum_of(catalog: CatalogReader, entry: CatalogEntry) -> Checksum | None:
-    """What an entry's checksum is of, None when there is none, or one of another kind."""
+    """Return the checksum that an entry has, None when it has none or an unknown one."""
     if entry.checksum == 0:
         return None
     for name in _CHECKSUMS:
@@ -268,7 +268,7 @@ def _checksum_of(catalog: CatalogReader, entry: CatalogEntry) -> Checksum | None
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """A refusal of the archive, as one of ours.
+    """Turn an archive's refusal into a RefusedError.
 
     Raises:
         RefusedError: the archive refuses.

@@ -1,8 +1,8 @@
-"""Whether the clock can be believed, before anything is deleted for its age.
+"""Checks whether the clock is plausible, before anything is deleted for its age.
 
-A clock that is behind keeps too much, which does no harm; one that is ahead makes everything old.
-So the clock is held against what does not follow it: how long the machine has been up, as the
-journal's last run and the archive's process saw it.
+A clock that is behind keeps too much, which does no harm; a clock that is ahead makes everything
+old. The clock is therefore compared with what does not follow it: the machine's uptime, which the
+journal's last run and the archive's process have recorded.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from aerolog.archive.retention.journal import JournalState
 
 NS_PER_MS: Final = 1_000_000
-#: By how much two clocks may differ, and which part of the time between two looks besides.
+#: Accepted difference of two clocks, and accepted part of the time between two readings.
 TOLERANCE_MS: Final = 5 * 60 * 1000
 TOLERANCE_PART: Final = 0.001
-#: A longer time without any sign is confirmed by a person.
+#: After a longer time without a run or recording, a person has to confirm the clock.
 GAP_MAX_MS: Final = 30 * 86_400_000
-#: 2017-01-01, before there were archives: whoever says so does not know the time.
+#: 2017-01-01, before any archive existed: a clock that shows an earlier time is not set.
 PLAUSIBLE_MS: Final = 1_483_228_800_000
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-_START_TIME_FIELD: Final = 19  # of /proc/PID/stat, behind the name: in ticks since the boot
+_START_TIME_FIELD: Final = 19  # index after the name in /proc/PID/stat; in ticks since the boot
 
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """The time, and what does not follow the clock.
+    """The time, and the uptime, which does not follow the clock.
 
     Attributes:
-        now_ms: epoch milliseconds.
-        boot: names the machine's run; "" where it is not known.
-        uptime_ns: how long that has lasted, standby included.
+        now_ms: time of the clock, epoch milliseconds.
+        boot: identifies the machine's boot; "" when it is unknown.
+        uptime_ns: time since that boot, standby included, nanoseconds.
     """
 
     now_ms: int
@@ -45,11 +45,11 @@ class ClockReading:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveAge:
-    """A running archive, by its mark file and by its process.
+    """How long an archive has run, by its mark file and by its process.
 
     Attributes:
-        start_ms: when it started by the clock.
-        process_ns: how long its process has lived.
+        start_ms: when it started, by the clock, epoch milliseconds.
+        process_ns: age of its process, nanoseconds.
     """
 
     start_ms: int
@@ -57,7 +57,7 @@ class ArchiveAge:
 
 
 def read_clock() -> ClockReading:
-    """The machine's clocks."""
+    """Read the machine's clocks."""
     try:
         boot = _BOOT_ID.read_text().strip()
     except OSError:
@@ -68,7 +68,7 @@ def read_clock() -> ClockReading:
 
 
 def process_age_ns(pid: int) -> int | None:
-    """How long a process has lived, None when it is not seen from here."""
+    """Return the age of a process in nanoseconds, None when the process is not visible."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         ticks = int(stat.rpartition(")")[2].split()[_START_TIME_FIELD])
@@ -85,13 +85,13 @@ def clock_problem(
     newest_ms: int | None = None,
     archive: ArchiveAge | None = None,
 ) -> str | None:
-    """Why the clock cannot be believed, None when nothing speaks against it.
+    """Return why the clock is not plausible, None when nothing contradicts it.
 
     Args:
-        clock: as it is now.
-        journal: of the folder; its last run saw the clock too.
-        newest_ms: the latest time that the recordings know of, None without any.
-        archive: that runs there, None without one.
+        clock: the present reading.
+        journal: the folder's journal, whose last run recorded a reading.
+        newest_ms: the latest time in the recordings, epoch milliseconds, None without any.
+        archive: the age of the running archive, None when none runs.
     """
     now_ms = clock.now_ms
     if now_ms < PLAUSIBLE_MS:
@@ -126,7 +126,7 @@ def clock_problem(
 
 
 def _drift(clock_ms: int, true_ns: int, since: str) -> str | None:
-    """Whether more time has passed by the clock than there was."""
+    """Return a problem when the clock has advanced more than the uptime, else None."""
     true_ms = true_ns // NS_PER_MS
     ahead = clock_ms - true_ms
     if ahead > TOLERANCE_MS + abs(true_ms) * TOLERANCE_PART:

@@ -1,4 +1,4 @@
-"""What can be wrong with policies, holds, the journal, or a run; all of it under one root."""
+"""Errors of policies, holds, the journal and runs, all with one base class."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from aerolog.transport.errors import AerologError
 
 
 class RetentionError(AerologError):
-    """Root of what retention raises: nothing more is deleted after it."""
+    """Base class of retention's errors; after one of them nothing more is deleted."""
 
 
 class PolicyError(RetentionError, ValueError):
-    """A policy that cannot be meant so: a value, a contradiction, or that it matches everything.
+    """A policy has an invalid value, contradicts another one or matches everything unintentionally.
 
     Attributes:
-        source: the file, or what else the policy came from.
-        line: of the file, None where there is none.
+        source: file or other origin of the policy.
+        line: line in the file, None where there is none.
     """
 
     def __init__(self, text: str, *, source: str, line: int | None = None) -> None:
@@ -25,10 +25,10 @@ class PolicyError(RetentionError, ValueError):
 
 
 class RetentionLockedError(RetentionError):
-    """Another run has the folder.
+    """Another run has locked the folder.
 
     Attributes:
-        holder: what the other run says of itself.
+        holder: description of the other run.
     """
 
     def __init__(self, text: str, holder: str) -> None:
@@ -37,12 +37,12 @@ class RetentionLockedError(RetentionError):
 
 
 class HoldsDamagedError(RetentionError):
-    """The file of holds cannot be read, or is gone: what is held is not known."""
+    """The file of holds is unreadable or missing, so that held recordings are not known."""
 
 
 class JournalDamagedError(RetentionError):
-    """The journal cannot be written, or is of a version that is not known here."""
+    """The journal cannot be written, or has an unknown version."""
 
 
 class ClockError(RetentionError):
-    """The clock says what cannot be: ages mean nothing by it."""
+    """The clock shows an implausible time, so that ages cannot be computed."""

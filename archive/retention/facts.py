@@ -1,8 +1,8 @@
-"""What retention decides by: recordings, where their time passes, and who still needs them.
+"""The facts that retention decides by: recordings, their times, and who still needs them.
 
-Facts are plain values, gathered by `aerolog.archive.retention.folder_facts` from a folder and
-added to by others (labels, exports and pipelines are in the SQL catalog). Positions and sizes are
-bytes, times UTC epoch milliseconds unless the name says otherwise.
+Facts are plain values. `aerolog.archive.retention.folder_facts` gathers them from a folder, and
+others add what the SQL catalog knows (labels, exports, pipelines). Positions and sizes are bytes,
+times are UTC epoch milliseconds unless a name says otherwise.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ class Timeline(Protocol):
     """When a recording was made, by position; `aerolog.archive.time_index.TimeIndex` is one."""
 
     def position_at(self, time_ns: int) -> int:
-        """The largest known position such that nothing recorded from ``time_ns`` on is before."""
+        """Return the largest known position with nothing from ``time_ns`` on before it."""
 
     def time_at(self, position: int) -> int:
-        """When a position was written, epoch nanoseconds."""
+        """Return when a position was written, epoch nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescriptorTimeline:
-    """What the catalog alone tells: all of a recording is as young as its end.
+    """The timeline that the catalog gives: all of a recording counts as being as young as its end.
 
     Attributes:
-        start_position: of the recording.
-        end_position: of the recording.
+        start_position: the recording's start position.
+        end_position: the recording's end position.
         start_ms: when it began.
-        stop_ms: when it ended, None while it goes on.
+        stop_ms: when it ended, None while it is active.
     """
 
     start_position: int
@@ -47,13 +47,13 @@ class DescriptorTimeline:
     stop_ms: int | None
 
     def position_at(self, time_ns: int) -> int:
-        """The end when it was over before ``time_ns``, the start otherwise."""
+        """Return the end when the recording ended before ``time_ns``, otherwise the start."""
         if self.stop_ms is not None and (self.stop_ms + 1) * NS_PER_MS <= time_ns:
             return self.end_position
         return self.start_position
 
     def time_at(self, position: int) -> int:
-        """When the recording ended, of all positions but the first; its start while it goes on."""
+        """Return the end's time; the start's for the first position and while it is active."""
         last = self.start_ms if self.stop_ms is None else self.stop_ms
         return (self.start_ms if position <= self.start_position else last) * NS_PER_MS
 
@@ -63,20 +63,20 @@ class RecordingFacts:
     """A recording and its files.
 
     Attributes:
-        recording_id: in its archive.
-        channel: the one that it was made with.
-        stripped_channel: without what is no part of the stream's name.
-        stream_id: of the stream.
-        start_position: of the first frame.
-        end_position: behind the last frame that is known.
+        recording_id: id in the archive.
+        channel: channel that the recording was started with.
+        stripped_channel: channel without parameters that do not identify the stream.
+        stream_id: id of the recorded stream.
+        start_position: position of the first frame.
+        end_position: position after the last known frame.
         is_active: whether it has no stop position.
         start_ms: when it began.
-        stop_ms: when it ended, None while it has no end.
-        segment_length: of a file.
-        term_length: of the stream.
-        segments: where the files begin that are there and belong to it, ascending.
+        stop_ms: when it ended, None while it is active.
+        segment_length: length of a segment file.
+        term_length: length of a term.
+        segments: start positions of the existing segment files, ascending.
         timeline: when its positions were written.
-        labels: key -> value, of the SQL catalog.
+        labels: labels in the SQL catalog, values by keys.
     """
 
     recording_id: int
@@ -96,21 +96,21 @@ class RecordingFacts:
 
     @property
     def stream(self) -> tuple[str, int]:
-        """What all recordings of a stream have in common."""
+        """Channel and stream id, which all recordings of a stream have in common."""
         return (self.stripped_channel or self.channel, self.stream_id)
 
     @property
     def first_base(self) -> int:
-        """Where its first segment begins."""
+        """Start position of the first segment."""
         return self.start_position - self.start_position % self.term_length
 
     @property
     def last_base(self) -> int:
-        """Where the segment begins that holds its end: the lowest start it can be cut to."""
+        """Start position of the segment with the end: the highest start that a purge can set."""
         return self.base_of(self.end_position)
 
     def base_of(self, position: int) -> int:
-        """Where the segment begins that holds a position."""
+        """Return the start position of the segment that holds a position."""
         return segment_base(
             max(position, self.start_position),
             self.start_position,
@@ -119,16 +119,16 @@ class RecordingFacts:
         )
 
     def files_below(self, position: int) -> int:
-        """How many of its files begin before a position."""
+        """Return how many of the files begin before a position."""
         return bisect_left(self.segments, position)
 
     @property
     def size_bytes(self) -> int:
-        """Of its files."""
+        """Length of all segment files together."""
         return len(self.segments) * self.segment_length
 
     def missing(self) -> list[int]:
-        """Where segments begin that should be there and are not; the one at the very end may be."""
+        """Return start positions of missing segments; one at the very end may be absent."""
         there = set(self.segments)
         return [
             base
@@ -138,19 +138,19 @@ class RecordingFacts:
 
 
 def sorted_bases(bases: Sequence[int]) -> array[int]:
-    """Positions in order, eight bytes each."""
+    """Return the positions in ascending order, in eight bytes each."""
     return array("q", sorted(bases))
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Somebody who still needs a recording from a position on; 0 for all of it.
+    """A reader or hold that needs a recording from a position on; 0 for all of it.
 
     Attributes:
-        recording_id: of the recording.
-        position: nothing from here on may go.
+        recording_id: the recording that is needed.
+        position: nothing from this position on may be deleted.
         kind: ``replay``, ``replication``, ``export``, ``pipeline`` or ``hold``.
-        text: who it is, for people.
+        text: description of the reader or hold for people.
     """
 
     recording_id: int
@@ -161,14 +161,14 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Everything that a plan follows from.
+    """All facts that a plan follows from.
 
     Attributes:
-        recordings: all of the archive's, by id.
-        needs: of any of them.
-        usable_bytes: room on the file system of the folder, None where it is not known.
-        total_bytes: the file system's size, None where it is not known.
-        problems: what could not be found out, and what is odd; shown with the plan.
+        recordings: all recordings of the archive, by id.
+        needs: needs of any of them.
+        usable_bytes: usable space on the folder's file system, None when it is not known.
+        total_bytes: the file system's size, None when it is not known.
+        problems: facts that could not be found and oddities; shown with the plan.
     """
 
     recordings: tuple[RecordingFacts, ...]

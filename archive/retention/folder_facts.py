@@ -1,6 +1,6 @@
-"""Looking at an archive's folder, with an archive running or not: the facts that plans follow from.
+"""Gathers the facts for a plan from an archive's folder, whether or not an archive runs in it.
 
-Read-only throughout. What cannot be read is told, and nothing goes of it.
+Nothing is written. A recording that cannot be read is reported, and nothing of it is deleted.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ def look(
     problems: Iterable[str] = (),
     total_bytes: int | None = None,
 ) -> Facts:
-    """The facts of a folder.
+    """Gather the facts of a folder.
 
     Args:
         archive_dir: the archive's folder.
-        now_ms: the time, by which holds end.
-        files: the file system door.
-        labels: recording id -> labels, of the SQL catalog.
-        needs: of others than holds.
-        problems: what others could not find out.
-        total_bytes: the file system's size, None where it is not known.
+        now_ms: the time at which holds are evaluated, epoch milliseconds.
+        files: the file system to read from.
+        labels: labels in the SQL catalog, by recording id.
+        needs: needs other than holds.
+        problems: problems met while gathering the other arguments.
+        total_bytes: the file system's size, None when it is not known.
 
     Raises:
-        FileNotFoundError: there is no catalog.
+        FileNotFoundError: the folder has no catalog.
         FileFormatError: the catalog is damaged.
-        HoldsDamagedError: what is held is not known.
+        HoldsDamagedError: the holds cannot be read.
     """
     files = files or RealFileSystem()
     holds = Holds.open(archive_dir, files)
@@ -97,13 +97,13 @@ def look(
 
 
 def newest_ms(facts: Facts) -> int | None:
-    """The latest time that the recordings know of, None without any."""
+    """Return the latest time in the recordings, epoch milliseconds, None without any."""
     times = [max(one.start_ms, one.stop_ms or 0) for one in facts.recordings]
     return max(times, default=None)
 
 
 def archive_age(mark: MarkFile | None) -> ArchiveAge | None:
-    """How old an archive is that runs here, None when its process is not seen from here."""
+    """Return the age of a running archive, None when its process is not visible."""
     if mark is None:
         return None
     header = mark.header
@@ -112,7 +112,7 @@ def archive_age(mark: MarkFile | None) -> ArchiveAge | None:
 
 
 def _bases(names: Iterable[str]) -> dict[int, list[int]]:
-    """Where the segments of each recording begin, by the names in a folder."""
+    """Return the start positions of each recording's segments, from the names in a folder."""
     found: dict[int, list[int]] = {}
     for name in names:
         if recording_id_of(name) is None:
@@ -154,7 +154,7 @@ def _facts(
 
 
 def _end(descriptor: RecordingDescriptor, live_end: int | None, there: array[int]) -> int:
-    """How far a recording is known to reach; of one without an end its last segment is kept."""
+    """Return how far a recording is known to reach; without an end its last segment is kept."""
     start = descriptor.start_position
     if not descriptor.is_active:
         return descriptor.stop_position
@@ -164,7 +164,7 @@ def _end(descriptor: RecordingDescriptor, live_end: int | None, there: array[int
 
 
 class _Timelines:
-    """Time indexes of a folder's recordings, a few of them open at a time."""
+    """The time indexes of a folder's recordings, of which a few are open at a time."""
 
     def __init__(self, archive_dir: str, files: FileSystem, now_ms: int) -> None:
         self._archive_dir = archive_dir
@@ -174,14 +174,14 @@ class _Timelines:
         self.problems: list[str] = []
 
     def of(self, descriptor: RecordingDescriptor, end: int) -> TimeIndex | DescriptorTimeline:
-        """The timeline of a recording."""
+        """Return the timeline of a recording."""
         recording_id = descriptor.recording_id
         found = self._open.pop(recording_id, None)
         if found is None:
             while len(self._open) >= _OPEN_MAX:
                 self._drop(next(iter(self._open)))
             found = self._opened(descriptor, end)
-        self._open[recording_id] = found  # the one used last stands last
+        self._open[recording_id] = found  # the index used last comes last
         return found
 
     def _drop(self, recording_id: int) -> None:
@@ -206,7 +206,7 @@ class _Timelines:
         return index
 
     def _is_odd(self, index: TimeIndex, plain: DescriptorTimeline) -> bool:
-        """Whether an index cannot be of the archive's clock: a channel's times may be anybody's."""
+        """Return whether an index has impossible times, as a channel's own timestamps may be."""
         earliest = (plain.start_ms - TOLERANCE_MS) * NS_PER_MS
         latest = (self._now_ms + TOLERANCE_MS) * NS_PER_MS
         odd = not earliest <= index.first_time_ns <= latest
@@ -225,7 +225,7 @@ class _Timelines:
 
 
 class _LazyTimeline:
-    """The timeline of a recording, looked up when it is asked."""
+    """A recording's timeline, which is looked up at each question."""
 
     def __init__(self, timelines: _Timelines, descriptor: RecordingDescriptor, end: int) -> None:
         self._get: Callable[[], TimeIndex | DescriptorTimeline] = lambda: timelines.of(

@@ -1,8 +1,8 @@
-"""Holds: recordings that nothing goes of, whatever the policies say.
+"""Holds, which keep all of a recording whatever the policies say.
 
-They are in one file of JSON, replaced as a whole, and each change is in the journal too: what
-either of them knows holds, so that none is lost with the file. While the file cannot be read,
-nothing goes of any recording.
+The holds are in one JSON file that is replaced as a whole, and each change is in the journal too. A
+hold that is in either of them is in force, so that the loss of the file loses no hold. While the
+file cannot be read, nothing of any recording is deleted.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Hold:
     """A reason to keep a recording.
 
     Attributes:
-        recording_id: of the recording.
-        reason: for people; a recording may be held for several.
-        until_ms: when the hold ends by itself, epoch milliseconds; None for never.
-        since_ms: when it began.
+        recording_id: the recording that is held.
+        reason: description for people; a recording may be held for several reasons.
+        until_ms: when the hold expires, epoch milliseconds; None for never.
+        since_ms: when it began, epoch milliseconds.
     """
 
     recording_id: int
@@ -51,18 +51,18 @@ class Hold:
     since_ms: int = 0
 
     def is_over(self, now_ms: int) -> bool:
-        """Whether it has ended by itself."""
+        """Return whether the hold has expired."""
         return self.until_ms is not None and now_ms >= self.until_ms
 
     def need(self) -> Need:
-        """What a plan takes it for."""
+        """Return the need that a plan respects for this hold."""
         return Need(self.recording_id, 0, "hold", f"held: {self.reason}")
 
 
 class Holds:
-    """The holds of an archive's folder, as they were when they were opened or last changed.
+    """The holds of an archive's folder, as of their opening or last change.
 
-    Iterating gives them by recording.
+    Iteration yields them by recording.
     """
 
     def __init__(self, archive_dir: str | Path, files: FileSystem, holds: tuple[Hold, ...]) -> None:
@@ -75,8 +75,8 @@ class Holds:
         """Read the holds of a folder; without file and journal there are none.
 
         Raises:
-            HoldsDamagedError: they cannot be read.
-            JournalDamagedError: the journal is of a version that is not known here.
+            HoldsDamagedError: the file cannot be read.
+            JournalDamagedError: the journal has an unknown version.
         """
         files = files or RealFileSystem()
         return cls(archive_dir, files, _read(archive_dir, files))
@@ -88,7 +88,7 @@ class Holds:
         return len(self._holds)
 
     def of(self, recording_id: int, now_ms: int) -> list[Hold]:
-        """The holds of a recording that have not ended."""
+        """Return the holds of a recording that have not expired."""
         return [
             hold
             for hold in self._holds
@@ -103,21 +103,21 @@ class Holds:
         *,
         now_ms: int | None = None,
     ) -> Hold:
-        """Hold a recording; one that is there for the same reason gets the new end.
+        """Hold a recording; an existing hold for the same reason gets the new expiry.
 
-        It holds from the moment that this returns: a step of a run that has begun before is over
+        The hold is in force when this method returns: a deletion step that began before has ended
         by then.
 
         Args:
-            recording_id: of the recording.
-            reason: for people.
-            until_ms: when it ends by itself, None for never.
-            now_ms: the time; the system's by default.
+            recording_id: the recording to hold.
+            reason: description for people.
+            until_ms: when the hold expires, epoch milliseconds; None for never.
+            now_ms: the present time; the system's by default.
 
         Raises:
             RetentionError: the reason is empty or too long, or a step of a run does not end.
-            HoldsDamagedError: the holds that are there cannot be read.
-            OSError: it cannot be written; nothing has changed.
+            HoldsDamagedError: the existing holds cannot be read.
+            OSError: the file cannot be written; nothing has changed.
         """
         now_ms = _now_ms() if now_ms is None else now_ms
         if not 0 < len(reason.strip()) <= REASON_MAX:
@@ -135,15 +135,15 @@ class Holds:
     def remove(
         self, recording_id: int, reason: str | None = None, *, now_ms: int | None = None
     ) -> list[Hold]:
-        """Release a recording; of one reason, or of all.
+        """Release a recording from the hold with a reason, or from all holds.
 
         Returns:
-            What was released, none when it was not held.
+            The released holds; the list is empty when the recording was not held.
 
         Raises:
             RetentionError: a step of a run does not end.
-            HoldsDamagedError: the holds that are there cannot be read.
-            OSError: it cannot be written; nothing has changed.
+            HoldsDamagedError: the existing holds cannot be read.
+            OSError: the file cannot be written; nothing has changed.
         """
         now_ms = _now_ms() if now_ms is None else now_ms
         with self._changing():
@@ -160,7 +160,7 @@ class Holds:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """The holds as they are now, nobody else changing them and no step being done."""
+        """Read the present holds and block other changes and deletion steps meanwhile."""
         with step_lock(self.archive_dir, self._files):
             self._holds = _read(self.archive_dir, self._files)
             yield
@@ -170,7 +170,7 @@ class Holds:
     ) -> None:
         holds = tuple(sorted(holds, key=_key))
         data = {"version": VERSION, "holds": [asdict(hold) for hold in holds]}
-        # A crash in between leaves a hold that is not released, or one that nobody was told of.
+        # After a crash in between, a hold may stay unreleased or be set although add() failed.
         _write_whole(self._files, self.archive_dir, json.dumps(data, indent=1).encode() + b"\n")
         Journal.open(self.archive_dir, self._files).append(event, now_ms, **fields)
         self._holds = holds
@@ -178,10 +178,10 @@ class Holds:
 
 @contextmanager
 def step_lock(archive_dir: str | Path, files: FileSystem) -> Iterator[None]:
-    """Change holds, or do a step that heeds them: one at a time.
+    """Hold the lock under which holds are changed and deletion steps are carried out.
 
     Raises:
-        RetentionError: somebody else does not come to an end.
+        RetentionError: another process does not release the lock in time.
         OSError: the folder is not writable.
     """
     make_folder(archive_dir, files)
@@ -206,7 +206,7 @@ def _now_ms() -> int:
 
 
 def _read(archive_dir: str | Path, files: FileSystem) -> tuple[Hold, ...]:
-    """What the file has and what the journal has: a hold that either of them knows holds."""
+    """Return the holds of file and journal; a hold in either of them is in force."""
     known = Journal.open(archive_dir, files).state.holds
     found = {_key(hold): hold for hold in map(_hold, known.values())}
     path = holds_path(archive_dir)

@@ -1,9 +1,9 @@
 """The journal of retention: a line of JSON before and after each step, and for each hold.
 
-Each line is durable before what it announces is begun, and ends in a checksum of itself, so that a
-line that a crash has cut off is passed over. Whoever appends holds the step lock
-(`aerolog.archive.retention.holds.step_lock`). A journal that has got long is begun anew with a line
-that says what the old one amounted to. The format is described in docs/archive/retention.md.
+Each line is durable before the action that it announces begins, and ends with its own checksum, so
+that a line that a crash truncated is ignored. A process that appends holds the step lock
+(`aerolog.archive.retention.holds.step_lock`). A journal that has become too long is replaced by one
+line that summarises it. The format is described in docs/archive/retention.md.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION: Final = 1
-#: A journal that is longer is begun anew by the next run.
+#: Bytes above which the next run replaces the journal by a summary.
 LENGTH_MAX: Final = 4 * 1024 * 1024
-#: Of a line; what is longer is damage.
+#: Most bytes in a line; a longer one is damaged.
 LINE_MAX: Final = 1024 * 1024
 
 RUN_BEGIN: Final = "run-begin"
@@ -45,18 +45,18 @@ _CRC: Final = ',"crc":"'
 
 @dataclass(slots=True)
 class Run:
-    """A run: when, and what went.
+    """A run, with its times and what it deleted.
 
     Attributes:
-        run: its number.
-        begin_ms: when it began.
-        end_ms: when it ended, None when it was cut off or is under way.
-        files: segment files that went.
-        bytes: of these files.
-        refused: steps that the archive refused.
+        run: the run's number.
+        begin_ms: when it began, epoch milliseconds.
+        end_ms: when it ended, None when it was interrupted or is active.
+        files: number of deleted segment files.
+        bytes: length of these files.
+        refused: number of steps that the archive refused.
         error: why it ended early, None when it did not.
-        boot: of the machine when it began, see ``clock``.
-        uptime_ns: of the machine when it began.
+        boot: the machine's boot id when it began, see ``clock``.
+        uptime_ns: the machine's uptime when it began.
     """
 
     run: int
@@ -72,18 +72,18 @@ class Run:
 
 @dataclass(slots=True)
 class JournalState:
-    """What the lines of a journal amount to.
+    """The state that results from all lines of a journal.
 
     Attributes:
-        last_ms: the latest time in it, None in an empty one.
+        last_ms: the latest time in it, None for an empty journal.
         last_run: the latest run.
-        runs: how many there were.
-        files: that went, in all runs.
-        bytes: of these files.
-        unfinished: steps that were begun and have no end, by their number.
-        holds: that were made and not released: recording and reason -> fields.
-        steps: how many were begun.
-        problems: lines that are damaged.
+        runs: number of runs.
+        files: number of files deleted in all runs.
+        bytes: length of these files.
+        unfinished: steps that have begun but not ended, by their numbers.
+        holds: fields of holds that were added and not released, by recording and reason.
+        steps: number of steps begun.
+        problems: descriptions of damaged lines.
     """
 
     last_ms: int | None = None
@@ -97,10 +97,10 @@ class JournalState:
     problems: list[str] = field(default_factory=list)
 
     def take(self, line: dict[str, Any]) -> None:
-        """Go on by a line.
+        """Update the state with a line.
 
         Raises:
-            KeyError, TypeError, ValueError: it is none of ours.
+            KeyError, TypeError, ValueError: the line is not a journal line.
         """
         at_ms = line["at_ms"]
         if not isinstance(at_ms, int):
@@ -170,7 +170,7 @@ class JournalState:
         self.holds = {(int(h["recording_id"]), str(h["reason"])): h for h in line["holds"]}
 
     def summary(self) -> dict[str, Any]:
-        """Fields of a line that amounts to all lines so far."""
+        """Return the fields of a line that summarises all lines so far."""
         run = self.last_run
         fields = {} if run is None else {name: getattr(run, name) for name in Run.__slots__}
         return {
@@ -185,11 +185,11 @@ class JournalState:
 
 
 class Journal:
-    """The journal of a folder, read as far as it goes; a folder need not have one.
+    """The journal of a folder; a folder need not have one.
 
     Attributes:
-        path: of the file.
-        state: what its lines amount to.
+        path: path of the file.
+        state: the state that results from the lines read so far.
     """
 
     def __init__(self, archive_dir: str | Path, files: FileSystem) -> None:
@@ -202,16 +202,16 @@ class Journal:
 
     @classmethod
     def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> Self:
-        """Read the journal of a folder; nothing is made when there is none.
+        """Read the journal of a folder; a missing journal is not created.
 
         Raises:
-            JournalDamagedError: it is of a version that is not known here.
-            OSError: it cannot be read.
+            JournalDamagedError: the journal has an unknown version.
+            OSError: the journal cannot be read.
         """
         return cls(archive_dir, files or RealFileSystem())
 
     def catch_up(self) -> None:
-        """Take the lines that others have appended."""
+        """Read the lines that other processes have appended."""
         try:
             size = self._files.size(self.path)
             with self._files.open_data_file(self.path) as file:
@@ -239,15 +239,15 @@ class Journal:
                 self.state.problems.append(f"{self.path}: a line is damaged: {raw[:80]!r}")
 
     def append(self, event: str, at_ms: int, **fields: Any) -> None:
-        """Add a line and make it durable. The caller has the step lock.
+        """Append a line and make it durable; the caller holds the step lock.
 
         Args:
-            event: what happens.
-            at_ms: the time.
-            **fields: of the event; plain values.
+            event: name of the event.
+            at_ms: time of the event, epoch milliseconds.
+            **fields: fields of the event, plain values.
 
         Raises:
-            JournalDamagedError: it could not be written: do not go on.
+            JournalDamagedError: the line could not be written; the caller must not go on.
         """
         try:
             make_folder(self._archive_dir, self._files)
@@ -266,7 +266,7 @@ class Journal:
         created = not self._files.exists(self.path)
         with self._files.open_data_file(self.path, writable=True, create=True) as file:
             if file.file_size() > self._end:
-                file.set_length(self._end)  # what a crash has cut off
+                file.set_length(self._end)  # drop a line that a crash truncated
             try:
                 file.write_at(line, self._end)
                 file.flush(2)
@@ -277,13 +277,13 @@ class Journal:
             self._files.sync_dir(folder_path(self._archive_dir))
 
     def shorten(self, at_ms: int, length_max: int = LENGTH_MAX) -> bool:
-        """Begin anew with a summary when it has got long. The caller has the step lock.
+        """Replace a journal that is too long by a summary; the caller holds the step lock.
 
         Returns:
-            Whether it was long.
+            Whether the journal was too long.
 
         Raises:
-            JournalDamagedError: the new one could not be written; the old one is still there.
+            JournalDamagedError: the new journal could not be written; the old one remains.
         """
         self.catch_up()
         if self._end <= length_max:
@@ -313,7 +313,7 @@ def _encoded(line: dict[str, Any]) -> bytes:
 
 
 def _decoded(raw: bytes) -> dict[str, Any] | None:
-    """A line without its checksum, None when it is damaged."""
+    """Return the fields of a line without its checksum, None when it is damaged."""
     text = raw.decode("utf-8", "replace")
     head, found, tail = text.rpartition(_CRC)
     if not found or len(raw) > LINE_MAX or tail != f'{zlib.crc32((head + "}").encode()):08x}"}}':

@@ -1,4 +1,4 @@
-"""A plan: what would go and why, what is kept back and why. Plain values."""
+"""A plan: what would be deleted, what is kept, and why; plain values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Step:
     """One request to the archive.
 
     Attributes:
-        recording_id: of which.
-        kind: ``segments`` from the start on, or the whole ``recording``.
-        start_position: of the recording before.
-        new_start_position: of the recording after; its end for a whole one.
-        files: segment files that go, of those that are there.
-        bytes: of these files.
-        policy: whose wish it is; of several the one that goes furthest.
-        reason: in words.
+        recording_id: the recording that the step changes.
+        kind: ``segments`` for segments at the start, or ``recording`` for all of it.
+        start_position: the recording's start position before the step.
+        new_start_position: its start position afterwards; its end for a whole recording.
+        files: number of existing segment files that are deleted.
+        bytes: length of these files.
+        policy: name of the policy, of several the one that deletes most.
+        reason: reason in words.
     """
 
     recording_id: int
@@ -37,7 +37,7 @@ class Step:
     reason: str
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the step as JSON values."""
         return {name: getattr(self, name) for name in _STEP_FIELDS}
 
 
@@ -55,13 +55,13 @@ _STEP_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A recording of which a policy wants more gone than may go.
+    """A recording of which a policy would delete more than is allowed.
 
     Attributes:
-        recording_id: of which.
-        position: from which on it is kept back.
+        recording_id: the recording that is kept.
+        position: position from which it is kept.
         kind: ``hold``, ``replay``, ``active``, ``clock``, ``policy``, ...
-        reason: in words.
+        reason: reason in words.
     """
 
     recording_id: int
@@ -70,7 +70,7 @@ class Kept:
     reason: str
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return these fields as JSON values."""
         return {
             "recording_id": self.recording_id,
             "position": self.position,
@@ -84,12 +84,12 @@ class Plan:
     """What retention would do now.
 
     Attributes:
-        now_ms: the time that ages were counted by.
-        steps: in the order in which they would be done.
-        kept: what is kept back.
-        warnings: what to look at before going on.
-        takes_everything: whether no recording would keep a byte, and no policy says that it may.
-        held_back: why nothing goes at all, None when something may.
+        now_ms: the time by which ages are computed, epoch milliseconds.
+        steps: steps in the order in which they are carried out.
+        kept: recordings that are kept although a policy would delete more.
+        warnings: findings to consider before the plan is applied.
+        takes_everything: whether no recording would keep a byte, and no policy permits that.
+        held_back: why nothing is deleted at all, None when something may be.
     """
 
     now_ms: int
@@ -101,16 +101,16 @@ class Plan:
 
     @property
     def files(self) -> int:
-        """Segment files that would go."""
+        """Number of segment files that would be deleted."""
         return sum(step.files for step in self.steps)
 
     @property
     def bytes(self) -> int:
-        """Of these files."""
+        """Length of these files together."""
         return sum(step.bytes for step in self.steps)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the plan as JSON values."""
         return {
             "now_ms": self.now_ms,
             "files": self.files,

@@ -1,8 +1,9 @@
-"""The planner: facts and policies in, a plan out, and nothing else looked at.
+"""The planner, a function from facts and policies to a plan.
 
-Each recording has a ceiling: how far its start may go, for whoever still needs it. Policies move a
-cut from its start towards that. Limits of one recording come first (age, size), then those that
-choose among several (count, size of a stream, total size, room), which let the oldest go first.
+Each recording has a ceiling, the highest start position that those who need it permit. Policies
+move the recording's cut from its start towards the ceiling. Limits of single recordings (age, size)
+come first. Limits that choose among several recordings (count, size of a stream, total size, free
+space) follow, and delete the oldest data first.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Ceiling:
-    """How far the start of a recording may go, and for whose sake no further.
+    """How far the start of a recording may move, and why no further.
 
     Attributes:
-        position: where a segment begins: the start may go there.
-        whole: whether the recording may go altogether.
-        kind: of what stands against more, as in ``Kept``.
-        reason: in words.
-        odd_times: why the recording's times mean nothing, None when they may be right.
+        position: highest permitted start position, the start of a segment.
+        whole: whether the whole recording may be deleted.
+        kind: kind of the obstacle, as in ``Kept``.
+        reason: the obstacle in words.
+        odd_times: why the recording's times are implausible, None when they are plausible.
     """
 
     position: int
@@ -42,14 +43,14 @@ class Ceiling:
 
     @classmethod
     def of(cls, recording: RecordingFacts) -> Ceiling:
-        """Of a recording that nobody needs: the segment being written stays all the same."""
+        """Return the ceiling without any need: only the segment being written is kept."""
         if recording.is_active:
             reason = "it has no end: it is being recorded, or a crash has left it so"
             return cls(recording.last_base, False, "active", reason)
         return cls(recording.last_base, True)
 
     def lower(self, position: int, kind: str, reason: str) -> None:
-        """Let somebody keep what is from a segment on, and so the recording."""
+        """Lower the ceiling to the segment of a position, and keep the recording."""
         if position < self.position or (position == self.position and self.whole):
             self.position, self.kind, self.reason = position, kind, reason
         self.whole = False
@@ -57,16 +58,16 @@ class Ceiling:
 
 @dataclass(slots=True)
 class Cut:
-    """Where a recording is to begin.
+    """Where a recording begins after the plan.
 
     Attributes:
-        recording: which.
-        ceiling: how far it may go.
-        position: where a segment begins: its new start.
-        whole: whether it goes altogether.
-        policy: name of the policy that goes furthest.
-        reason: in words.
-        refused: position, kind and reason of what stood against more.
+        recording: the recording's facts.
+        ceiling: how far its start may move.
+        position: its new start, the start of a segment.
+        whole: whether the whole recording is deleted.
+        policy: name of the policy that deletes most.
+        reason: reason of that policy.
+        refused: position, kind and reason of the obstacle to a further move.
     """
 
     recording: RecordingFacts
@@ -82,32 +83,32 @@ class Cut:
 
     @property
     def is_moved(self) -> bool:
-        """Whether anything goes."""
+        """Whether anything is deleted."""
         return self.whole or self.position > self.recording.first_base
 
     @property
     def files_gone(self) -> int:
-        """How many of the files that are there go."""
+        """Number of existing files that are deleted."""
         segments = self.recording.segments
         return len(segments) if self.whole else self.recording.files_below(self.position)
 
     @property
     def bytes_left(self) -> int:
-        """Of the files that stay."""
+        """Length of the files that remain."""
         recording = self.recording
         return (len(recording.segments) - self.files_gone) * recording.segment_length
 
     def move(self, position: int, policy: str, reason: str, *, whole: bool = False) -> bool:
-        """Go as far as a policy wants, or as far as the ceiling is.
+        """Move the cut as far as a policy wants and the ceiling permits.
 
         Args:
-            position: where a segment begins.
-            policy: that wants it.
-            reason: of it.
-            whole: the recording altogether.
+            position: the start of a segment.
+            policy: name of the policy.
+            reason: reason of the policy.
+            whole: whether the policy deletes the whole recording.
 
         Returns:
-            Whether it went all the way.
+            Whether the cut moved as far as the policy wants.
         """
         if whole and self.ceiling.whole:
             if not self.whole:
@@ -122,7 +123,7 @@ class Cut:
         return True
 
     def refuse(self, position: int, kind: str, reason: str) -> None:
-        """Note what stands against more; the first one that is noted stays."""
+        """Note what prevents a further move; only the first obstacle is kept."""
         if self.refused is None and kind:
             self.refused = (position, kind, reason)
 
@@ -133,13 +134,13 @@ def apply_shared(
     cuts_of: Mapping[str, list[Cut]],
     policies: Iterable[Policy],
 ) -> None:
-    """Move cuts on until every shared limit is kept, as far as ceilings allow.
+    """Move cuts until every limit on several recordings is met, as far as ceilings permit.
 
     Args:
-        facts: for the room there is.
-        cuts: of the recordings that any policy is about; moved.
-        cuts_of: name of a policy -> cuts of its recordings.
-        policies: all, in their order.
+        facts: all facts, for the usable space.
+        cuts: cuts of the recordings that any policy matches; they are moved.
+        cuts_of: cuts of a policy's recordings, by the policy's name.
+        policies: all policies in their order.
     """
     for policy in policies:
         its = cuts_of[policy.name]
@@ -163,7 +164,7 @@ def _by_stream(cuts: Iterable[Cut]) -> list[list[Cut]]:
 
 
 def _keep_newest(cuts: list[Cut], policy: Policy, count: int) -> None:
-    """Let recordings go that have enough newer ones."""
+    """Delete recordings that have enough newer ones."""
     there = sorted(
         (cut for cut in cuts if not cut.whole),
         key=lambda cut: (cut.recording.start_ms, cut.recording.recording_id),
@@ -199,7 +200,7 @@ def _make_room(facts: Facts, cuts: Iterable[Cut], its: list[Cut], policy: Policy
 
 
 def _let_oldest_go(cuts: list[Cut], policy: Policy, reason: str, excess: int) -> None:
-    """Let segments go, the oldest of all recordings first, until so many bytes are gone."""
+    """Delete segments, the oldest of all recordings first, until ``excess`` bytes are deleted."""
     waiting: list[tuple[int, int, int]] = []
 
     def wait(index: int) -> None:
@@ -226,7 +227,7 @@ def _let_oldest_go(cuts: list[Cut], policy: Policy, reason: str, excess: int) ->
 
 
 def _next_end(cut: Cut) -> int:
-    """Behind the next segment that is there and could go."""
+    """Return the end of the next existing segment that could be deleted."""
     recording = cut.recording
     at = recording.files_below(cut.position)
     base = recording.segments[at] if at < len(recording.segments) else recording.last_base
@@ -234,10 +235,10 @@ def _next_end(cut: Cut) -> int:
 
 
 def _go_on(cut: Cut, policy: Policy, reason: str) -> bool:
-    """Let the next segment of a recording go, or its rest; False when nothing more can."""
+    """Delete the next segment or the rest of a recording; False when no more can be deleted."""
     recording, end = cut.recording, _next_end(cut)
     last = recording.last_base
-    # With its last byte a recording that has ended goes altogether.
+    # With the last byte of a stopped recording the whole recording is deleted.
     rest = end > last or (end >= recording.end_position and not recording.is_active)
     if not rest:
         return cut.move(end, policy.name, reason)
@@ -252,13 +253,13 @@ _DAY_NS: Final = 86_400_000_000_000
 def plan(
     facts: Facts, policies: Iterable[Policy], now_ms: int, *, held_back: str | None = None
 ) -> Plan:
-    """What policies would let go now.
+    """Return what policies would delete now.
 
     Args:
-        facts: what there is.
-        policies: checked ones.
-        now_ms: the time by which ages are counted.
-        held_back: why nothing may go at all, None when something may.
+        facts: all facts about the folder.
+        policies: policies that ``checked`` accepted.
+        now_ms: the time by which ages are computed, epoch milliseconds.
+        held_back: why nothing may be deleted at all, None when something may be.
     """
     chosen = list(policies)
     warnings = list(facts.problems)
@@ -298,7 +299,7 @@ def plan(
 
 
 def implausible(recording: RecordingFacts, now_ms: int) -> str | None:
-    """Why the times of a recording mean nothing, None when they may be right."""
+    """Return why the times of a recording are implausible, None when they are plausible."""
     start, stop = recording.start_ms, recording.stop_ms
     if start < PLAUSIBLE_MS:
         return f"its start time {start} is before 2017"
@@ -310,7 +311,7 @@ def implausible(recording: RecordingFacts, now_ms: int) -> str | None:
 
 
 def _contradiction(policies: Sequence[Policy]) -> str | None:
-    """Two policies that cannot both be right about one recording."""
+    """Return how two policies contradict each other for one recording, None when they do not."""
     if any(policy.keep for policy in policies):
         return None
     for limit in policies:
@@ -364,7 +365,7 @@ def _lower_to_age(
 
 
 def _older_than(recording: RecordingFacts, time_ns: int) -> tuple[int, bool]:
-    """Up to which segment all is older than a time, and whether the whole recording is."""
+    """Return the position before which all is older than a time, and whether all of it is."""
     position = min(recording.timeline.position_at(time_ns), recording.end_position)
     stop_ms = recording.stop_ms
     over = (
@@ -377,7 +378,7 @@ def _older_than(recording: RecordingFacts, time_ns: int) -> tuple[int, bool]:
 
 
 def _apply_own(cut: Cut, policies: Sequence[Policy], now_ms: int) -> None:
-    """Limits that need no other recording."""
+    """Apply the limits that concern a single recording."""
     recording = cut.recording
     for policy in policies:
         if policy.max_age_ns is not None:
@@ -438,7 +439,7 @@ def _takes_everything(facts: Facts, steps: Sequence[Step], policies: Sequence[Po
 
 
 def _age(duration_ns: int) -> str:
-    """A duration as a policy has it."""
+    """Format a duration as policies do."""
     for unit, length in (
         ("d", _DAY_NS),
         ("h", _DAY_NS // 24),

@@ -1,8 +1,8 @@
-"""Policies: which recordings, and how much of them is kept.
+"""Policies: which recordings they choose, and how much of them is kept.
 
-A policy chooses recordings by patterns of channel and stream and by label, and limits them. What
-any limit lets go goes, but for what another policy keeps: ``keep`` and ``min_age`` win. A policy
-that chooses every recording has to say so (``everything``), so that none does by a slip.
+A policy chooses recordings by patterns of channel and stream and by labels, and limits them. Any
+limit may delete data, but ``keep`` and ``min_age`` of another policy take precedence. A policy that
+chooses every recording must say so with ``everything``, so that none does by mistake.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def checked(policies: Sequence[Policy]) -> Policies:
-    """Policies that can hold together.
+    """Return the policies after checking that they are consistent.
 
     Raises:
-        PolicyError: one contradicts itself or another one, chooses everything without saying so,
-            or does nothing; or two have one name.
+        PolicyError: a policy contradicts itself or another one, chooses everything without saying
+            so, or does nothing; or two policies have the same name.
     """
     names: dict[str, Policy] = {}
     for policy in policies:
@@ -79,7 +79,7 @@ def _check_one(policy: Policy) -> None:
 
 
 def _check_pair(first: Policy, second: Policy) -> None:
-    """Two policies that choose the same in the same words."""
+    """Check two policies that choose the same recordings by the same selector."""
     if first.keep != second.keep and (first.limits or second.limits):
         raise _wrong(
             second, f"it contradicts {first.name!r}, which chooses the same: one of them keeps all"
@@ -109,7 +109,7 @@ def _wrong(policy: Policy, text: str) -> PolicyError:
     return PolicyError(f"policy {policy.name!r}: {text}", source=policy.source, line=policy.line)
 
 
-#: Limits by which something goes.
+#: Limits that delete data.
 LIMITS: Final = (
     "max_age_ns",
     "max_size",
@@ -123,7 +123,7 @@ _ANY_CHANNEL: Final = frozenset({"*", "**"})
 
 @dataclass(frozen=True, slots=True)
 class StreamRange:
-    """Stream ids from the first to the last, both among them."""
+    """A range of stream ids, both ends included."""
 
     first: int
     last: int
@@ -134,13 +134,13 @@ class StreamRange:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """An amount of room: bytes, or a part of the file system."""
+    """An amount of space, in bytes or as a part of the file system."""
 
     bytes: int = 0
     part: float | None = None
 
     def of(self, total_bytes: int) -> int:
-        """Bytes of it on a file system of that size."""
+        """Return the amount in bytes on a file system of a size."""
         return self.bytes if self.part is None else int(self.part * total_bytes)
 
     def __str__(self) -> str:
@@ -149,27 +149,27 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One policy. What is None, or empty, is not asked for.
+    """One policy. A field that is None or empty has no effect.
 
     Attributes:
-        name: for people; each policy has its own.
-        source: the file, or what else it came from.
-        line: of the file, None where there is none.
-        channels: patterns as a shell has them (``*``, ``?``, ``[...]``), of the channel that the
-            recording was made with or of its stripped one; one of them has to match.
-        streams: one of them has to hold the stream's id.
-        labels: key -> value of the SQL catalog, None for any value; all of them have to match.
-        everything: the policy means every recording.
-        max_age_ns: what is older goes.
-        min_age_ns: what is younger stays, whatever another policy says.
-        max_size: of a recording, bytes of segment files.
-        max_stream_size: of all recordings of a stream.
-        max_total_size: of all recordings that the policy chooses.
-        max_count: of recordings of a stream.
-        free_low: with less room on the file system, the oldest goes...
-        free_high: ... until there is that much.
-        keep: nothing of these recordings goes.
-        whole_recordings: whether a recording may go with its last segment and its id.
+        name: name for people, different for each policy.
+        source: file or other origin of the policy.
+        line: line in the file, None where there is none.
+        channels: shell patterns (``*``, ``?``, ``[...]``) for the channel that the recording was
+            started with or its stripped channel; one of the patterns must match.
+        streams: ranges of stream ids; one of them must contain the stream's id.
+        labels: values of labels in the SQL catalog by key, None for any value; all must match.
+        everything: whether the policy means every recording.
+        max_age_ns: older data is deleted.
+        min_age_ns: younger data is kept, whatever another policy says.
+        max_size: most bytes in the segment files of a recording.
+        max_stream_size: most bytes in all recordings of a stream.
+        max_total_size: most bytes in all recordings that the policy chooses.
+        max_count: most recordings of a stream.
+        free_low: with less usable space on the file system, the oldest data is deleted...
+        free_high: ... until there is this much.
+        keep: whether nothing of these recordings is deleted.
+        whole_recordings: whether a recording may be deleted with its last segment and its id.
     """
 
     name: str
@@ -192,23 +192,23 @@ class Policy:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Names of the limits by which something goes."""
+        """Names of the limits of this policy that delete data."""
         return tuple(name for name in LIMITS if getattr(self, name) is not None)
 
     @property
     def chooses(self) -> bool:
-        """Whether it leaves out any recording."""
+        """Whether the policy leaves out any recording."""
         some_channels = bool(self.channels) and not _ANY_CHANNEL.intersection(self.channels)
         return some_channels or bool(self.streams) or bool(self.labels)
 
     @property
     def selector(self) -> tuple[object, ...]:
-        """What two policies have in common that choose the same in the same words."""
+        """The fields that are equal when two policies choose recordings in the same words."""
         labels = tuple(sorted(self.labels.items(), key=str))
         return (self.channels, self.streams, labels)
 
     def matches(self, recording: RecordingFacts) -> bool:
-        """Whether it is about a recording."""
+        """Return whether the policy applies to a recording."""
         if self.channels and not any(
             fnmatchcase(channel, pattern)
             for channel in (recording.channel, recording.stripped_channel)
@@ -225,7 +225,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Policies that hold together, in the order in which they were given."""
+    """Consistent policies in the order in which they were given."""
 
     policies: tuple[Policy, ...]
 
@@ -237,7 +237,7 @@ class Policies:
 
     @property
     def asks_for_labels(self) -> bool:
-        """Whether one chooses by label, so that the SQL catalog is needed."""
+        """Whether a policy chooses by label, so that the SQL catalog is needed."""
         return any(policy.labels for policy in self)
 
 

@@ -1,6 +1,6 @@
-"""Policies as a TOML file gives them, and as options do: texts become typed values here.
+"""Reads policies from TOML files and options, whose texts become typed values.
 
-A file has a table ``[[policy]]`` for each policy. What is wrong is told with its line.
+A file has a table ``[[policy]]`` for each policy. An error names the line that causes it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _PERCENT: Final = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*%", re.ASCII)
 
 
 def load_policies(path: str | Path, files: FileSystem | None = None) -> Policies:
-    """The policies of a file.
+    """Return the policies of a file.
 
     Raises:
-        PolicyError: it cannot be read, is no TOML, or a policy in it is none; says the line.
+        PolicyError: the file is unreadable or not TOML, or a policy is invalid; names the line.
     """
     source = str(path)
     try:
@@ -53,18 +53,18 @@ def load_policies(path: str | Path, files: FileSystem | None = None) -> Policies
 
 
 def parse_policies(text: str, *, source: str = "policies") -> Policies:
-    """The policies of a TOML text.
+    """Return the policies of a TOML text.
 
     Args:
-        text: the TOML.
-        source: where it is from, for messages.
+        text: the TOML text.
+        source: origin of the text, for messages.
 
     Raises:
-        PolicyError: it is no TOML, or a policy in it is none; says the line.
+        PolicyError: the text is not TOML, or a policy is invalid; names the line.
     """
     try:
         document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of tomllib also for numbers of any length
+    except (ValueError, RecursionError) as error:  # tomllib raises it for overlong numbers
         found = re.search(r"at line ([0-9]+)", str(error))
         line = int(found[1]) if found else None
         if "end of document" in str(error):
@@ -106,16 +106,16 @@ def policy_of(
     source: str,
     line: Callable[[str], int | None] = _no_line,
 ) -> Policy:
-    """A policy out of plain values, as TOML or options give them; not checked against others.
+    """Return a policy from plain values of TOML or options, not checked against others.
 
     Args:
-        values: by the names of the file.
-        name: when they have none.
-        source: where they are from, for messages.
-        line: of a key, "" for that of the policy.
+        values: values by their names in the file.
+        name: name of the policy unless the values have one.
+        source: origin of the values, for messages.
+        line: returns the line of a key, or of the policy for "".
 
     Raises:
-        PolicyError: a key or value that cannot be.
+        PolicyError: a key is unknown, or a value is invalid.
     """
     made: dict[str, Any] = {"name": name, "source": source, "line": line("")}
     for key, value in values.items():
@@ -133,7 +133,7 @@ def policy_of(
 
 
 class _Lines:
-    """Where keys stand in a text, which the parser of TOML does not tell."""
+    """The lines of keys in a text, which the TOML parser does not report."""
 
     def __init__(self, text: str) -> None:
         self._tops: dict[str, int] = {}
@@ -148,11 +148,11 @@ class _Lines:
                 place.setdefault(key[1], number)
 
     def top(self, key: str) -> int | None:
-        """Line of a key outside of the policies."""
+        """Return the line of a key outside the policies."""
         return self._tops.get(key)
 
     def of(self, index: int, key: str) -> int | None:
-        """Line of a key of a policy, or of the policy."""
+        """Return the line of a policy's key, or of the policy."""
         if index >= len(self._tables):
             return None
         table = self._tables[index]
@@ -214,7 +214,7 @@ def _stream(key: str, value: Any) -> StreamRange:
 
 
 def _labels(key: str, value: Any) -> dict[str, str | None]:
-    """A table of keys and values, or texts ``key=value`` or ``key``."""
+    """Return labels from a table of keys and values, or from texts ``key=value`` or ``key``."""
     if isinstance(value, dict):
         return {_text(key, one): _text(key, value[one]) for one in value}
     found: dict[str, str | None] = {}

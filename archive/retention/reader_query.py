@@ -1,9 +1,10 @@
-"""Asking an archive over its control protocol who reads which recordings now: an extension of ours.
+"""A query for the present readers of recordings, an extension of the archive's control protocol.
 
-The question is the channel fragment of a FindLastMatchingRecording request, as questions about
-times are (`aerolog.archive.time_index.time_query`): an archive that does not know it finds no
-recording. Its smallest recording id is that from which on to tell. The answer's text has an entry
-``recording,position,kind`` for each, and its relevant id is where to go on, -1 at the end.
+The query is the channel fragment of a FindLastMatchingRecording request, as for questions about
+times (`aerolog.archive.time_index.time_query`): an archive that does not know it finds no
+recording. The request's lowest recording id is the first one to report. The answer's text has an
+entry ``recording,position,kind`` for each reader, and its relevant id is where to continue, -1 at
+the end.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
 READERS: Final = f"{PREFIX}readers"
 REPLAY: Final = "replay"
 REPLICATION: Final = "replication"
-#: Entries of an answer: each takes 60 characters at most.
+#: Entries in an answer, of at most 60 characters each.
 ENTRIES_MAX: Final = 16
 NO_MORE: Final = -1
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RecordingReader:
-    """Somebody who needs a recording of an archive now.
+    """A reader that needs a recording of an archive now.
 
     Attributes:
-        recording_id: of the recording.
-        kind: ``replay``, or ``replication`` where the recording is being made by one.
-        position: nothing from here on may go.
+        recording_id: the recording that is needed.
+        kind: ``replay``, or ``replication`` when a replication is making the recording.
+        position: nothing from this position on may be deleted.
     """
 
     recording_id: int
@@ -42,11 +43,11 @@ class RecordingReader:
 
 
 def answer(readers: Iterable[RecordingReader], from_id: int) -> tuple[int, str]:
-    """Relevant id and text of an answer.
+    """Return relevant id and text of an answer.
 
     Args:
-        readers: all of them, in any order.
-        from_id: the smallest recording id to tell of.
+        readers: all readers, in any order.
+        from_id: the lowest recording id to report.
     """
     lowest: dict[tuple[int, str], RecordingReader] = {}
     for reader in readers:
@@ -57,17 +58,17 @@ def answer(readers: Iterable[RecordingReader], from_id: int) -> tuple[int, str]:
     told = list(islice(waiting, ENTRIES_MAX))
     following = next(waiting, None)
     while following is not None and told and told[-1].recording_id == following.recording_id:
-        following = told.pop()  # all of a recording in one answer
+        following = told.pop()  # one answer has all readers of a recording
     entries = "|".join(f"{one.recording_id},{one.position},{one.kind}" for one in told)
     next_id = NO_MORE if following is None else following.recording_id
     return next_id, PREFIX + entries
 
 
 def parse(text: str) -> list[RecordingReader]:
-    """The readers of an answer's text.
+    """Parse the readers in an answer's text.
 
     Raises:
-        MessageFormatError: it is none.
+        MessageFormatError: the text is not such an answer.
     """
     found = []
     for entry in filter(None, text.removeprefix(PREFIX).split("|")):

@@ -1,7 +1,7 @@
-"""Where retention keeps its own files in an archive's folder, and the lock of a run there.
+"""Retention's own files in an archive's folder, and the lock of a run.
 
-One run at a time: it holds a lock of the operating system as long as its process lives, so that one
-that was killed holds up no other. What the lock's file says is only for people: who holds it.
+One run at a time holds a lock of the operating system for as long as its process lives, so that a
+killed run does not block others. The contents of the lock file only tell people who holds it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.filesystem import FileSystem
 
 
-#: Who only looks whether somebody runs has the lock for a moment: patience for them.
+#: How long to wait for a process that holds the lock only to check whether a run is active.
 _LOOKERS_S: Final = 0.5
 _PAUSE_S: Final = 0.01
 
@@ -33,16 +33,16 @@ _PAUSE_S: Final = 0.01
 def run_lock(
     archive_dir: str | Path, files: FileSystem, now_ms: int, *, what: str = "retention"
 ) -> Iterator[None]:
-    """Be the only run in a folder.
+    """Hold the lock of the only run in a folder.
 
     Args:
         archive_dir: the archive's folder.
-        files: the file system door.
-        now_ms: the time, to tell others.
-        what: is run, to tell others.
+        files: the file system to use.
+        now_ms: the present time, shown to others.
+        what: name of the run, shown to others.
 
     Raises:
-        RetentionLockedError: another one runs; says who.
+        RetentionLockedError: another run is active; the message describes it.
         OSError: the folder is not writable.
     """
     make_folder(archive_dir, files)
@@ -66,7 +66,7 @@ def run_lock(
 
 
 def who_holds(archive_dir: str | Path, files: FileSystem) -> str:
-    """What the last run that had the lock says of itself."""
+    """Return the description of the last run that held the lock."""
     try:
         note: Any = json.loads(files.read_bytes(lock_path(archive_dir)))
         since = format_time(int(note["since_ms"]))
@@ -76,14 +76,14 @@ def who_holds(archive_dir: str | Path, files: FileSystem) -> str:
 
 
 def is_running(archive_dir: str | Path, files: FileSystem) -> bool:
-    """Whether a run is under way; makes no file."""
+    """Return whether a run is active; no file is created."""
     path = lock_path(archive_dir)
     if not files.exists(path):
         return False
     try:
         lock = files.try_lock(path)
     except OSError:
-        return False  # a folder that is not ours to write in: nothing of ours runs here
+        return False  # a run needs a writable folder
     if lock is None:
         return True
     lock.close()
@@ -98,36 +98,36 @@ STEP_LOCK_NAME: Final = "step.lock"
 
 
 def folder_path(archive_dir: str | Path) -> str:
-    """The folder of retention's files."""
+    """Return the folder of retention's files."""
     return str(Path(archive_dir) / SIDE_FOLDER / FOLDER)
 
 
 def holds_path(archive_dir: str | Path) -> str:
-    """The file of holds."""
+    """Return the path of the file of holds."""
     return str(Path(folder_path(archive_dir)) / HOLDS_NAME)
 
 
 def journal_path(archive_dir: str | Path) -> str:
-    """The journal."""
+    """Return the path of the journal."""
     return str(Path(folder_path(archive_dir)) / JOURNAL_NAME)
 
 
 def lock_path(archive_dir: str | Path) -> str:
-    """What a run locks."""
+    """Return the path of the file that a run locks."""
     return str(Path(folder_path(archive_dir)) / LOCK_NAME)
 
 
 def step_lock_path(archive_dir: str | Path) -> str:
-    """What a step of a run and a change of holds lock, so that a hold comes before or after."""
+    """Return the path of the file that a deletion step, or a change of holds, locks."""
     return str(Path(folder_path(archive_dir)) / STEP_LOCK_NAME)
 
 
 def make_folder(archive_dir: str | Path, files: FileSystem) -> None:
-    """Make the folder of retention's files, durably, where there is none.
+    """Create the folder of retention's files durably unless it exists.
 
     Raises:
-        FileNotFoundError: there is no archive's folder.
-        OSError: it cannot be made.
+        FileNotFoundError: the archive's folder does not exist.
+        OSError: the folder cannot be created.
     """
     if not files.is_dir(str(archive_dir)):
         raise FileNotFoundError(f"there is no folder {archive_dir}")

@@ -1,4 +1,4 @@
-"""A run: the lock, what an earlier run has left, the facts, a plan, and what becomes of it."""
+"""A run: lock, completion of an interrupted run, facts, plan and the plan's application."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What others than the folder know: the SQL catalog, the archive, the file system.
+    """Knowledge from outside the folder: SQL catalog, archive and file system.
 
     Attributes:
-        labels: recording id -> labels.
-        needs: of exports, pipelines and replications elsewhere.
-        problems: what could not be found out.
-        total_bytes: the file system's size, None where it is not known.
+        labels: labels by recording id.
+        needs: needs of exports, pipelines and replications elsewhere.
+        problems: descriptions of what could not be found out.
+        total_bytes: the file system's size, None when it is not known.
     """
 
     labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
@@ -48,11 +48,11 @@ class Retention:
 
     Attributes:
         archive_dir: the archive's folder.
-        policies: checked ones.
-        files: the file system door.
-        read_clock: the time.
-        known: what others know, asked anew for each plan and before each request.
-        accept_clock: believe the clock, whatever speaks against it.
+        policies: policies that ``checked`` accepted.
+        files: the file system to use.
+        read_clock: reads the machine's clocks.
+        known: returns knowledge from outside, called for each plan and before each request.
+        accept_clock: whether to accept the clock whatever contradicts it.
     """
 
     archive_dir: str | Path
@@ -63,14 +63,14 @@ class Retention:
     accept_clock: bool = False
 
     def plan(self, needs: Iterable[Need] = ()) -> Plan:
-        """What would go now; nothing is made or changed to find it out.
+        """Return what would be deleted now; nothing is created or changed.
 
         Args:
-            needs: more of them, such as those of a running archive.
+            needs: further needs, such as those of a running archive.
 
         Raises:
-            HoldsDamagedError: what is held is not known.
-            FileNotFoundError: there is no catalog.
+            HoldsDamagedError: the holds cannot be read.
+            FileNotFoundError: the folder has no catalog.
             FileFormatError: the catalog is damaged.
         """
         return self._plan(Journal.open(self.archive_dir, self.files), needs)
@@ -81,16 +81,16 @@ class Retention:
         """Plan and apply, as the only run of the folder.
 
         Args:
-            door: the archive.
-            agree: is shown the plan and says whether to go on.
+            door: access to the archive.
+            agree: is shown the plan and returns whether to apply it.
 
         Returns:
-            The plan, and what has become of it; None when it was not agreed to.
+            The plan and its results; the results are None when the plan was not agreed to.
 
         Raises:
-            RetentionLockedError: another run is under way.
-            RetentionError: of journal or holds.
-            AerologError: the archive fails; the next run goes on with what was begun.
+            RetentionLockedError: another run is active.
+            RetentionError: journal or holds are damaged.
+            AerologError: the archive fails; the next run completes the steps that were begun.
         """
         now_ms = self.read_clock().now_ms
         with run_lock(self.archive_dir, self.files, now_ms, what="aerolog retention apply"):

@@ -1,4 +1,4 @@
-"""How retention stands in a folder: runs, what went, what is held, and what is unfinished."""
+"""The status of retention in a folder: runs, deletions, holds and unfinished steps."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionStatus:
-    """What a folder tells of retention; nothing is made or changed to find it out.
+    """The status of retention in a folder; nothing is created or changed to find it.
 
     Attributes:
         is_used: whether there ever was a run or a hold.
-        running: who runs now, None when nobody does.
+        running: description of the active run, None when there is none.
         last_run: the latest run, None when there was none.
-        runs: how many there were.
-        files: segment files that went, in all runs.
-        bytes: of these files.
-        unfinished: steps that a crash has cut off and no run has looked at yet, as the journal has
-            them.
-        holds: those that have not ended.
+        runs: number of runs.
+        files: number of segment files deleted in all runs.
+        bytes: length of these files.
+        unfinished: steps in the journal that a crash interrupted and no run has completed yet.
+        holds: holds that have not expired.
         last_ms: time of the journal's latest line, None without one.
-        problems: what cannot be read; while there is one with the holds, nothing is deleted.
+        problems: descriptions of what cannot be read; while the holds are among it, nothing is
+            deleted.
     """
 
     is_used: bool
@@ -48,12 +48,12 @@ class RetentionStatus:
 def retention_status(
     archive_dir: str | Path, now_ms: int, files: FileSystem | None = None
 ) -> RetentionStatus:
-    """Look at a folder's retention.
+    """Return the status of retention in a folder.
 
     Args:
         archive_dir: the archive's folder.
-        now_ms: the time, by which holds end.
-        files: the file system door.
+        now_ms: the time at which holds are evaluated, epoch milliseconds.
+        files: the file system to read from.
     """
     files = files or RealFileSystem()
     problems: list[str] = []

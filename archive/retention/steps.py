@@ -1,12 +1,13 @@
-"""Applying a plan: step by step, with a line in the journal before and after each.
+"""Application of a plan, step by step, with a line in the journal before and after each.
 
-Before each step everything that can have changed since the plan is looked at again: holds, needs,
-the recording itself. The archive refuses on its own what a replay or a recorder needs.
+Before each step everything that may have changed since the plan is checked again: holds, needs and
+the recording itself. The archive independently refuses to delete what a replay or the recorder
+needs.
 
-Steps that a crash has cut off are looked up in the journal and brought to an end by ``settle``. The
-catalog is changed before files are removed, so it tells how far a step had come: before its change
-nothing has happened, and the next plan decides anew; after it the files that are left belong to no
-recording, and go.
+``settle`` completes the steps in the journal that a crash interrupted. The catalog is changed
+before files are removed, so it shows how far a step had come. Before the catalog's change nothing
+has happened, and the next plan decides again; after it the remaining files belong to no recording
+and are removed.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ def settle(
     now_ms: Callable[[], int],
     files: FileSystem,
 ) -> list[str]:
-    """Bring the journal's unfinished steps to an end; the caller is the only run.
+    """Complete the journal's unfinished steps; the caller is the only run.
 
     Args:
         archive_dir: the archive's folder.
-        journal: of it.
-        now_ms: the time.
-        files: the file system door.
+        journal: the folder's journal.
+        now_ms: returns the present time, epoch milliseconds.
+        files: the file system to use.
 
     Returns:
-        What was found and done, a line for each step.
+        One line for each step about what was found and done.
 
     Raises:
         JournalDamagedError: the journal cannot be written.
@@ -94,7 +95,7 @@ def settle(
 
 
 def _limit(archive_dir: str | Path, step: dict[str, Any], files: FileSystem) -> int | None:
-    """Below which position files are no recording's any more; None when the step has not begun.
+    """Return the position before which files belong to no recording, None for a step not begun.
 
     -1 stands for all files of the recording.
     """
@@ -112,7 +113,7 @@ def _limit(archive_dir: str | Path, step: dict[str, Any], files: FileSystem) -> 
 
 
 def _is_deleted(catalog: CatalogReader, recording_id: int) -> bool:
-    """Whether the catalog says so: what a tool has put aside (INVALID) is not."""
+    """Return whether the catalog marks a recording as DELETED; INVALID ones are kept."""
     return any(
         entry.state == RecordingState.DELETED
         for entry in catalog.entries()
@@ -127,7 +128,7 @@ def _remove_below(
     limit: int,
     files: FileSystem,
 ) -> int:
-    """Remove what the step has left; what lay before it (detached) stays, but of a whole one."""
+    """Remove the step's remaining files; detached ones only with the whole recording."""
     first = int(step["first_base"])
     removed = 0
     for name in names_of(files, archive_dir, recording_id):
@@ -135,27 +136,27 @@ def _remove_below(
             try:
                 files.remove(str(Path(archive_dir) / name))
             except FileNotFoundError:
-                continue  # an archive that runs has gone on with it
+                continue  # a running archive has removed it since
             removed += 1
     if removed:
         files.sync_dir(str(archive_dir))
     return removed
 
 
-#: Files of one request: between two of them holds and needs are looked at again.
+#: Most files in one request; holds and needs are checked again between two requests.
 FILES_MAX: Final = 4096
 
 
 @dataclass(slots=True)
 class Applied:
-    """What has become of a plan.
+    """The results of applying a plan.
 
     Attributes:
-        files: that went.
-        bytes: of these files.
-        done: requests that were carried out, a step that was done in parts as several.
-        kept: steps, or their rest, that were not done, and why.
-        settled: what an earlier run had left, and what became of it.
+        files: number of deleted files.
+        bytes: length of these files.
+        done: requests that were carried out; a step that was divided counts once per request.
+        kept: steps, or rests of steps, that were not carried out, and why.
+        settled: steps that an earlier run had left unfinished, and their results.
     """
 
     files: int = 0
@@ -165,7 +166,7 @@ class Applied:
     settled: list[str] = field(default_factory=list)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the results as JSON values."""
         return {
             "files": self.files,
             "bytes": self.bytes,
@@ -176,17 +177,17 @@ class Applied:
 
 
 class PlanRun:
-    """One run over a plan; the caller has the run lock.
+    """One run over a plan; the caller holds the run lock.
 
     Args:
         archive_dir: the archive's folder.
-        door: the archive.
-        journal: of the folder.
-        files: the file system door.
-        read_clock: the time.
-        needs: what exports and pipelines need now, asked before each request; holds are looked at
-            anyway.
-        files_max: of one request.
+        door: access to the archive.
+        journal: the folder's journal.
+        files: the file system to use.
+        read_clock: reads the machine's clocks.
+        needs: returns the present needs of exports and pipelines, called before each request;
+            holds are read in any case.
+        files_max: most files in one request.
     """
 
     def __init__(
@@ -210,12 +211,12 @@ class PlanRun:
         self._result = Applied()
 
     def apply(self, plan: Plan, settled: Iterable[str] = ()) -> Applied:
-        """Carry a plan out.
+        """Carry out a plan.
 
         Raises:
-            JournalDamagedError: the journal cannot be written: nothing more is deleted.
-            HoldsDamagedError: what is held is not known any more.
-            AerologError: the archive fails; the step is gone on with by the next run.
+            JournalDamagedError: the journal cannot be written; nothing more is deleted.
+            HoldsDamagedError: the holds have become unreadable.
+            AerologError: the archive fails; the next run completes the step.
         """
         self._result.settled += settled
         clock = self._read_clock()
@@ -236,7 +237,7 @@ class PlanRun:
             for step in plan.steps:
                 self._do(step)
         except BaseException as failure:
-            # What failed counts, not that the journal cannot tell of it either.
+            # The step's own error matters more than the failure to record it in the journal.
             with suppress(RetentionError):
                 self._end_run(run, f"{type(failure).__name__}: {failure}"[:500])
             raise
@@ -248,7 +249,7 @@ class PlanRun:
             self._journal.append(RUN_END, self._read_clock().now_ms, run=run, error=error)
 
     def _do(self, step: Step) -> None:
-        """A step, in parts where it has many files; the rest of one that is refused stays."""
+        """Carry out a step, divided when it has many files; after a refusal the rest is kept."""
         for part in _parts(step, self._door.descriptor(step.recording_id), self._files_max):
             if not self._do_part(part):
                 return
@@ -276,10 +277,10 @@ class PlanRun:
         return True
 
     def _ask(self, step: Step) -> Step:
-        """Have the archive do it, or as much of it as it lets go.
+        """Let the archive carry out a step, or as much of it as it permits.
 
         Raises:
-            RefusedError: it lets nothing go.
+            RefusedError: the archive permits nothing.
         """
         if step.kind == RECORDING:
             self._door.purge_recording(step.recording_id)
@@ -297,10 +298,10 @@ class PlanRun:
             return less
         return step
 
-    # -- looking again ----------------------------------------------------------------------------
+    # -- checks before a step ---------------------------------------------------------------------
 
     def _kept(self, step: Step) -> Kept | None:
-        """Why a step is not to be done any more."""
+        """Return why a step must not be carried out any more, None when it may be."""
         recording_id = step.recording_id
         now_ms = self._read_clock().now_ms
         held = Holds.open(self._archive_dir, self._files).of(recording_id, now_ms)
@@ -346,7 +347,7 @@ class PlanRun:
 
 
 def _change(step: Step, found: RecordingDescriptor | None) -> str | None:
-    """What has become of a recording since the plan, that makes the step another one."""
+    """Return how a recording has changed since the plan so that the step no longer applies."""
     if found is None:
         return "it is gone already"
     if found.start_position != step.start_position:
@@ -357,14 +358,14 @@ def _change(step: Step, found: RecordingDescriptor | None) -> str | None:
 
 
 def _shorter(step: Step, new_start: int) -> Step:
-    """A step that ends earlier; its files are those there would be."""
+    """Return a step that ends earlier, with an estimate of its files."""
     length = step.bytes // step.files if step.files else 0
     gone = min(step.files, -(-(new_start - step.start_position) // length)) if length else 0
     return replace(step, new_start_position=new_start, files=gone, bytes=gone * length)
 
 
 def _parts(step: Step, found: RecordingDescriptor | None, files_max: int) -> Iterator[Step]:
-    """A step as requests of not too many files; a whole recording goes by its last one."""
+    """Divide a step into requests of limited size; the last one removes a whole recording."""
     if found is None or step.files <= files_max:
         yield step
         return

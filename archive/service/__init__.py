@@ -1,4 +1,4 @@
-"""The archive: ``Archive`` beside a driver, ``ArchivingMediaDriver`` with one in it."""
+"""The archive service: ``Archive`` next to a driver, ``ArchivingMediaDriver`` with its own."""
 
 from aerolog.archive.service.archive import Archive
 from aerolog.archive.service.archiving_driver import ArchivingMediaDriver

@@ -1,4 +1,4 @@
-"""``python -m aerolog.archive.service``: an archive beside a running driver."""
+"""``python -m aerolog.archive.service`` runs an archive next to a running driver."""
 
 import sys
 

@@ -46,39 +46,39 @@ if TYPE_CHECKING:
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
     from aerolog.transport.config.sources import Properties
 
-# How long the maker of segments sleeps when nothing is missing; it has several ready meanwhile.
-# The verifier is content with it.
+# How long the thread of segment files and verification sleeps when there is nothing to do;
+# several segment files are ready by then.
 SEGMENTS_SLEEP = "2ms"
 
 
 class Archive(Resource):
     """An archive in this process. It runs from its construction until ``close``.
 
-    A context manager; ``close`` is idempotent. In INVOKER mode there is no thread and the owner
-    calls ``do_work``; one thread at a time may do so.
+    It is a context manager, and ``close`` is idempotent. In INVOKER mode it has no thread and its
+    owner calls ``do_work``, from one thread at a time.
 
     Args:
-        archive_dir: the folder; by default as configured.
+        archive_dir: the archive's folder; by default as configured.
         aeron_dir: the driver's directory; by default as configured.
-        properties: settings by the reference's names; the environment when None.
-        clock: the time.
-        file_system: the disk.
-        authenticator: decides about clients; by default as configured.
-        authorisation: decides about requests; by default as configured.
-        driver_invoker: turns a driver that has no thread of its own.
-        driver_bell: wakes a driver of this process, which has a command.
-        count_error: counts an error in place of a counter of the archive's own.
-        on_fatal: called, on the conductor's thread, when the driver is lost.
-        random_source: for ids of sessions and replay tokens.
-        **options: settings by keyword, the strongest: a property's name in snake case without
-            ``aeron.archive.``, durations in seconds or text, sizes in bytes or text.
+        properties: settings by the reference's names; those of the environment when None.
+        clock: source of wall-clock and monotonic time; the system's when None.
+        file_system: where all files are; the machine's when None.
+        authenticator: decides which clients may connect; by default as configured.
+        authorisation: decides which requests they may send; by default as configured.
+        driver_invoker: runs a duty cycle of a driver that has no thread of its own.
+        driver_bell: called after each command to a driver in this process, to wake it.
+        count_error: called for each error, in place of the archive's own error counter.
+        on_fatal: called on the conductor's thread when the driver is lost.
+        random_source: source of session ids and replay tokens.
+        **options: settings by keyword, which override all others: a property's name in snake case
+            without ``aeron.archive.``, durations in seconds or text, sizes in bytes or text.
 
     Raises:
-        ConfigurationError: settings that cannot be used.
+        ConfigurationError: a setting is invalid.
         ActiveArchiveError: a live archive owns the folder.
-        DriverTimeoutError: there is no driver.
+        DriverTimeoutError: no driver runs.
         FileFormatError: the folder is damaged, or of another version.
-        StorageSpaceError: no room for the archive's files.
+        StorageSpaceError: there is no room for the archive's files.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Archive(Resource):
         self._files.make_dirs(config.mark_file_dir)
 
     def _identity(self) -> tuple[int, int]:
-        """Archive id, from the driver when none is configured, and the driver's page size."""
+        """Return the archive id, by default from the driver, and the driver's page size."""
         cnc = CncFile.connect(
             self._aeron_dir,
             timeout_ms=self.config[p.DRIVER_TIMEOUT],
@@ -202,8 +202,8 @@ class Archive(Resource):
     ) -> None:
         config = self.config
         reporter = Reporter(self._mark_file.error_log(), self._event_log)
-        # Before there is a client, which nobody turns meanwhile: recovery may take longer than a
-        # driver and the client itself put up with.
+        # This comes before the client exists, because recovery does not run the client and may
+        # take longer than the timeouts of driver and client.
         catalog = self._open_catalog(reporter)
         catalog.on_resized = self._event_log.catalog_resized
         self._aeron = aeron = Aeron(
@@ -221,7 +221,7 @@ class Archive(Resource):
         self._counters = counters
         if counters.errors is not None:
             errors = counters.errors
-            # A client that was ended by its driver has no counters any more.
+            # The driver has ended the client, whose counters no longer exist.
             reporter.count_with(lambda: None if errors.closed else errors.add(1))
         elif count_error is not None:
             reporter.count_with(count_error)
@@ -329,7 +329,7 @@ class Archive(Resource):
         )
 
     def _segment_files(self, sync_folder: bool) -> SegmentFiles | None:
-        """What makes segments natively; only the machine's own disk can be reached so."""
+        """Return the native maker of segments, None unless files are on the machine's own disk."""
         config = self.config
         if type(self._files) is not RealFileSystem:
             return None
@@ -350,7 +350,7 @@ class Archive(Resource):
         )
 
     def _make_runners(self, context: ArchiveContext) -> list[AgentInvoker]:
-        """Runners not yet started; the order on one thread is that of spec archive-protocol 18."""
+        """Make the runners without starting them, in the order of spec archive-protocol 18."""
         config = self.config
         mode = config[p.THREADING_MODE]
         agents: list[Agent] = [self._conductor, self._replayer, self._recorder, context.times]
@@ -374,18 +374,18 @@ class Archive(Resource):
         recorder = self._runner(context, [self._recorder], config[p.RECORDER_IDLE_STRATEGY] or idle)
         replayer = self._runner(context, [self._replayer], config[p.REPLAYER_IDLE_STRATEGY] or idle)
         conductor = self._runner(context, [self._conductor], idle)
-        # What one thread hands to another ends its park.
+        # An agent that hands something to another thread ends that thread's park.
         self._recorder.table.wakes(recorder.idle_strategy)
         self._replayer.table.wakes(replayer.idle_strategy)
         context.doorbell.wakes(conductor.idle_strategy)
         runners: list[AgentInvoker] = [recorder, replayer, conductor]
-        # Segments and times share a thread: neither is waited for.
+        # Segment files and time indexes share a thread, because nothing waits for either.
         made = [] if self._segments is None else [self._segments]
         runners.append(self._beside(context, *made, context.times))
         return [*runners, *beside]
 
     def _beside(self, context: ArchiveContext, *agents: Agent) -> AgentRunner:
-        """A thread for what nobody waits for."""
+        """Return a runner, with its own thread, for agents that no other agent waits for."""
         return AgentRunner(
             list(agents),
             idle_strategy("sleep-ns", SEGMENTS_SLEEP),
@@ -419,11 +419,11 @@ class Archive(Resource):
             self.config[threshold],
         )
 
-    # -- life -------------------------------------------------------------------------------------
+    # -- state and end ----------------------------------------------------------------------------
 
     @property
     def archive_dir(self) -> str:
-        """The archive's folder, absolute."""
+        """The archive's folder, an absolute path."""
         return self.config.archive_dir
 
     @property
@@ -433,26 +433,26 @@ class Archive(Resource):
 
     @property
     def local_control_channel(self) -> str:
-        """Where clients of the same driver send their requests."""
+        """The channel on which clients of the same driver send their requests."""
         channel: str = self.config[p.LOCAL_CONTROL_CHANNEL]
         return channel
 
     @property
     def control_channel(self) -> str | None:
-        """Where clients elsewhere send their requests, with the port in use; None for nowhere."""
+        """The channel for clients of other drivers, with the port in use; None without one."""
         return self._conductor.control_channel
 
     @property
     def is_closed(self) -> bool:
-        """Whether the archive has been closed, or has lost its driver."""
+        """Whether the archive was closed or has lost its driver."""
         return self._closed or self._fatal is not None
 
     def wake(self) -> None:
-        """Let the conductor look at once for what the driver says; from any thread."""
+        """Make the conductor look for messages of the driver at once; callable from any thread."""
         self._context.doorbell.ring_bell()
 
     def do_work(self) -> int:
-        """Turn all agents once, in INVOKER mode.
+        """Run one duty cycle of every agent, in INVOKER mode.
 
         Returns:
             A work count, 0 when there was nothing to do.
@@ -473,7 +473,7 @@ class Archive(Resource):
         return self.runners[0].invoke()
 
     def _end_agents(self) -> None:
-        """End what recorder and replayer still do; their threads have ended, or are this one."""
+        """End recordings and replays; recorder and replayer have no other running thread."""
         self._recorder.end_all()
         self._replayer.end_all()
 
@@ -483,20 +483,20 @@ class Archive(Resource):
             self._on_fatal(reason)
 
     def close(self) -> None:
-        """End all recordings and replays, tell the clients, leave the folder in order."""
+        """End all recordings and replays, notify the clients and leave the folder in order."""
         if self._closed:
             return
         self._closed = True
         self._close_parts()
 
     def abandon(self) -> None:
-        """Leave everything as it is, as a process does that is killed; for simulations."""
+        """Stop without closing anything, as a killed process does; for simulations."""
         self._closed = True
         if self._aeron is not None:
             self._aeron.conductor.abandon()
 
     def _close_parts(self) -> None:
-        # Recorder and replayer first, so that the conductor finds their sessions ended.
+        # Recorder and replayer end first, so that the conductor finds their sessions ended.
         for runner in self.runners:
             runner.close()
         if self._segments is not None:
@@ -520,7 +520,7 @@ class Archive(Resource):
 
 
 def format_configuration(archive: Archive) -> str:
-    """All settings, a line each, as the reference prints its contexts."""
+    """Return all settings, one per line, in the form in which the reference prints its contexts."""
     lines = ["Archive.Context", "{", f"    archiveId={archive.archive_id}"]
     for prop, value in archive.config.settings:
         first, *rest = prop.keyword.split("_")

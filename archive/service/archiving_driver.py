@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 class ArchivingMediaDriver(Resource):
-    """A driver, started first, and an archive on it, closed first.
+    """A driver and an archive that uses it; the driver starts first and the archive closes first.
 
-    The archive's errors count in the driver's error counter. When the driver has no thread of its
-    own, neither may the archive, and ``do_work`` turns both.
+    The archive counts its errors in the driver's error counter. When the driver has no thread of
+    its own, the archive may not have one either, and ``do_work`` runs both.
 
     Args:
         aeron_dir: the driver's directory; by default as configured.
         archive_dir: the archive's folder; by default as configured.
-        properties: settings of both by the reference's names; the environment when None.
+        properties: settings of both by the reference's names; those of the environment when None.
         driver_options: settings of the driver by keyword.
         archive_options: settings of the archive by keyword.
-        clock: the time.
-        file_system: the disk.
+        clock: source of wall-clock and monotonic time; the system's when None.
+        file_system: where all files are; the machine's when None.
         termination_hook: called when the driver obeys a terminate command.
         on_fatal: called when the archive loses its driver.
 
     Attributes:
-        driver: the driver.
-        archive: the archive.
+        driver: the running MediaDriver.
+        archive: the running Archive.
 
     Raises:
-        AerologError: as MediaDriver and Archive; neither is left running.
+        AerologError: any error of MediaDriver or Archive; neither is left running.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class ArchivingMediaDriver(Resource):
                 on_fatal=on_fatal,
                 **dict(archive_options or {}),  # type: ignore[arg-type]  # settings by keyword
             )
-            # In one process neither sleeps on while the other waits for its answer.
+            # In one process neither may sleep while the other waits for its answer.
             driver.conductor.on_worked = self.archive.wake
         except BaseException:
             driver.close()
             raise
 
     def do_work(self) -> int:
-        """Turn driver and archive once; both are in INVOKER mode."""
+        """Run one duty cycle of driver and archive, which are both in INVOKER mode."""
         return self.driver.do_work() + self.archive.do_work()
 
     @property
@@ -102,7 +102,7 @@ class ArchivingMediaDriver(Resource):
 
     @property
     def is_closed(self) -> bool:
-        """Whether one of the two has ended."""
+        """Whether driver or archive has ended."""
         return self.driver.is_closed or self.archive.is_closed
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the parts of an archive share, and what they ask of each other."""
+"""The objects that all parts of an archive use."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ArchiveContext:
-    """The archive's surroundings, given to each of its parts.
+    """The clients, files, clocks and settings that each part of an archive is given.
 
     Attributes:
-        archive_id: of the archive.
-        aeron: the archive's client, turned by the conductor.
-        doorbell: rung by recorder and replayer for the conductor.
-        random: for ids of sessions and replay tokens.
+        archive_id: the archive's id, which its counters carry.
+        aeron: the archive's client, whose duty cycle the conductor runs.
+        doorbell: rung by recorder and replayer to wake the conductor.
+        random: source of session ids and replay tokens.
         times: the time indexes of recordings.
     """
 
@@ -44,9 +44,9 @@ class ArchiveContext:
     times: Times
 
     def now_ms(self) -> int:
-        """Wall-clock time, epoch milliseconds."""
+        """Return the wall-clock time, epoch milliseconds."""
         return self.clock.now_epoch_ms()
 
     def now_ns(self) -> int:
-        """Monotonic time."""
+        """Return the monotonic time, nanoseconds."""
         return self.clock.now_ns()

@@ -34,7 +34,7 @@ TOTAL_READ_TIME: Final = 110
 RECORDING_SESSIONS: Final = 111
 REPLAY_SESSIONS: Final = 112
 CONTROL_SESSION: Final = 113
-# Ours; the reference counts none of these.
+# Counters that the reference does not have.
 AUTHENTICATIONS_REJECTED: Final = 1101
 REQUESTS_UNAUTHORISED: Final = 1102
 SESSIONS_REFUSED: Final = 1103
@@ -58,14 +58,14 @@ _POSITION_KEY = struct.Struct("<qii")
 
 
 def find_by_archive_id(reader: CountersReader, type_id: int, archive_id: int) -> int:
-    """Id of the first counter of a type whose key starts with an archive id, -1 when none."""
+    """Return the first counter of a type whose key starts with an archive id, -1 when none does."""
     return reader.find_by_key_i64(type_id, archive_id)
 
 
 def recording_position_key(
     recording_id: int, session_id: int, source_identity: str, archive_id: int
 ) -> bytes:
-    """Key of a recording position counter (spec archive-protocol 19.1)."""
+    """Encode the key of a recording position counter (spec archive-protocol 19.1)."""
     identity = source_identity.encode("ascii", "replace")[: MAX_KEY_LENGTH - _POSITION_KEY_FIXED]
     return (
         _POSITION_KEY.pack(recording_id, session_id, len(identity))
@@ -75,15 +75,15 @@ def recording_position_key(
 
 
 class ArchiveCounters:
-    """All counters that live as long as the archive, in the reference's order of allocation.
+    """The counters that live as long as the archive, allocated in the reference's order.
 
     Attributes:
-        errors: None when the archive counts into the driver's error counter.
-        trackers: maximum and exceeded-count counters by agent name.
-        authentications_rejected: clients that the authenticator refused.
+        errors: error counter; None when the archive uses the driver's error counter.
+        trackers: maximum and exceeded-count counters of duty cycles, by agent name.
+        authentications_rejected: clients that the authenticator rejected.
         requests_unauthorised: requests that the authorisation service denied.
         sessions_refused: connect requests above the limit, or of another version.
-        sessions_dropped: sessions ended by the archive, by reason.
+        sessions_dropped: sessions that the archive ended, by reason.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class ArchiveCounters:
         self.total_read_time = self._add(TOTAL_READ_TIME, "archive-replayer total read time in ns")
 
     def add_own(self) -> None:
-        """Add what the reference does not count, once all is there that it has too."""
+        """Add the counters that the reference does not have, after all those that it has."""
         self.authentications_rejected = self._add(
             AUTHENTICATIONS_REJECTED, "Archive Authentications Rejected"
         )
@@ -144,7 +144,7 @@ class ArchiveCounters:
         }
 
     def add_times(self) -> tuple[Counter, Counter]:
-        """Counters of the time index: entries written, and notes for which there was no room."""
+        """Add the counters of the time index: entries written, and notes lost for lack of room."""
         self.times = (
             self._add(TIME_INDEX_ENTRIES, "Archive Time Index Entries"),
             self._add(TIME_NOTES_LOST, "Archive Time Notes Lost"),
@@ -152,7 +152,7 @@ class ArchiveCounters:
         return self.times
 
     def add_verification(self) -> tuple[Counter, Counter, Counter, Counter]:
-        """Counters of a verification: bytes, segments, those that are bad, those that are due."""
+        """Add the counters of verification: bytes, segments, damaged segments, due segments."""
         return (
             self._add(VERIFIED_BYTES, "Archive Verified Bytes"),
             self._add(VERIFIED_SEGMENTS, "Archive Verified Segments"),
@@ -164,7 +164,7 @@ class ArchiveCounters:
         return self._aeron.add_counter(type_id, label + self._suffix + behind_suffix, self._key)
 
     def write_ids(self) -> tuple[int, int, int]:
-        """Ids of the recorder's counters: bytes, time, longest time."""
+        """Return the ids of the recorder's counters: bytes, time in ns, longest time in ns."""
         return (
             self.total_write_bytes.counter_id,
             self.total_write_time.counter_id,
@@ -172,7 +172,7 @@ class ArchiveCounters:
         )
 
     def read_ids(self) -> tuple[int, int, int]:
-        """Ids of the replayer's counters: bytes, time, longest time."""
+        """Return the ids of the replayer's counters: bytes, time in ns, longest time in ns."""
         return (
             self.total_read_bytes.counter_id,
             self.total_read_time.counter_id,
@@ -187,7 +187,7 @@ class ArchiveCounters:
         stripped_channel: str,
         source_identity: str,
     ) -> Counter:
-        """A new position counter; waits for the driver."""
+        """Add a recording position counter; this waits for the driver."""
         head = f"rec-pos: {recording_id} {session_id} {stream_id} "
         room = MAX_LABEL_LENGTH - len(self._suffix) - len(head)
         return self._aeron.add_counter(
@@ -199,7 +199,7 @@ class ArchiveCounters:
     def control_session(
         self, control_session_id: int, client_info: str, source_identity: str, session_id: int
     ) -> Future[Counter]:
-        """A new counter of a control session; does not wait."""
+        """Add a control session's counter without waiting for the driver."""
         tail = f"sourceIdentity={source_identity} sessionId={session_id}{self._suffix}"
         head = f"control-session: {client_info} " if client_info else "control-session: "
         room = MAX_LABEL_LENGTH - len(tail)

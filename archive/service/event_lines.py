@@ -1,7 +1,7 @@
-"""From an archive's event records to the text of their lines.
+"""Formats an archive's event records as lines of text.
 
-Requests, responses and signals are recorded as they are on the wire, with their header; the rest
-is laid out as `event_log` writes it. What was cut short is shown as far as it goes.
+Requests, responses and signals are recorded as they are sent, with their header; other events in
+the form that `event_log` writes. Of a truncated record the fields that are complete are shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ArchiveEvent(IntEnum):
-    """What an archive logs; names and numbers are the reference's."""
+    """The events of an archive; names and numbers are the reference's."""
 
     CMD_IN_CONNECT = 1
     CMD_IN_CLOSE_SESSION = 2
@@ -72,7 +72,7 @@ class ArchiveEvent(IntEnum):
 
 E = ArchiveEvent
 
-# Events whose name does not follow from the message's.
+# Events whose names do not follow from the names of their messages.
 _OTHER_NAMES: Final[dict[str, ArchiveEvent]] = {
     "BoundedReplayRequest": E.CMD_IN_START_BOUNDED_REPLAY,
     "ControlResponse": E.CMD_OUT_RESPONSE,
@@ -83,20 +83,20 @@ _OTHER_NAMES: Final[dict[str, ArchiveEvent]] = {
 
 
 def _event_of(message: type[Message]) -> ArchiveEvent | None:
-    """The event as which a message is logged, None for one that the reference does not log."""
+    """Return the event as which a message is logged, None when the reference does not log it."""
     name = message.LAYOUT.name
     words = re.sub(r"(?<=.)(?=[A-Z])", "_", name.replace("Request", "")).upper()
     return _OTHER_NAMES.get(name) or ArchiveEvent.__members__.get(f"CMD_IN_{words}")
 
 
-#: Template id -> event, for all messages that are logged.
+#: Event of each logged message, by template id.
 MESSAGE_EVENTS: Final = {
     template_id: event
     for template_id, message in ap.MESSAGES.items()
     if (event := _event_of(message)) is not None
 }
 
-# Fields that the reference's lines leave out.
+# Fields that the reference leaves out of its lines.
 _LEFT_OUT: Final = frozenset(
     {
         "file_io_max_length",
@@ -110,7 +110,7 @@ _LEFT_OUT_OF: Final[dict[ArchiveEvent, frozenset[str]]] = {
     E.CMD_IN_DETACH_SEGMENTS: frozenset({"new_start_position"}),
     E.CMD_IN_REPLICATE2: frozenset({"encoded_credentials"}),
 }
-# Fields that lines have in another order than the wire.
+# Field order of lines in which it differs from the order in the message.
 _FIRST: Final[dict[ArchiveEvent, tuple[str, ...]]] = {
     E.CMD_IN_LIST_RECORDING_SUBSCRIPTIONS: (
         "control_session_id",
@@ -135,10 +135,10 @@ def _shown(name: str, value: Any) -> str:
 
 
 def message_text(event: ArchiveEvent, data: bytes) -> str:
-    """The fields of a message, as the reference's lines have them.
+    """Format the fields of a message as the reference's lines do.
 
     Raises:
-        MessageFormatError: the bytes are no whole message.
+        MessageFormatError: the bytes are not a complete message.
     """
     message = ap.decode(data)
     if message is None:
@@ -217,11 +217,11 @@ _OTHERS: Final[dict[ArchiveEvent, Callable[[Fields], str]]] = {
 
 
 def dissect(event: int, data: bytes) -> tuple[str, str]:
-    """Name and text of an event.
+    """Return name and text of an event.
 
     Args:
-        event: its number; one that is not known is shown as a number.
-        data: what was kept of it.
+        event: the event's number; an unknown one is shown as a number.
+        data: the recorded bytes, which may be truncated.
     """
     return name_and_text(ArchiveEvent, event, data, _text)
 

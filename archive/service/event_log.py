@@ -1,7 +1,7 @@
-"""An archive's event log: what its conductor, recorder and replayer tell it.
+"""An archive's event log, written by its conductor, recorder and replayer.
 
-Switched on by ``aeron.event.archive.log``. Without it there is `NO_EVENTS`, whose methods do
-nothing. No data passes here: only requests, answers and changes of state.
+The property ``aeron.event.archive.log`` switches it on. Without it `NO_EVENTS` is used, whose
+methods do nothing. Only requests, answers and changes of state are logged, no recorded data.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _TEMPLATE_AT: Final = 2
 
 
 class NoArchiveEvents:
-    """Logs nothing: what every archive has whose ``aeron.event.archive.log`` is empty."""
+    """The event log of an archive whose ``aeron.event.archive.log`` is empty: it logs nothing."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is buffered and end."""
 
     def message(self, encoded: bytes) -> None:
-        """A message of the control protocol came, or went; bytes with its header."""
+        """Log a message of the control protocol, received or sent; the bytes include its header."""
 
     def control_session(self, session_id: int, old: str, new: str, reason: str) -> None:
-        """A control session is in another state."""
+        """Log a control session's change of state."""
 
     def recording(
         self, recording_id: int, position: int, old: str, new: str, reason: str = ""
     ) -> None:
-        """A recording is in another state."""
+        """Log a recording's change of state."""
 
     def replay(
         self,
@@ -52,10 +52,10 @@ class NoArchiveEvents:
         new: str,
         reason: str = "",
     ) -> None:
-        """A replay is in another state."""
+        """Log a replay's change of state."""
 
     def replay_failed(self, replay_session_id: int, recording_id: int, text: str) -> None:
-        """A replay ends in an error."""
+        """Log the error that ends a replay."""
 
     def replication(
         self,
@@ -67,31 +67,31 @@ class NoArchiveEvents:
         new: str,
         reason: str = "",
     ) -> None:
-        """A replication is in another state."""
+        """Log a replication's change of state."""
 
     def replication_done(self, *numbers: int, closed: bool, ended: bool, synced: bool) -> None:
-        """A replication has all that it was to have; eight numbers, as `event_lines` names them."""
+        """Log the end of a replication, with the eight numbers that `event_lines` names."""
 
     def catalog_resized(self, old_length: int, new_length: int) -> None:
-        """The catalog got more room; lengths in bytes."""
+        """Log an extension of the catalog; lengths in bytes."""
 
 
-#: The log of an archive that logs nothing.
+#: The event log of an archive that logs nothing.
 NO_EVENTS: Final = NoArchiveEvents()
 
 
 class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
-    """Logs some of an archive's events."""
+    """The event log of an archive that logs the configured events."""
 
     def message(self, encoded: bytes) -> None:
-        """A message of the control protocol came, or went; bytes with its header."""
+        """Log a message of the control protocol, received or sent; the bytes include its header."""
         template_id = int.from_bytes(encoded[_TEMPLATE_AT : _TEMPLATE_AT + 2], "little")
         event = MESSAGE_EVENTS.get(template_id)
         if event is not None:
             self._write(event, encoded)
 
     def control_session(self, session_id: int, old: str, new: str, reason: str) -> None:
-        """A control session is in another state."""
+        """Log a control session's change of state."""
         self._write(
             E.CONTROL_SESSION_STATE_CHANGE,
             struct.pack("<q", session_id) + _change(old, new, reason),
@@ -100,7 +100,7 @@ class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
     def recording(
         self, recording_id: int, position: int, old: str, new: str, reason: str = ""
     ) -> None:
-        """A recording is in another state."""
+        """Log a recording's change of state."""
         self._write(
             E.RECORDING_SESSION_STATE_CHANGE,
             struct.pack("<qq", recording_id, position) + _change(old, new, reason),
@@ -115,7 +115,7 @@ class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
         new: str,
         reason: str = "",
     ) -> None:
-        """A replay is in another state."""
+        """Log a replay's change of state."""
         self._write(
             E.REPLAY_SESSION_STATE_CHANGE,
             struct.pack("<qqq", replay_session_id, recording_id, position)
@@ -123,7 +123,7 @@ class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
         )
 
     def replay_failed(self, replay_session_id: int, recording_id: int, text: str) -> None:
-        """A replay ends in an error."""
+        """Log the error that ends a replay."""
         self._write(
             E.REPLAY_SESSION_ERROR,
             struct.pack("<qq", replay_session_id, recording_id) + text_field(text),
@@ -139,7 +139,7 @@ class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
         new: str,
         reason: str = "",
     ) -> None:
-        """A replication is in another state."""
+        """Log a replication's change of state."""
         self._write(
             E.REPLICATION_SESSION_STATE_CHANGE,
             struct.pack("<qqqq", replication_id, src_recording_id, dst_recording_id, position)
@@ -147,27 +147,27 @@ class ArchiveEvents(ComponentEvents[ArchiveEvent], NoArchiveEvents):
         )
 
     def replication_done(self, *numbers: int, closed: bool, ended: bool, synced: bool) -> None:
-        """A replication has all that it was to have; eight numbers, as `event_lines` names them."""
+        """Log the end of a replication, with the eight numbers that `event_lines` names."""
         self._write(
             E.REPLICATION_SESSION_DONE, struct.pack("<8q3b", *numbers, closed, ended, synced)
         )
 
     def catalog_resized(self, old_length: int, new_length: int) -> None:
-        """The catalog got more room; lengths in bytes."""
+        """Log an extension of the catalog; lengths in bytes."""
         self._write(E.CATALOG_RESIZE, struct.pack("<qq", old_length, new_length))
 
 
 def archive_events(settings: Settings, clock: Clock) -> NoArchiveEvents:
-    """The event log that an archive's properties ask for.
+    """Return the event log that an archive's properties configure.
 
-    An event that there is not is told of on stderr and passed over.
+    Unknown event names are reported on stderr and ignored.
 
     Args:
-        settings: the archive's.
-        clock: its time.
+        settings: the archive's settings.
+        clock: source of the timestamps.
 
     Raises:
-        ConfigurationError: a buffer length that is no power of two.
+        ConfigurationError: the buffer length is not a power of two.
         OSError: the file cannot be opened.
     """
     found = _COMPONENT.hold(settings, clock)

@@ -1,4 +1,4 @@
-"""Runs an archive, alone or with a driver, in the foreground from a command line."""
+"""Runs an archive in the foreground from a command line, alone or together with a driver."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ EXIT_USAGE = 2
 
 
 def main_archive(argv: Sequence[str]) -> int:
-    """Run an archive beside a running driver, until a signal.
+    """Run an archive next to a running driver until a signal comes.
 
-    Writes one line to stdout when clients can connect; everything else goes to stderr.
+    It writes one line to stdout when clients can connect; everything else goes to stderr.
 
     Args:
-        argv: ``-Dname=value`` definitions and properties files, the later ones stronger.
+        argv: ``-Dname=value`` definitions and properties files; later ones override earlier ones.
 
     Returns:
         0 after an orderly stop, 1 when the archive could not start or lost its driver, 2 for
-        unusable arguments.
+        invalid arguments.
     """
 
     def run(properties: Properties, stop: _Stop) -> None:
@@ -45,13 +45,13 @@ def main_archive(argv: Sequence[str]) -> int:
 
 
 def main_archiving_driver(argv: Sequence[str]) -> int:
-    """Run a driver and an archive in one process, until a signal or a terminate command.
+    """Run a driver and an archive in one process until a signal or a terminate command comes.
 
     Args:
-        argv: as for ``main_archive``.
+        argv: arguments as for ``main_archive``.
 
     Returns:
-        As ``main_archive``.
+        An exit code as ``main_archive`` returns it.
     """
 
     def run(properties: Properties, stop: _Stop) -> None:
@@ -69,7 +69,7 @@ def main_archiving_driver(argv: Sequence[str]) -> int:
 
 
 class _Stop(StopSignal):
-    """The end by a signal, by a terminate command, or by a failure that ends the process."""
+    """Ends the process on a signal, a terminate command, or a fatal failure."""
 
     failure: BaseException | None = None
 

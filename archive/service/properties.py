@@ -291,9 +291,9 @@ class ArchiveConfig:
 
     Attributes:
         settings: the values; ``config[PROPERTY]`` reads one.
-        archive_dir: absolute, symbolic links resolved, as is mark_file_dir.
-        control_channel: None when only the local one is listened on.
-        record_checksum: None without one, as is replay_checksum.
+        archive_dir: absolute path with symbolic links resolved, as is mark_file_dir.
+        control_channel: None when the archive listens only on the local channel.
+        record_checksum: None when recording uses none, as is replay_checksum for replays.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Where the archive's errors go: the log in the mark file, the error counter, the operator."""
+"""Reports the archive's errors to the mark file's error log, the error counter and the operator."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _LOG = logging.getLogger("aerolog.archive")
 
 
 class ArchiveEvent(AerologError):  # noqa: N818 - it is none
-    """Something that an operator may want to know, and that is no fault of the archive."""
+    """Something that an operator may want to know and that is not a fault of the archive."""
 
 
 class Reporter:
     """Takes errors from any thread of the archive.
 
     Args:
-        error_log: in the mark file.
+        error_log: the error log in the mark file.
         events: the event log.
 
     Attributes:
-        events: the event log, which every part reaches by this.
+        events: the event log, which every part of the archive uses through the reporter.
     """
 
     def __init__(self, error_log: DistinctErrorLog, events: NoArchiveEvents = NO_EVENTS) -> None:
@@ -42,7 +42,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def count_with(self, increment: Callable[[], object]) -> None:
-        """Count errors from now on, and those that came before."""
+        """Count errors from now on with ``increment``, and the earlier ones at once."""
         with self._lock:
             self._increment = increment
             for _ in range(self._uncounted):
@@ -50,7 +50,7 @@ class Reporter:
             self._uncounted = 0
 
     def error(self, error: BaseException) -> None:
-        """An error: logged, counted, told."""
+        """Log an error, count it and report it to the operator."""
         with self._lock:
             if not self._error_log.record_exception(error) and not self._is_full:
                 self._is_full = True
@@ -62,17 +62,17 @@ class Reporter:
         _LOG.debug("archive error", exc_info=error)
 
     def event(self, text: str) -> None:
-        """A warning event, kept as the reference keeps it: as an error of its own kind."""
+        """Record a warning as the reference does: as an error of a class of its own."""
         self.error(ArchiveEvent(text))
 
     def mention(self, text: str) -> None:
-        """Something of which nothing is lost: logged, not counted."""
+        """Log something that causes no loss, without counting it."""
         with self._lock:
             self._error_log.record_exception(ArchiveEvent(text))
         _LOG.debug(text)
 
     def run(self, action: Callable[[], object]) -> None:
-        """Do something whose failure stops nothing else."""
+        """Run an action and report its failure instead of raising it."""
         try:
             action()
         except Exception as error:  # noqa: BLE001 - whatever it was is reported

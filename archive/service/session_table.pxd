@@ -1,8 +1,8 @@
-"""Hand-over of native sessions between a conductor and an agent on another thread.
+"""Hand-over of native sessions from a conductor to an agent on another thread.
 
-A slot holds a borrowed pointer. Only the conductor fills an empty slot, only the agent empties a
-full one; both by release stores that pair with the other's acquire loads. The conductor keeps the
-object alive until the session itself says that the agent has let go of it.
+A slot holds a borrowed pointer. Only the conductor fills an empty slot and only the agent empties a
+full one; both use release stores that pair with the acquire loads of the other. The conductor keeps
+the object alive until the session itself shows that the agent has released it.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -15,17 +15,17 @@ cdef class SessionTable:
     cdef IdleStrategy _agent_idle
     cdef int64_t* _slots
     cdef int32_t _high_water
-    # Slots that may be in use are below this index.
+    # All slots in use are below this index.
     cdef int32_t limit(self) noexcept nogil
-    # The session of a slot, NULL when it is empty.
+    # Returns the session in a slot, NULL when the slot is empty.
     cdef void* at(self, int32_t index) noexcept nogil
-    # Only the agent: the slot may be filled again after this.
+    # Called by the agent only; the slot may be filled again afterwards.
     cdef void empty(self, int32_t index) noexcept nogil
 
 
 cdef class Doorbell:
     cdef IdleStrategy _listener_idle
-    # Set by any thread, taken by the one that listens.
+    # Set by any thread and cleared by the thread that listens.
     cdef int32_t _rung
     cdef void ring(self) noexcept nogil
     cdef bint take(self) noexcept nogil

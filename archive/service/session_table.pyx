@@ -1,4 +1,4 @@
-"""Hand-over of native sessions between a conductor and an agent on another thread."""
+"""Hand-over of native sessions from a conductor to an agent on another thread."""
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
@@ -16,10 +16,10 @@ DEFAULT_CAPACITY = 1024
 
 
 cdef class SessionTable:
-    """Sessions that an agent on another thread works on.
+    """The sessions that an agent on another thread works on.
 
     Args:
-        capacity: sessions at a time; further ones wait with the conductor.
+        capacity: most sessions at a time; the conductor keeps further ones waiting.
     """
 
     def __cinit__(self, capacity: int = DEFAULT_CAPACITY) -> None:
@@ -43,11 +43,11 @@ cdef class SessionTable:
         store_release_i64(&self._slots[index], 0)
 
     def wakes(self, IdleStrategy idle not None) -> None:
-        """End the agent's park with each session that is added; before its thread begins."""
+        """End the agent's park whenever a session is added; called before its thread starts."""
         self._agent_idle = idle
 
     def add(self, session: object) -> bool:
-        """Hand a session over; False when all slots are taken. The caller keeps it alive."""
+        """Add a session, which the caller keeps alive; returns False when all slots are taken."""
         cdef int32_t index
         for index in range(self.capacity):
             if load_acquire_i64(&self._slots[index]) == 0:
@@ -60,7 +60,7 @@ cdef class SessionTable:
         return False
 
     def sessions(self) -> list[tuple[int, object]]:
-        """Slots in use with their sessions; called by the agent's thread only."""
+        """Return the used slots with their sessions; called by the agent's thread only."""
         cdef int32_t index
         cdef void* pointer
         found = []
@@ -78,7 +78,7 @@ cdef class SessionTable:
 
 
 cdef class Doorbell:
-    """Tells a conductor that one of its agents has something for it."""
+    """Tells a conductor that one of its agents needs it."""
 
     cdef void ring(self) noexcept nogil:
         store_release_i32(&self._rung, 1)
@@ -92,9 +92,9 @@ cdef class Doorbell:
         return load_acquire_i32(&self._rung) != 0
 
     def wakes(self, IdleStrategy idle not None) -> None:
-        """End the listener's park with each ring; before the threads that ring begin."""
+        """End the listener's park whenever the bell rings; called before other threads start."""
         self._listener_idle = idle
 
     def ring_bell(self) -> None:
-        """Wake the one who listens; from any thread."""
+        """Ring the bell; callable from any thread."""
         self.ring()

@@ -1,1 +1,1 @@
-"""The conductor's room: control sessions, their requests and answers."""
+"""The archive's conductor: control sessions, their requests and the answers."""

@@ -1,7 +1,7 @@
-"""The conductor: requests in, sessions turned, clients answered (spec archive-protocol 18).
+"""The conductor receives requests, runs sessions and answers clients (spec archive-protocol 18).
 
-Everything here runs on one thread. Recorder and replayer may be on others: they are reached through
-their session tables, and ring the doorbell.
+Everything here runs on one thread. Recorder and replayer may run on others: the conductor reaches
+them through their session tables, and they ring its doorbell.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ if TYPE_CHECKING:
 FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = 1_000_000_000
 BUSY_INTERVAL_NS: Final = 1_000_000
-# How long a thread looks for a client's next request before it begins to idle.
+# How long the thread expects a client's next request before it starts to idle.
 LINGER_NS: Final = 60_000
 IDLE_INTERVAL_NS: Final = 50_000_000
 BLOCKED_INTERVAL_NS: Final = 100_000
 SESSION_ID_MAX: Final = 2**31 - 2
 
 _SESSION_REQUESTS: Final = frozenset(REQUESTS.values())
-# Requests that neither make a session active nor need an active one (spec archive-protocol 8.1).
+# Requests that neither activate a session nor need an active one (spec archive-protocol 8.1).
 _STATELESS: Final = (ap.ReplayTokenRequest, ap.UpdateChannelRequest)
 
 
 class ArchiveConductor(WatchAgent):
-    """Owns all control sessions and turns everything that is not data.
+    """Owns all control sessions and runs everything but the transfer of recorded data.
 
     Args:
-        context: the archive's surroundings.
-        mark_file: to show that the archive lives.
-        authenticator: decides about clients.
-        authorisation: decides about requests.
-        recorder_table: where writers go.
-        replayer_table: where readers go.
-        before_close: ends recorder and replayer, if they have not ended yet.
-        on_fatal: told when the archive can not go on.
+        context: the objects that all parts of the archive use.
+        mark_file: receives the archive's signs of life.
+        authenticator: decides which clients may connect.
+        authorisation: decides which requests they may send.
+        recorder_table: where the recorder finds writers.
+        replayer_table: where the replayer finds readers.
+        before_close: ends recorder and replayer if they have not ended yet.
+        on_fatal: called with the reason when the archive cannot go on.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class ArchiveConductor(WatchAgent):
         self._subscriptions = self._listen()
 
     def _listen(self) -> list[Subscription]:
-        """Subscriptions to requests, the network's first."""
+        """Return the subscriptions for requests, the network's first."""
         config, aeron = self._context.config, self._context.aeron
         found = []
         if config.control_channel is not None:
@@ -134,16 +134,16 @@ class ArchiveConductor(WatchAgent):
 
     @property
     def control_channel(self) -> str | None:
-        """The network's control channel with the port that it has, None without one."""
+        """The network's control channel with the port in use, None without one."""
         if self._context.config.control_channel is None:
             return None
-        # Remembered, since a closed subscription does not know any more.
+        # The channel is stored, because a closed subscription no longer has it.
         if self._resolved_channel is None and not self._subscriptions[0].closed:
             self._resolved_channel = self._subscriptions[0].resolved_channel
         return self._resolved_channel
 
     def _take_session_id(self) -> int:
-        """An id for a session or replication."""
+        """Return a new id for a session or replication."""
         session_id = self._next_session_id
         self._next_session_id += 1
         return session_id
@@ -153,7 +153,7 @@ class ArchiveConductor(WatchAgent):
         return NO_COUNTER if session is None else session.counter.counter_id
 
     def on_start(self) -> None:
-        """On the conductor's thread, if it has one: in INVOKER mode it is somebody else's."""
+        """Prepare the conductor's own thread; not called in INVOKER mode."""
         if self._context.config[p.THREADING_MODE] != "INVOKER":
             sharpen_timer()
             self.linger_ns = LINGER_NS
@@ -161,7 +161,7 @@ class ArchiveConductor(WatchAgent):
     # -- the duty cycle ---------------------------------------------------------------------------
 
     def control(self) -> int:
-        """One turn of everything that needs the interpreter."""
+        """Do one round of all work that needs the interpreter."""
         if self._ended:
             return 0
         self.take_bell()
@@ -177,7 +177,7 @@ class ArchiveConductor(WatchAgent):
         work += self._poll_requests()
         self._tokens.expire(now_ns)
         work += self._drop_gone_images()
-        # Before recordings end: a replication tells of its end first.
+        # This comes before recordings end, because a replication reports its end first.
         self.recordings.find_ended()
         work += self.replications.do_work(now_ns, now_ms)
         work += self.recordings.do_work()
@@ -189,7 +189,7 @@ class ArchiveConductor(WatchAgent):
         return work
 
     def _turn_client(self) -> int:
-        """Turn the Aeron client, or end it for what its clockwork found."""
+        """Run the Aeron client's duty cycle, or end the client after a failed liveness check."""
         client = self._context.aeron.conductor
         if self.fatal_code < 0:
             with client.lock:
@@ -198,7 +198,7 @@ class ArchiveConductor(WatchAgent):
         return client.do_work()
 
     def _plan(self, now_ns: int, work: int) -> None:
-        """Say when to be called again if nothing happens before."""
+        """Set when to be called again if nothing happens before."""
         is_busy = (
             work > 0
             or bool(self._listings)
@@ -223,7 +223,7 @@ class ArchiveConductor(WatchAgent):
         for listing in list(self._listings):
             try:
                 work += listing.do_work()
-            except Exception as error:  # noqa: BLE001 - one listing's error is nobody else's
+            except Exception as error:  # noqa: BLE001 - other listings are unaffected
                 self._context.reporter.error(error)
                 listing.is_done = True
                 listing.control.active_listing = False
@@ -238,7 +238,7 @@ class ArchiveConductor(WatchAgent):
         for subscription in self._subscriptions:
             room = FRAGMENT_LIMIT
             images = subscription.images
-            # Another one first each time, so that one client's flood holds up nobody else.
+            # Each round starts with another image, so that a flood from one client delays no other.
             self._first_image += 1
             for index in range(len(images)):
                 if room <= 0:
@@ -251,7 +251,7 @@ class ArchiveConductor(WatchAgent):
 
     def _request_handler(self, image: Image) -> Callable[[memoryview, Header], Action]:
         def take(view: memoryview, _header: Header) -> Action:
-            # Whatever a client sends must not stop the others.
+            # No message of a client may stop the service for the others.
             try:
                 self._on_request(image, bytes(view))
             except Exception as error:  # noqa: BLE001 - logged, counted; the message is consumed
@@ -283,7 +283,7 @@ class ArchiveConductor(WatchAgent):
                         request.correlation_id, request.encoded_credentials
                     )
             case _:
-                return  # what an archive sends, it does not take; the reference neither
+                return  # as the reference, an archive ignores the messages that archives send
 
     def _on_session_request(self, image: Image, request: ap.Message) -> None:
         check_before_session(request)
@@ -326,14 +326,14 @@ class ArchiveConductor(WatchAgent):
         if correlation_id is None:
             return
         if isinstance(request, _STATELESS):
-            # The reference does not ask; here nobody gets by his authentication.
+            # The reference does not check this; here no client evades authentication.
             if not session.is_authenticated:
                 return
         elif not session.activate():
             return
         try:
             relevant_id = self._requests.handle(session, request)
-        except Exception as error:  # noqa: BLE001 - the client is told what it was
+        except Exception as error:  # noqa: BLE001 - reported to the client
             code, text = answer_to(error)
             if not isinstance(error, ArchiveError):
                 self._context.reporter.error(error)
@@ -352,7 +352,7 @@ class ArchiveConductor(WatchAgent):
     # -- the end ----------------------------------------------------------------------------------
 
     def _give_up(self) -> None:
-        """The driver or the client is lost: nobody can be told, the catalog stays as it is."""
+        """End after the loss of driver or client: clients cannot be notified, the catalog stays."""
         self._ended = True
         reason = self._context.aeron.close_reason or ResourceClosedError(
             "the archive's Aeron client is closed"

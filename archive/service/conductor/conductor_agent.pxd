@@ -1,4 +1,4 @@
-"""The conductor's native half: it looks for work without the interpreter."""
+"""The conductor's native part, which looks for work without the interpreter."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,8 +1,8 @@
-"""The conductor's native half: it looks for work without the interpreter.
+"""The conductor's native part, which looks for work without the interpreter.
 
-There is work when recorder or replayer rang, when the driver sent a message or the client's
-clockwork wants attention, when a control image has a fragment, or when a deadline has come. An idle
-archive thus wakes no interpreter but for its deadlines.
+There is work when recorder or replayer rang the doorbell, when the driver sent a message or the
+client's liveness check failed, when a control image has a fragment, or when a deadline has passed.
+An idle archive therefore runs the interpreter only at its deadlines.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -41,10 +41,10 @@ cdef enum:
 
 
 def sharpen_timer(slack_ns: int = 1_000) -> None:
-    """Let the calling thread's waits end when they should.
+    """Make the calling thread's waits end on time.
 
-    Linux lets them last 50 us longer by default: a park of 1 us, with which a conductor waits for
-    the next request of a client that asks one after the other, would take most of an answer's time.
+    By default Linux extends each wait by up to 50 us. A conductor waits for the next request of a
+    client with parks of 1 us, so that extension would be most of an answer's time.
     """
     set_slack(max(1, slack_ns))
 
@@ -52,7 +52,7 @@ def sharpen_timer(slack_ns: int = 1_000) -> None:
 def set_reference_id(
     CountersReader counters not None, counter_id: int, reference_id: int
 ) -> None:
-    """Say in a counter of ours what it refers to (spec counters 1)."""
+    """Set the reference id in the record of one of our own counters (spec counters 1)."""
     cdef int64_t* record = counters.value_address(counter_id)
     if record == NULL:
         raise ValueError(f"no counter {counter_id}")
@@ -62,23 +62,23 @@ def set_reference_id(
 def cycle_tracker(
     CountersReader counters not None, max_id: int, exceeded_id: int, threshold_ns: int
 ) -> DutyCycleTracker:
-    """Tracks an agent's duty cycles in two counters."""
+    """Return a tracker that shows an agent's duty cycles in two counters."""
     cdef DutyCycleTracker tracker = DutyCycleTracker(threshold_ns)
     tracker.bind(counters.value_address(max_id), counters.value_address(exceeded_id), counters)
     return tracker
 
 
 cdef class WatchAgent(Agent):
-    """Asks for control() when there is something for the conductor to do.
+    """Calls control() when there is something for the conductor to do.
 
     Args:
-        role_name: of the agent.
-        doorbell: that recorder and replayer ring.
-        liveness: of the archive's client, which is turned by control().
+        role_name: the agent's name.
+        doorbell: rung by recorder and replayer.
+        liveness: liveness state of the archive's client, which control() runs.
 
     Attributes:
-        linger_ns: how long behind a request there is counted as work, so that the next one of a
-            client that waits for each answer finds no thread asleep.
+        linger_ns: how long after a request the agent reports work, so that its thread is not
+            asleep when a client that waits for each answer sends the next request.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ cdef class WatchAgent(Agent):
         free(self._readers)
 
     def watch(self, tuple images, deadline_ns: int) -> None:
-        """Set what to look at until the next control(): control images, and a time."""
+        """Set what to check until the next control(): control images, and a time."""
         cdef Image image
         cdef int32_t index = 0
         cdef void** readers = <void**> malloc((len(images) + 1) * sizeof(void*))
@@ -109,7 +109,7 @@ cdef class WatchAgent(Agent):
         self.deadline_ns = deadline_ns
 
     def take_bell(self) -> bool:
-        """Whether the bell was rung since the last call."""
+        """Return whether the bell was rung since the last call."""
         return self.doorbell.take()
 
     cdef bint _has_request(self) noexcept nogil:
@@ -128,7 +128,7 @@ cdef class WatchAgent(Agent):
             if code != LIVENESS_QUIET:
                 self.control_due = True
             if code < 0:
-                # The clockwork says it once; the client is ended by control().
+                # The liveness check reports this once; control() ends the client.
                 self.fatal_code = code
         if self._has_request():
             self._asked_ns = now_ns
@@ -138,5 +138,5 @@ cdef class WatchAgent(Agent):
         if now_ns - self._asked_ns >= self.linger_ns:
             return 0
         if not self.control_due:
-            sched_yield()  # to the client, if it is on this processor
+            sched_yield()  # lets a client on this processor run
         return 1

@@ -1,7 +1,8 @@
 """One client's control session: its states, its liveness, its responses (spec archive-protocol 6).
 
-Belongs to the conductor's thread. Only ``send_later`` may be called by others: the replayer answers
-replay requests with it. What a client leaves unread is kept up to a limit, in bytes.
+A session belongs to the conductor's thread. Other threads may only call ``send_later``, with which
+the replayer answers replay requests. Responses that a client does not read are queued up to a limit
+in bytes.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 RESEND_INTERVAL_NS: Final = 200_000_000
 SEND_ATTEMPTS: Final = 3
 
-# How long a session that is being set up is looked at in every cycle; after it, in sweeps.
+# How long every duty cycle runs a session that is being set up; later only sweeps do.
 HURRY_NS: Final = 100_000_000
 DRAIN_LIMIT: Final = 10
-# What a queued response takes beyond its bytes, and a response without text with them.
+# Memory that a queued response takes in addition to its bytes, and all that one without text takes.
 QUEUED_OVERHEAD: Final = 64
 PLAIN_RESPONSE_LENGTH: Final = 44
 
@@ -51,7 +52,7 @@ REQUEST_IMAGE_UNAVAILABLE: Final = "control request publication image unavailabl
 
 
 class SessionState(Enum):
-    """States of spec archive-protocol 6.2."""
+    """The states of spec archive-protocol 6.2."""
 
     INIT = auto()
     CONNECTING = auto()
@@ -73,7 +74,7 @@ _BEING_SET_UP: Final = frozenset(
 
 
 class SessionEnd(Enum):
-    """Why a session ended; the value is what its counter says."""
+    """Why a session ended; the value is the text in its counter's label."""
 
     CLOSED = "closed by its client"
     CLIENT_GONE = "client gone"
@@ -82,7 +83,7 @@ class SessionEnd(Enum):
     FAILED = "response stream ended"
 
 
-# What an offer says when no further one can succeed.
+# Results of an offer after which no further one can succeed.
 _FINAL: Final[dict[int, tuple[str, SessionEnd]]] = {
     OfferStatus.NOT_CONNECTED: (RESPONSE_NOT_CONNECTED, SessionEnd.CLIENT_GONE),
     OfferStatus.CLOSED: (RESPONSE_CLOSED, SessionEnd.FAILED),
@@ -95,9 +96,9 @@ class Refusal:
     """Why a session can never become active.
 
     Attributes:
-        relevant_id: of the error response; None for the session's own id.
-        text: of the error response.
-        spares_image: the request stream is not refused with it: others on it have done nothing.
+        relevant_id: the error response's relevant id; None for the session's own id.
+        text: the error response's text.
+        spares_image: whether the request stream stays open, because other clients use it too.
     """
 
     relevant_id: int | None
@@ -109,12 +110,12 @@ class ControlSession:
     """A connected client.
 
     Attributes:
-        session_id: of the control session.
-        correlation_id: of the latest connect request or challenge response.
-        image: on which the connect request came.
-        principal: who the client is, as its authenticator named it.
+        session_id: id of the control session.
+        correlation_id: id of the latest connect request or challenge response.
+        image: image on which the connect request came.
+        principal: the client's name, given by the authenticator.
         active_listing: whether a listing runs, of which there may be one at a time.
-        end: why it ended, None before.
+        end: why the session ended, None before.
     """
 
     def __init__(
@@ -174,7 +175,7 @@ class ControlSession:
 
     @property
     def state(self) -> SessionState:
-        """See SessionState."""
+        """The session's state, see SessionState."""
         return self._state
 
     @state.setter
@@ -189,28 +190,28 @@ class ControlSession:
 
     @property
     def is_done(self) -> bool:
-        """Whether the session is over and has to be closed."""
+        """Whether the session has ended and has to be closed."""
         return self.state is SessionState.DONE
 
     @property
     def is_busy(self) -> bool:
-        """Whether the session has to be turned again at once."""
+        """Whether the session has more work for the next duty cycle."""
         if self.state in _BEING_SET_UP:
             return self._now_ns < self._hurry_until_ns
         return not self._is_blocked and bool(self._sync_queue or self._async_queue)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the session waits for something that has no other wake-up than time."""
+        """Whether the session waits for something that only the passage of time reveals."""
         return self.state is not SessionState.ACTIVE or self._is_blocked
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether the client is known and welcome."""
+        """Whether the client was authenticated."""
         return self.state in {SessionState.AUTHENTICATED, SessionState.ACTIVE}
 
     def do_work(self, now_ns: int, now_ms: int) -> int:
-        """One turn."""
+        """Do one round of the session's work and return its work count."""
         self._now_ns, self._now_ms = now_ns, now_ms
         work = 0
         if self.state is SessionState.ACTIVE:
@@ -309,7 +310,7 @@ class ControlSession:
     # -- what the authenticator may do (SessionProxy) ---------------------------------------------
 
     def authenticate(self, principal: bytes) -> bool:
-        """Accept the client; False when the answer could not be sent yet."""
+        """Accept the client; returns False when the answer could not be sent yet."""
         if not self._send_connected():
             return False
         self.principal = principal
@@ -318,7 +319,7 @@ class ControlSession:
         return True
 
     def challenge(self, encoded_challenge: bytes) -> bool:
-        """Ask for proof; False when the challenge could not be sent yet."""
+        """Send a challenge; returns False when it could not be sent yet."""
         sent = self._send(
             Challenge(
                 control_session_id=self.session_id,
@@ -331,13 +332,13 @@ class ControlSession:
         return sent
 
     def reject(self) -> None:
-        """Refuse the client; it is told in the next turns."""
+        """Reject the client; the following duty cycles send the answer."""
         self.state = SessionState.REJECTED
         self._on_rejected()
         self._reporter.event(f"authentication rejected: source={self.image.source_identity}")
 
     def on_challenge_response(self, correlation_id: int, credentials: bytes) -> None:
-        """Hand the client's answer to the authenticator, when there was a challenge."""
+        """Pass the client's answer to the authenticator if a challenge was sent."""
         if self.state is SessionState.CHALLENGED:
             self.correlation_id = correlation_id
             self._hurry_until_ns = self._now_ns + HURRY_NS
@@ -362,7 +363,7 @@ class ControlSession:
     # -- requests ---------------------------------------------------------------------------------
 
     def activate(self) -> bool:
-        """A request came: whether the session may carry it out."""
+        """Activate the session for a request; returns whether the request may be carried out."""
         if self.state is SessionState.AUTHENTICATED:
             self.state = SessionState.ACTIVE
         return self.state is SessionState.ACTIVE
@@ -370,19 +371,19 @@ class ControlSession:
     # -- responses --------------------------------------------------------------------------------
 
     def send_ok(self, correlation_id: int, relevant_id: int = 0, text: str = "") -> None:
-        """Answer a request; only what the reference does not know is answered by a text."""
+        """Answer with OK; only answers that the reference does not have carry a text."""
         self._respond(correlation_id, relevant_id, ControlResponseCode.OK, text)
 
     def send_error(self, correlation_id: int, code: int, text: str) -> None:
-        """Refuse a request."""
+        """Answer a request with an error."""
         self._respond(correlation_id, code, ControlResponseCode.ERROR, text)
 
     def send_recording_unknown(self, correlation_id: int, recording_id: int) -> None:
-        """There is no such recording, or no further one."""
+        """Answer that the recording does not exist, or that no further one does."""
         self._respond(correlation_id, recording_id, ControlResponseCode.RECORDING_UNKNOWN, "")
 
     def send_subscription_unknown(self, correlation_id: int) -> None:
-        """There is no further recording subscription."""
+        """Answer that no further recording subscription exists."""
         self._respond(correlation_id, 0, ControlResponseCode.SUBSCRIPTION_UNKNOWN, "")
 
     def send_signal(
@@ -393,7 +394,7 @@ class ControlSession:
         position: int,
         signal: RecordingSignal,
     ) -> None:
-        """Tell what happened to a recording, in order with the responses."""
+        """Send a recording signal, in order with the responses."""
         self._send_or_queue(
             RecordingSignalEvent(
                 control_session_id=self.session_id,
@@ -406,11 +407,11 @@ class ControlSession:
         )
 
     def try_send(self, message: bytes) -> bool:
-        """Send a descriptor; its listing tries again when this says no."""
+        """Send a descriptor; returns False when the listing has to try again."""
         return self._offer(message)
 
     def send_later(self, correlation_id: int, relevant_id: int) -> None:
-        """Answer with OK from another thread, in the session's next turn."""
+        """Answer with OK in the session's next duty cycle; callable from any thread."""
         response = self._response(correlation_id, relevant_id, ControlResponseCode.OK, "")
         self._async_queue.append(response.encode())
         self._stir(self)
@@ -447,7 +448,7 @@ class ControlSession:
         return self._offer(message.encode())
 
     def _offer(self, message: bytes) -> bool:
-        """Offer a message; a send that fails for good ends the session."""
+        """Offer a message; a send that can never succeed ends the session."""
         publication = self._publication
         if publication is None or self.is_done:
             return False
@@ -469,7 +470,7 @@ class ControlSession:
         work = 0
         assert self._publication is not None
         if not self._publication.is_connected:
-            # Found without offering: the client has gone, there is nobody to warn about.
+            # The client has gone, which shows without an offer; no warning is needed.
             self._abort_reason = RESPONSE_NOT_CONNECTED
             self.end = SessionEnd.CLIENT_GONE
             self.state = SessionState.DONE
@@ -481,7 +482,7 @@ class ControlSession:
         return work + self._drain()
 
     def _drain(self) -> int:
-        """Send what is queued, as far as it goes out."""
+        """Send queued messages as far as the publication takes them."""
         work = 0
         self._is_blocked = False
         for queue in (self._sync_queue, self._async_queue):
@@ -505,7 +506,7 @@ class ControlSession:
     # -- the end ----------------------------------------------------------------------------------
 
     def abort(self, reason: str, end: SessionEnd) -> None:
-        """End the session; the first reason counts."""
+        """End the session; only the first reason is kept."""
         if self.state is not SessionState.DONE:
             self._abort_reason = reason
             self.end = end
@@ -522,7 +523,7 @@ class ControlSession:
         return reason != SESSION_CLOSED and not reason.startswith(REQUEST_IMAGE_UNAVAILABLE)
 
     def close(self) -> None:
-        """Let go of everything: the response stream is revoked, the counter freed."""
+        """Release everything: the response stream is revoked and the counter freed."""
         self.state = SessionState.DONE
         self._sync_queue.clear()
         self._async_queue.clear()
@@ -537,7 +538,7 @@ class ControlSession:
         forget = getattr(self._authenticator, "on_session_closed", None)
         if forget is not None:
             self._reporter.run(lambda: forget(self.session_id))
-        # The request stream is refused, so that the client notices (spec archive-protocol 6.7).
+        # The request stream is rejected, so that the client notices (spec archive-protocol 6.7).
         is_plain = reason == RESPONSE_NOT_CONNECTED or not self._is_fault(reason)
         is_spared = self._refusal is not None and self._refusal.spares_image
         if not is_plain and not is_spared and not self.image.closed:

@@ -1,7 +1,7 @@
-"""All control sessions: who connects, whose turn it is, who is let go (spec archive-protocol 6).
+"""All control sessions: their connects, duty cycles and ends (spec archive-protocol 6).
 
-A session that has something to do is turned in every cycle of the conductor; the others, which
-only wait for time to pass or for their client to go, in sweeps, so that a thousand of them cost
+The conductor runs a session that has work in every duty cycle. The others, which only wait for time
+to pass or for their client to go, are run in periodic sweeps, so that a thousand of them cost
 little.
 """
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from aerolog.transport.client.image import Image
 
 SWEEP_INTERVAL_NS: Final = 10_000_000
-# Sessions closed in a cycle at most: it takes commands to the driver, and many end together.
+# Most sessions closed in a duty cycle: each close sends commands to the driver.
 CLOSE_LIMIT: Final = 50
-# Clients above the limit that are told so at a time; the others get no answer.
+# Most clients above the limit that get an answer at a time; the others get none.
 REFUSED_MAX: Final = 16
 
 
 class ControlSessions:
-    """The control sessions that are open.
+    """The open control sessions.
 
     Args:
-        context: the archive's surroundings.
-        authenticator: decides about clients.
-        next_session_id: gives ids, which replications have as well.
-        on_closed: told of each session that has ended.
+        context: the objects that all parts of the archive use.
+        authenticator: decides which clients may connect.
+        next_session_id: returns new ids, which replications use as well.
+        on_closed: called with each session that has ended.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ControlSessions:
         self._limit: int = context.config[p.MAX_CONTROL_SESSIONS]
         self._sessions: dict[int, ControlSession] = {}
         self._above_limit: set[ControlSession] = set()
-        # To be turned in the next cycle; other threads add to it.
+        # Sessions to run in the next duty cycle; other threads add to this set.
         self._stirred: set[ControlSession] = set()
         self._next_sweep_ns = 0
         self._waiting = False
@@ -69,11 +69,11 @@ class ControlSessions:
         return len(self._sessions)
 
     def get(self, session_id: int) -> ControlSession | None:
-        """A session by its id."""
+        """Return a session by its id."""
         return self._sessions.get(session_id)
 
     def find(self, request: ap.Message) -> ControlSession | None:
-        """The session of a request; one that is unknown is reported."""
+        """Return the session of a request; an unknown one is reported."""
         session_id: int | None = getattr(request, "control_session_id", None)
         session = None if session_id is None else self._sessions.get(session_id)
         if session is None:
@@ -83,13 +83,13 @@ class ControlSessions:
             )
         return session
 
-    # -- who comes --------------------------------------------------------------------------------
+    # -- connects ---------------------------------------------------------------------------------
 
     def connect(self, image: Image, request: ap.ConnectRequest | ap.AuthConnectRequest) -> None:
-        """Begin a session, or one that only tells its client that there are too many.
+        """Start a session, or one that only answers that there are too many.
 
         Raises:
-            ChannelUriError: a response channel that does not parse.
+            ChannelUriError: the response channel cannot be parsed.
         """
         context, config = self._context, self._context.config
         channel = self._response_channel(image, request.response_channel)
@@ -141,7 +141,7 @@ class ControlSessions:
         accepted = len(self._sessions) - len(self._above_limit)
         if self._limit == 0 or accepted < self._limit:
             return None
-        # Those that end in this cycle make room already.
+        # Sessions that end in this duty cycle already make room.
         ending = {session for session in self._sessions.values() if session.is_done}
         if accepted - len(ending - self._above_limit) < self._limit:
             return None
@@ -152,7 +152,7 @@ class ControlSessions:
         )
 
     def _response_channel(self, image: Image, requested: str) -> str:
-        """Channel of a session's response publication (spec archive-protocol 6.1)."""
+        """Return the channel of a session's response publication (spec archive-protocol 6.1)."""
         config = self._context.config
         uri = ChannelUri.parse(requested)
         channel = uri.strip().replace(
@@ -169,10 +169,10 @@ class ControlSessions:
             self._context.aeron.conductor.counters, counter.counter_id, registration_id
         )
 
-    # -- whose turn it is -------------------------------------------------------------------------
+    # -- duty cycles ------------------------------------------------------------------------------
 
     def do_work(self, now_ns: int, now_ms: int) -> int:
-        """Turn the sessions that have something to do, newest first, or all in a sweep."""
+        """Run the sessions that have work, newest first, or all of them in a sweep."""
         if now_ns >= self._next_sweep_ns:
             self._next_sweep_ns = now_ns + SWEEP_INTERVAL_NS
             self._stirred.clear()
@@ -184,12 +184,13 @@ class ControlSessions:
             due.sort(key=lambda session: -session.session_id)
         else:
             return 0
-        # Out of the set before its turn and back behind it: who stirs meanwhile is not forgotten.
+        # Each session leaves the set before it runs and joins it again afterwards if it is busy, so
+        # that a session which another thread adds in between is not lost.
         work, closed = 0, 0
         for session in due:
             try:
                 work += session.do_work(now_ns, now_ms)
-            except Exception as error:  # noqa: BLE001 - one session's error is nobody else's
+            except Exception as error:  # noqa: BLE001 - other sessions are unaffected
                 self._context.reporter.error(error)
             if session.is_done and closed < CLOSE_LIMIT:
                 self._close(session)
@@ -201,15 +202,15 @@ class ControlSessions:
         return work + closed
 
     def next_turn_ns(self, now_ns: int) -> int | None:
-        """When a session has to be turned though nothing happens; None for no time soon."""
+        """Return when a session has to run even if nothing happens; None for no time soon."""
         if self._stirred:
             return now_ns
         return self._next_sweep_ns if self._waiting else None
 
-    # -- who goes ---------------------------------------------------------------------------------
+    # -- ends -------------------------------------------------------------------------------------
 
     def on_image_gone(self, image: Image) -> None:
-        """End one session of a request stream that is gone; others end by their responses."""
+        """End one session of a request stream that has gone; the others end by their responses."""
         for session in self._sessions.values():
             if session.image is image and not session.is_done:
                 session.abort(
@@ -244,7 +245,7 @@ class ControlSessions:
 def _version_refusal(version: int) -> Refusal | None:
     if ap.semantic_version_major(version) == 1:
         return None
-    # The reference puts the session's id where other errors have their code.
+    # The reference sends the session's id where other errors have their code.
     return Refusal(
         None,
         f"invalid client version {ap.semantic_version_text(version)},"

@@ -1,11 +1,10 @@
-"""Listings: descriptors sent one by one, as the client takes them.
+"""Listings, which send descriptors one by one as the client takes them.
 
 Spec archive-protocol 13.2, 13.3.
 
-A change of channel takes a listing's turn, too.
-
-A control session has one listing at a time. Each is a generator of messages to send; a message that
-did not go out is sent again in the next turn.
+A control session has one listing at a time, and a change of a recording's channel counts as one.
+Each listing is a generator of messages; a message that could not be sent is sent again in the next
+duty cycle.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PREFIX = struct.Struct("<HHHHqq")
 def descriptor_message(
     catalog: CatalogFile, recording_id: int, control_session_id: int, correlation_id: int
 ) -> bytes:
-    """A descriptor as it is sent: a prefix, and the catalog's bytes with their fill."""
+    """Encode a RecordingDescriptor message: a prefix, and the catalog's bytes with their fill."""
     layout = RecordingDescriptor.LAYOUT
     prefix = _PREFIX.pack(
         layout.block_length,
@@ -51,11 +50,11 @@ def descriptor_message(
 
 
 class Listing:
-    """Descriptors for one request.
+    """The answers to one listing request.
 
     Args:
-        control: who asked.
-        messages: what to send in order; None ends a turn's scan.
+        control: the session that sent the request.
+        messages: messages to send in order; None ends the scan of one duty cycle.
     """
 
     def __init__(self, control: ControlSession, messages: Iterator[bytes | None]) -> None:
@@ -67,11 +66,11 @@ class Listing:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether there is a message that did not go out yet."""
+        """Whether a message could not be sent yet."""
         return self._unsent is not None
 
     def do_work(self) -> int:
-        """Send as much as goes out in one turn."""
+        """Send what the publication takes in one duty cycle."""
         work = 0
         while not self.is_done:
             if self.control.is_done:
@@ -107,23 +106,23 @@ def list_recordings(
     stream_id: int | None = None,
     fragment: str = "",
 ) -> Iterator[bytes | None]:
-    """Descriptors from an id on, up to a count of them; what ends early says so.
+    """Yield up to ``count`` descriptors from an id on, and a final answer when there are fewer.
 
     Args:
-        control: who asked.
-        catalog: of the archive.
-        correlation_id: of the request.
-        from_recording_id: first id to look at.
-        count: descriptors to send; 0 answers nothing.
-        stream_id: only this stream, None for any.
-        fragment: part of the original channel.
+        control: the session that sent the request.
+        catalog: the archive's catalog.
+        correlation_id: the request's correlation id.
+        from_recording_id: lowest id to examine.
+        count: descriptors to send; with 0 nothing is answered.
+        stream_id: the wanted stream id, None for any.
+        fragment: text that the original channel must contain.
     """
     sent = 0
     behind = from_recording_id
     wanted = fragment.encode("ascii", "replace")
     limit = SCAN_LIMIT if stream_id is None else FILTER_LIMIT
     while sent < count:
-        # The index as it is in this turn; recordings may come and go until the next.
+        # The index as it is now; recordings may be added and removed before the next duty cycle.
         ids, behind, is_end = catalog.matching(behind, limit, stream_id, wanted)
         for recording_id in ids:
             if recording_id not in catalog:
@@ -133,7 +132,7 @@ def list_recordings(
             if sent == count:
                 return
         if is_end:
-            # The last id looked at plus one, or the id asked for when there was none.
+            # The id after the last one examined, or the id asked for when none was.
             control.send_recording_unknown(correlation_id, behind)
             return
         yield None
@@ -142,7 +141,7 @@ def list_recordings(
 def list_recording(
     control: ControlSession, catalog: CatalogFile, correlation_id: int, recording_id: int
 ) -> Iterator[bytes | None]:
-    """Descriptor of one recording, which exists."""
+    """Yield the descriptor of one recording, which exists."""
     yield descriptor_message(catalog, recording_id, control.session_id, correlation_id)
 
 
@@ -155,7 +154,7 @@ def update_channel(
     original_channel: str,
     stripped_channel: str,
 ) -> Iterator[bytes | None]:
-    """Change the channels of a recording, answer, and send nothing more."""
+    """Change the channels of a recording and answer; no descriptor is sent."""
     try:
         descriptor = catalog.descriptor(recording_id)
         catalog.replace_recording(
@@ -179,7 +178,7 @@ def list_subscriptions(
     stream_id: int | None,
     fragment: str,
 ) -> Iterator[bytes | None]:
-    """Descriptors of recording subscriptions, up to a count; what ends early says so."""
+    """Yield up to ``count`` subscription descriptors, and a final answer when there are fewer."""
     sent = 0
     for source in sources:
         if sent == count:

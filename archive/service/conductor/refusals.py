@@ -1,4 +1,4 @@
-"""How errors read in the archive's answers: in the words that the reference would use."""
+"""The codes and texts with which the archive's answers report errors, worded as the reference's."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from aerolog.transport.errors import ArchiveError, ChannelUriError, Registration
 
 
 def answer_to(error: BaseException) -> tuple[int, str]:
-    """Code and text of the error response to a request that raised."""
+    """Return code and text of the error response to a request that raised ``error``."""
     if isinstance(error, ArchiveError):
         return error.code_value, error.message
     return 0, exception_text(error)
 
 
 def exception_text(error: BaseException) -> str:
-    """The message that the reference's exception would have.
+    """Return the message that the reference's exception has.
 
-    A driver's refusal reaches the reference's archive as an exception of its client, whose text has
-    the category in front and the driver's code behind (spec archive-protocol 9.1, 11.4).
+    In the reference's archive a driver's refusal is an exception of its client, whose text starts
+    with the category and ends with the driver's code (spec archive-protocol 9.1, 11.4).
     """
     if isinstance(error, RegistrationError):
         return f"ERROR - {error}"
@@ -27,7 +27,7 @@ def exception_text(error: BaseException) -> str:
 
 
 def java_text(error: BaseException) -> str:
-    """``<class>: <message>`` as the reference writes exceptions met while recording."""
+    """Return ``<class>: <message>``, the form in which the reference writes exceptions."""
     if isinstance(error, OSError):
         return f"java.io.IOException: {error.strerror or error}"
     return f"io.aeron.archive.client.ArchiveException: ERROR - {error}"

@@ -1,7 +1,7 @@
-"""What each request does: from a decoded message to an answer (spec archive-protocol 8 to 13).
+"""Handlers that carry out requests and return answers (spec archive-protocol 8 to 13).
 
-A handler returns the relevant id of an OK, or None when it has answered or will answer later; what
-it raises becomes the error response.
+A handler returns the relevant id of an OK response, or None when it has answered or will answer
+later. An exception that it raises becomes the error response.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 
 class RequestHandlers:
-    """All requests that need an active control session, by message class.
+    """The handlers of all requests that need an active control session, by message class.
 
     Args:
-        context: the archive's surroundings.
-        recordings: those that are active.
-        replays: those that are active.
-        listings: where a new listing goes.
-        tokens: given out for replays over response channels.
-        storage: carries out what changes files.
-        replications: those under way.
+        context: the objects that all parts of the archive use.
+        recordings: the active recordings.
+        replays: the active replays.
+        listings: the list to which new listings are added.
+        tokens: replay tokens, given out for replays over response channels.
+        storage: handlers of requests that change files.
+        replications: the active replications.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class RequestHandlers:
         }
 
     def handle(self, control: ControlSession, request: ap.Message) -> int | None:
-        """Carry a request out; what is no request at all has no answer.
+        """Carry out a request; a message of another kind is not answered.
 
         Raises:
-            ArchiveError: it is refused.
+            ArchiveError: the request is refused.
         """
         handler = self._handlers.get(type(request))
         return None if handler is None else handler(control, request)
@@ -109,7 +109,7 @@ class RequestHandlers:
     # -- the session ------------------------------------------------------------------------------
 
     def _keep_alive(self, _control: ControlSession, _request: ap.KeepAliveRequest) -> None:
-        """There is no answer."""
+        """Carry out a request that has no answer."""
 
     def _archive_id(self, _control: ControlSession, _request: ap.ArchiveIdRequest) -> int:
         return self._context.archive_id
@@ -271,7 +271,7 @@ class RequestHandlers:
         )
 
     def _update_channel(self, control: ControlSession, request: ap.UpdateChannelRequest) -> None:
-        """Give a recording another channel in the catalog; it takes its turn among the listings."""
+        """Change a recording's channel in the catalog; this is queued with the listings."""
         self._check_no_listing(control)
         catalog, recording_id = self._context.catalog, request.recording_id
         if recording_id not in catalog:
@@ -280,7 +280,7 @@ class RequestHandlers:
         try:
             stripped = str(ChannelUri.parse(request.channel).strip())
         except ChannelUriError as error:
-            # The reference does not answer then.
+            # The reference does not answer in this case.
             self._context.reporter.error(error)
             return
         self._listings.append(
@@ -346,10 +346,10 @@ def _auto_stop(request: ap.Message) -> bool:
 
 
 def check_before_session(request: ap.Message) -> None:
-    """What the reference reads of a request before it looks its session up.
+    """Parse what the reference parses of a request before it looks up the session.
 
     Raises:
-        ChannelUriError: a replay channel that does not parse; the request then gets no answer
+        ChannelUriError: the replay channel cannot be parsed; the request then gets no answer
             (spec archive-protocol 8.1).
     """
     if isinstance(request, (ap.ReplayRequest, ap.BoundedReplayRequest)):
@@ -359,7 +359,7 @@ def check_before_session(request: ap.Message) -> None:
 def asks_for_response(
     request: ap.Message,
 ) -> TypeIs[ap.ReplayRequest | ap.BoundedReplayRequest]:
-    """Whether it is a request for a replay over a response channel, made with a token."""
+    """Return whether a message requests a replay over a response channel, with a token."""
     return (
         isinstance(request, (ap.ReplayRequest, ap.BoundedReplayRequest))
         and request.replay_token != ap.NULL_VALUE
@@ -370,7 +370,7 @@ def asks_for_response(
 def answering(
     request: ap.ReplayRequest | ap.BoundedReplayRequest, image_correlation_id: int
 ) -> ap.ReplayRequest | ap.BoundedReplayRequest:
-    """The request with a channel on which the replay answers an image."""
+    """Return the request with a channel on which the replay answers an image."""
     channel = ChannelUri.parse(request.replay_channel).put(
         "response-correlation-id", str(image_correlation_id)
     )

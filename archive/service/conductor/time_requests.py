@@ -1,4 +1,4 @@
-"""Questions about times that clients ask (docs/archive/time-index.md)."""
+"""Handling of questions about times that clients ask (docs/archive/time-index.md)."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def is_question(request: ap.FindLastMatchingRecordingRequest) -> bool:
-    """Whether a request for the last recording is none but a question about times."""
+    """Return whether a FindLastMatchingRecording request carries a question about times."""
     return request.channel.startswith(PREFIX)
 
 
 class TimeRequests:
-    """Answers out of the indexes of the archive's folder.
+    """Answers questions about times from the time indexes in the archive's folder.
 
     Args:
-        context: the archive's surroundings.
-        recordings: those that are active.
+        context: the objects that all parts of the archive use.
+        recordings: the active recordings.
     """
 
     def __init__(self, context: ArchiveContext, recordings: Recordings) -> None:
@@ -44,7 +44,7 @@ class TimeRequests:
         """Answer a question.
 
         Raises:
-            ArchiveError: no such recording, or no such question.
+            ArchiveError: the recording does not exist, or the question is unknown.
         """
         try:
             question = Question.parse(request.channel)
@@ -73,7 +73,7 @@ class TimeRequests:
 
 
 def _answer(question: Question, index: TimeIndex) -> tuple[int, str]:
-    """Relevant id and text of the answer."""
+    """Return relevant id and text of the answer."""
     values = question.values
     if question.what == POSITION_AT:
         return index.position_at(values["time-ns"]), PREFIX

@@ -1,1 +1,1 @@
-"""The recorder's room: recordings, their sessions and writers, and the segment files they fill."""
+"""The archive's recorder: recordings, their sessions and writers, and their segment files."""

@@ -1,4 +1,4 @@
-"""The recorder's control side: segment files and recording events, on the recorder's thread."""
+"""The recorder's Python part: segment files and recording events, on the recorder's thread."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ EVENT_ATTEMPTS: Final = 3
 
 
 class SegmentExistsError(AerologError, FileExistsError):
-    """A segment file is there where a new one has to begin."""
+    """A new segment cannot be created because its file exists."""
 
 
 class Recorder(RecorderAgent):
-    """Opens, changes and closes the files of all writers, and tells the events stream.
+    """Opens, changes and closes the files of all writers, and publishes recording events.
 
     Args:
-        folder: of the segments.
-        files: the file system door.
+        folder: the folder of the segments.
+        files: the file system to use.
         segments: makes further segments natively; None leaves that to ``files``.
-        preallocate: each segment gets its place on disk as a whole when it is made.
-        reporter: for errors.
+        preallocate: whether the disk space of a whole segment is allocated when it is created.
+        reporter: receives errors.
         sync_folder: whether the folder is synced after a segment was created.
-        describe: channel and source identity of a recording, for its started event.
+        describe: returns a recording's channel and source identity for its started event.
         (others): see RecorderAgent.
     """
 
@@ -86,7 +86,7 @@ class Recorder(RecorderAgent):
         self._describe = describe
 
     def control(self) -> int:
-        """Do what the writers wait for."""
+        """Do the work that writers wait for."""
         work = 0
         for index, writer in self.pending():
             work += 1
@@ -115,7 +115,7 @@ class Recorder(RecorderAgent):
             self._finish(index, writer)
 
     def _finish(self, index: int, writer: RecordingWriter) -> None:
-        """Let go of a writer, whatever happens on the way."""
+        """Release a writer, whatever fails meanwhile."""
         self._reporter.run(writer.give_back_room)
         self._reporter.run(writer.finish_notes)
         if writer.failed_errno:
@@ -125,7 +125,7 @@ class Recorder(RecorderAgent):
         self._release(index, writer)
 
     def _release(self, index: int, writer: RecordingWriter) -> None:
-        # The slot first: once the writer says released, the conductor may drop it.
+        # The slot is emptied first: a writer marked as released may be dropped by the conductor.
         self.table.release(index)
         writer.mark_released()
         self.doorbell.ring_bell()
@@ -134,11 +134,11 @@ class Recorder(RecorderAgent):
         return str(Path(self._folder) / segment_file_name(writer.recording_id, base))
 
     def _open(self, writer: RecordingWriter) -> DataFile:
-        """The segment of the join position, which an extended recording has already."""
+        """Open the segment of the join position, which exists when a recording is extended."""
         path = self._path(writer, writer.segment_base)
         file = self._files.open_data_file(path, writable=True, create=True)
-        # A frame that recovery left out may stand behind the position: after another crash its
-        # bytes would be taken for frames.
+        # A frame that recovery left out may follow the position. It is cleared, because after
+        # another crash its bytes would be taken for frames.
         return self._made_whole(file, writer, keep=writer.segment_offset)
 
     def _create(self, writer: RecordingWriter) -> DataFile:
@@ -151,7 +151,7 @@ class Recorder(RecorderAgent):
 
     def _made_whole(self, file: DataFile, writer: RecordingWriter, *, keep: int = 0) -> DataFile:
         try:
-            # Never cut: who has the file mapped could not bear it.
+            # The file is never shortened, which would end a process that has it mapped.
             if file.file_size() > keep:
                 file.clear_behind(keep)
             file.set_length(writer.segment_length)
@@ -170,7 +170,7 @@ class Recorder(RecorderAgent):
             file.close()
 
     def _drop_part(self, writer: RecordingWriter) -> None:
-        """What a failed write has left behind the position is no part of the recording."""
+        """Clear what a failed write left after the position, which is not part of the recording."""
         path = self._path(writer, writer.segment_base)
         if self._files.exists(path):
             with self._files.open_data_file(path, writable=True) as file:
@@ -201,7 +201,7 @@ class Recorder(RecorderAgent):
             )
 
     def _tell(self, event: Message) -> None:
-        """Offer an event; nobody waits for it, so it is dropped when it does not fit."""
+        """Offer an event; it is dropped when it does not fit, because nothing may wait for it."""
         assert self.events is not None
         encoded = event.encode()
         for _ in range(EVENT_ATTEMPTS):
@@ -212,11 +212,11 @@ class Recorder(RecorderAgent):
                 raise ResourceClosedError(f"the recording events stream has ended: {result!r}")
 
     def end_all(self) -> None:
-        """End every recording at once; on the recorder's thread, or when that has ended."""
+        """End every recording; called on the recorder's thread or after its end."""
         for index, found in self.table.sessions():
             assert isinstance(found, RecordingWriter)
             self._finish(index, found)
 
     def on_close(self) -> None:
-        """The recorder ends, and every recording with it."""
+        """End every recording when the recorder ends."""
         self.end_all()

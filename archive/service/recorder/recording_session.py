@@ -1,4 +1,4 @@
-"""One recording and the subscription it comes from, as the conductor keeps them."""
+"""The conductor's view of a recording and of the subscription that it comes from."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class RecordingSubscription:
     """A subscription through which the archive records.
 
     Attributes:
-        key: stream id and what of the channel tells recorded streams apart.
-        original_channel: as the client sent it.
-        stripped_channel: without what says how, as the catalog keeps it.
-        extends: the recording that images continue, None where each gets a new one.
-        references: one for being listed, one for each session.
-        sessions: of the images that are being recorded.
+        key: stream id and the channel parameters that distinguish recorded streams.
+        original_channel: the channel as the client sent it.
+        stripped_channel: the channel as the catalog keeps it, without parameters for the transport.
+        extends: id of the recording that images continue, None when each gets a new one.
+        references: one while the subscription is listed, and one for each session.
+        sessions: the sessions of images that are being recorded.
     """
 
     key: str
@@ -56,7 +56,7 @@ class RecordingSubscription:
 
     @property
     def channel(self) -> str:
-        """Channel of the subscription, with its spy prefix where it has one."""
+        """Channel of the subscription, with the spy prefix when it is a spy."""
         assert self.subscription is not None
         return self.subscription.channel
 
@@ -66,7 +66,7 @@ class RecordingSession:
     """An image that is being recorded.
 
     Attributes:
-        stop_reason: by what it was stopped; empty when its stream ended.
+        stop_reason: what stopped it; empty when its stream ended.
     """
 
     recording_id: int
@@ -76,18 +76,18 @@ class RecordingSession:
     stop_reason: str = ""
 
     def stop(self, reason: str) -> None:
-        """Have the recorder end it; the first reason counts."""
+        """Make the recorder end this recording; only the first reason is kept."""
         self.stop_reason = self.stop_reason or reason
         self.writer.abort()
 
     @property
     def image(self) -> Image:
-        """The image."""
+        """The recorded image."""
         return self.writer.image
 
     @property
     def position(self) -> int:
-        """Position up to which it is recorded, for as long as the session is one."""
+        """Recorded position, valid as long as the session is active."""
         return self.writer.recorded_position
 
     @property
@@ -97,18 +97,18 @@ class RecordingSession:
 
 
 def end_of(image: Image) -> str:
-    """How an image ended that nobody stopped, in the words of the event log."""
+    """Return how an image ended that was not stopped, in the words of the event log."""
     ended, closed = (str(value).lower() for value in (image.is_end_of_stream, image.closed))
     return f"image.isEndOfStream={ended}, image.isClosed={closed}"
 
 
 def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
-    """Whether an image goes on where a recording stopped, with the same terms.
+    """Check that an image continues a stopped recording, with the same terms.
 
     Spec archive-protocol 9.3.
 
     Raises:
-        ArchiveError: INVALID_EXTENSION, for the first thing that differs.
+        ArchiveError: INVALID_EXTENSION, for the first value that differs.
     """
     pairs = (
         ("joinPosition", image.join_position, "stopPosition", descriptor.stop_position),
@@ -131,15 +131,16 @@ def check_continues(descriptor: RecordingDescriptor, image: Image) -> None:
 
 
 def is_out_of_space(error: BaseException) -> bool:
-    """Whether something failed because the disk is full."""
+    """Return whether an operation failed because the disk is full."""
     no_space = isinstance(error, OSError) and error.errno in _NO_SPACE
     return no_space or isinstance(error, StorageSpaceError)
 
 
 def failure_of(context: ArchiveContext, writer: RecordingWriter) -> ArchiveError | None:
-    """What a recording ended in, as its client is told; None when it ended as it should.
+    """Return the error that ended a recording, as its client is told; None after a regular end.
 
-    What the recorder's native half met is reported here, what its control side met has been.
+    Errors of the recorder's native part are reported here. Those of its Python part were reported
+    when they occurred.
     """
     if writer.failed_errno:
         os_error = OSError(writer.failed_errno, os.strerror(writer.failed_errno))

@@ -1,4 +1,4 @@
-"""The data path of recording: one writer a recording, one agent for all of them."""
+"""The data path of recording: one writer for each recording, one agent for all writers."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -17,10 +17,10 @@ from aerolog.transport.memory.data_file cimport DataFile
 cdef enum writer_state:
     WRITER_INIT = 0            # control() opens the segment of the join position
     WRITER_OPEN = 1            # blocks are written
-    WRITER_SEGMENT_FULL = 2    # control() creates the next segment, or tells why it cannot be
+    WRITER_SEGMENT_FULL = 2    # control() creates the next segment or reports why it cannot
     WRITER_ENDED = 3           # control() closes the file
     WRITER_FAILED = 4          # the same, with an error
-    WRITER_RELEASED = 5        # the recorder has let go; the conductor may look at everything
+    WRITER_RELEASED = 5        # the recorder has released it; the conductor may read all fields
 
 
 cdef struct write_totals_t:
@@ -45,8 +45,8 @@ cdef class RecordingWriter:
     cdef LogReader _reader
     cdef DataFile _file
     cdef SegmentFiles _segments
-    cdef bint _has_room        # every byte of the file has its place on disk
-    cdef int64_t _ask_offset   # offset in a segment at which the next one is asked for
+    cdef bint _has_room        # disk space is allocated for the whole file
+    cdef int64_t _ask_offset   # offset in a segment at which the next one is requested
     cdef Checksum _checksum
     cdef CountersReader _counters
     cdef int64_t* _position

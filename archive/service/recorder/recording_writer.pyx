@@ -1,9 +1,9 @@
-"""The data path of recording (spec archive-files 9): image blocks to segment files.
+"""The data path of recording (spec archive-files 9): blocks of images to segment files.
 
-One block a writer and a duty cycle: whole frames, straight from the term to the file, with the
-position counter moved last by a release store, so that who reads the counter finds the bytes. What
-needs Python (opening and closing files, events at start and end) is a state in which the writer
-waits for the agent's control().
+In each duty cycle a writer writes one block of whole frames, directly from the term to the file.
+Then it advances the position counter with a release store, so that readers of the counter find the
+bytes in the file. Work that needs Python (opening and closing files, events at start and end) is a
+state in which the writer waits for the agent's control().
 """
 
 from libc.errno cimport EIO, EOPNOTSUPP
@@ -60,7 +60,7 @@ RELEASED = WRITER_RELEASED
 
 cdef enum:
     SCRATCH_ALIGNMENT = 4096
-    # Part of a segment that is written when a recording says that it will need another one.
+    # Part of a segment after which the next segment file is requested.
     ASK_FRACTION = 8
 
 
@@ -68,15 +68,15 @@ cdef class RecordingWriter:
     """Writes one image into the segments of one recording.
 
     Args:
-        recording_id: names the segments.
-        image: what is recorded, from its join position on.
-        segment_base: position at the start of the first file.
+        recording_id: id in the names of the segments.
+        image: the recorded image, from its join position on.
+        segment_base: stream position at the start of the first file.
         segment_length: bytes of each file, a power of two.
-        block_limit: bytes of a block at most, a term length at most.
-        sync_level: 0 nothing, 1 data, 2 data and metadata, after every block.
-        checksum: replaces the session id of each data frame, None to keep it.
-        counters: of the driver, which keep the position counter mapped.
-        counter_id: of the recording's position.
+        block_limit: most bytes in a block, at most a term length.
+        sync_level: what is synced after each block: 0 nothing, 1 data, 2 data and metadata.
+        checksum: checksum that replaces the session id of each data frame, None to keep it.
+        counters: the driver's counters, which keep the position counter mapped.
+        counter_id: id of the recording's position counter.
     """
 
     def __cinit__(
@@ -125,7 +125,7 @@ cdef class RecordingWriter:
     cdef int32_t step(
         self, Clock clock, uint8_t* scratch, write_totals_t* totals
     ) noexcept nogil:
-        """Write the next block; the bytes of the stream that it took, 0 when there was none."""
+        """Write the next block; returns the stream bytes that it took, 0 when there was none."""
         cdef block_t block
         cdef int32_t length
         cdef int64_t behind, to_write, result
@@ -163,21 +163,21 @@ cdef class RecordingWriter:
             return self._fail(<int32_t> -result, to_write)
         self.segment_offset += length
         if self.segment_offset >= self.segment_length:
-            # The position is told when the next file is there, as the reference does.
+            # As in the reference, the position advances only once the next file exists.
             if self._segments is None or not self._roll_over():
                 store_release_i32(&self._state, WRITER_SEGMENT_FULL)
                 return length
         elif self.segment_offset >= self._ask_offset and self._segments is not None:
             self._segments.want()
             self._ask_offset = self.segment_length
-        # Pairs with the acquire load of whoever replays or waits for this position.
+        # Pairs with the acquire load of replays and of others that wait for this position.
         store_release_i64(self._position, self.segment_base + self.segment_offset)
         return length
 
     cdef int64_t _write(
         self, const uint8_t* source, int64_t length, Clock clock, write_totals_t* totals
     ) noexcept nogil:
-        """Write a block at the end of what is written, and sync it; 0 or -errno."""
+        """Write a block after the bytes written so far, and sync it; returns 0 or -errno."""
         cdef int64_t begin = clock.nano_time()
         cdef int64_t written = 0
         cdef int64_t result, took
@@ -201,7 +201,7 @@ cdef class RecordingWriter:
         return 0
 
     cdef int32_t _roll_over(self) noexcept nogil:
-        """Go on in the next segment; False when control() has to find out why that cannot be."""
+        """Continue in the next segment; returns False when control() has to report a failure."""
         cdef bint has_room = False
         cdef int fd = self._segments.take(
             self.recording_id,
@@ -211,7 +211,7 @@ cdef class RecordingWriter:
         )
         if fd < 0:
             return False
-        # Writes have told their errors, and were synced where that is wanted.
+        # Errors of writes were reported, and the data was synced where configured.
         _close(self._file._fd)
         self._file._fd = fd
         self._has_room = has_room
@@ -230,34 +230,34 @@ cdef class RecordingWriter:
 
     @property
     def position(self) -> int:
-        """Position behind the last block; for the recorder's thread, others see the counter."""
+        """Position after the last block, for the recorder's thread; others read the counter."""
         return self.segment_base + self.segment_offset
 
     @property
     def recorded_position(self) -> int:
-        """What the position counter says."""
+        """Value of the position counter."""
         return load_acquire_i64(self._position)
 
     @property
     def aborted(self) -> bool:
-        """Whether the conductor asked for the end."""
+        """Whether the conductor requested the end."""
         return load_acquire_i32(&self._abort) != 0
 
     def abort(self) -> None:
-        """Ask for the end; from any thread. Nothing more is polled from the next cycle on."""
+        """Request the end from any thread; the next duty cycle polls nothing more."""
         store_release_i32(&self._abort, 1)
 
     def open_with(
         self, DataFile file not None, SegmentFiles segments=None, bint has_room=False
     ) -> None:
-        """Start writing, to the file of the join position; later files may come from segments."""
+        """Start writing to the join position's file; ``segments`` provides later files."""
         self._file = file
         self._segments = segments
         self._has_room = has_room
         store_release_i32(&self._state, WRITER_OPEN)
 
     def roll_over(self, DataFile file not None, bint has_room=False) -> None:
-        """Go on in the next segment, and tell the position up to here."""
+        """Continue in the next segment and advance the position counter to its start."""
         self._file = file
         self._has_room = has_room
         self._begin_segment()
@@ -265,7 +265,7 @@ cdef class RecordingWriter:
         store_release_i32(&self._state, WRITER_OPEN)
 
     def fail(self, failure) -> None:
-        """End with an error that control code met."""
+        """End with an error that control code encountered."""
         self.failure = failure
         store_release_i32(&self._state, WRITER_FAILED)
 
@@ -274,13 +274,13 @@ cdef class RecordingWriter:
         store_release_i32(&self._state, WRITER_ENDED)
 
     def take_file(self):
-        """The open file, which the caller closes; None when there is none."""
+        """Return the open file, which the caller closes; None when there is none."""
         cdef DataFile file = self._file
         self._file = None
         return file
 
     def give_back_room(self) -> None:
-        """Give back the place on disk that was made for what is not written any more."""
+        """Release disk space that was allocated after the last byte of the recording."""
         cdef int result
         if self._file is None or self._segments is None or self._segments.preallocate:
             return
@@ -295,27 +295,27 @@ cdef class RecordingWriter:
                 )
 
     def finish_notes(self) -> None:
-        """Write what was noted for the time index."""
+        """Write the notes collected for the time index."""
         if self.notes is not None:
             self.notes.finish(self.segment_base + self.segment_offset)
 
     def mark_released(self) -> None:
-        """The recorder's last word: the conductor may let go of this object."""
+        """Mark this object as released by the recorder, so that the conductor may drop it."""
         store_release_i32(&self._state, WRITER_RELEASED)
 
 
 cdef class RecorderAgent(Agent):
-    """Turns all writers; what needs Python is left to ``control`` of the subclass.
+    """Runs all writers; work that needs Python is left to ``control`` of the subclass.
 
     Args:
-        table: where the conductor puts writers.
+        table: where the conductor adds writers.
         doorbell: rung when a writer has been released.
-        clock: for the time that writes take.
-        scratch_length: bytes for a block with checksums, 0 without checksums.
-        counters: of the driver.
-        total_bytes_id: counter of bytes written, as the next two.
-        total_time_id: nanoseconds spent in writes.
-        max_time_id: nanoseconds of the longest write.
+        clock: measures the duration of writes.
+        scratch_length: bytes of memory for a block with checksums, 0 without checksums.
+        counters: the driver's counters.
+        total_bytes_id: id of the counter of bytes written.
+        total_time_id: id of the counter of nanoseconds spent in writes.
+        max_time_id: id of the counter of the longest write in nanoseconds.
     """
 
     def __init__(
@@ -371,7 +371,7 @@ cdef class RecorderAgent(Agent):
         return work
 
     cdef void _progress(self, RecordingWriter writer) noexcept nogil:
-        """Tell the events stream a new position, once; back pressure leaves it to a later one."""
+        """Offer a new position to the events stream; under back pressure a later one is offered."""
         cdef uint8_t message[PROGRESS_LENGTH]
         cdef int64_t position
         if self.events is None:
@@ -390,7 +390,7 @@ cdef class RecorderAgent(Agent):
             writer._last_progress = position
 
     def pending(self) -> list:
-        """Slots and writers that wait for Python."""
+        """Return slots and writers that wait for control()."""
         return [
             (index, writer)
             for index, writer in self.table.sessions()

@@ -1,7 +1,7 @@
-"""Recordings as the conductor sees them: started, extended, stopped (spec archive-protocol 9, 10).
+"""The conductor's part of recordings: start, extension and stop (spec archive-protocol 9, 10).
 
-A recording subscription may record many images, at a time and one after another; each has a
-recording of its own. The bytes are the recorder's business.
+A recording subscription may record many images, at the same time and one after another; each image
+has a recording of its own. The recorder writes the data.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 class Recordings:
-    """All recordings that are active, and the subscriptions they come from.
+    """All active recordings and the subscriptions that they come from.
 
     Args:
-        context: the archive's surroundings.
+        context: the objects that all parts of the archive use.
         table: where the recorder finds writers.
-        outstanding_delete: whether segments of a recording at or behind a position are being
-            deleted.
+        outstanding_delete: returns whether segments of a recording, at or after a position, are
+            being deleted.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Recordings:
         """Record every image of a channel, each as a new recording.
 
         Returns:
-            Id of the subscription.
+            The id of the subscription.
 
         Raises:
             ArchiveError: the request is refused.
@@ -109,7 +109,7 @@ class Recordings:
         """Continue a stopped recording with the next image of a channel.
 
         Returns:
-            Id of the subscription.
+            The id of the subscription.
 
         Raises:
             ArchiveError: the request is refused.
@@ -129,7 +129,7 @@ class Recordings:
         *,
         auto_stop: bool,
     ) -> RecordingSubscription:
-        """As ``extend``; the subscription itself, for who has more to do with it.
+        """Extend a recording as ``extend`` does, and return the subscription itself.
 
         Raises:
             ArchiveError: the request is refused.
@@ -209,10 +209,10 @@ class Recordings:
         return source
 
     def stop_by_channel(self, stream_id: int, channel: str) -> None:
-        """Stop what was started with that channel and stream.
+        """Stop the subscription that was started with this channel and stream.
 
         Raises:
-            ArchiveError: there is none.
+            ArchiveError: there is no such subscription.
         """
         source = self.by_key.get(ChannelUri.parse(channel).recording_key(stream_id))
         if source is None:
@@ -223,10 +223,10 @@ class Recordings:
         self.stop(source)
 
     def stop_by_subscription(self, subscription_id: int) -> None:
-        """Stop a subscription and all it records.
+        """Stop a subscription and all its recordings.
 
         Raises:
-            ArchiveError: there is none of that id.
+            ArchiveError: no subscription has this id.
         """
         for source in self.by_key.values():
             if source.subscription_id == subscription_id:
@@ -241,8 +241,8 @@ class Recordings:
         """Stop one recording; its subscription is no longer listed.
 
         Returns:
-            Whether the request is answered as having stopped something; a recording of a
-            subscription that is no longer listed stops, too, and answers no, as the reference does.
+            Whether the answer says that a recording was stopped. As in the reference, a recording
+            whose subscription is no longer listed stops too, but the answer says no.
 
         Raises:
             ArchiveError: there is no such recording.
@@ -255,7 +255,7 @@ class Recordings:
         return self._unlist(session.source)
 
     def stop(self, source: RecordingSubscription) -> None:
-        """Stop a subscription and all it records; nothing happens the second time."""
+        """Stop a subscription and all its recordings; a second call does nothing."""
         for session in source.sessions:
             session.stop("stop recording")
         self._unlist(source)
@@ -279,15 +279,15 @@ class Recordings:
     # -- images -----------------------------------------------------------------------------------
 
     def find_ended(self) -> None:
-        """Look for recordings that the recorder has ended: the next turn ends these, none later.
+        """Collect the recordings that the recorder has ended, for the next ``do_work`` to end.
 
-        Who is turned in between sees each recording before it begins to end, and after.
+        Parts that run in between therefore see each recording both before and after its end.
         """
         ended = [s for s in self.sessions.values() if s.writer.state == recording_writer.RELEASED]
         self._found_ended = sorted(ended, key=lambda s: s.recording_id, reverse=True)
 
     def do_work(self) -> int:
-        """End what was found to have ended, and take images that have come."""
+        """End the recordings found to have ended, and start recording new images."""
         work = 0
         ended, self._found_ended = self._found_ended, []
         for session in ended:
@@ -314,7 +314,7 @@ class Recordings:
         except ArchiveError as error:
             source.control.send_error(source.correlation_id, error.code_value, error.message)
             self._give_up(source)
-        except Exception as error:  # noqa: BLE001 - told to the client and the operator
+        except Exception as error:  # noqa: BLE001 - reported to client and operator
             self._context.reporter.error(error)
             code = ArchiveErrorCode.GENERIC
             if is_out_of_space(error):
@@ -374,7 +374,7 @@ class Recordings:
             counter, writer = self._make_writer(source, image, recording_id)
         except BaseException:
             if not extended:
-                # The entry stays, as that of a recording of nothing.
+                # The catalog entry stays, as that of an empty recording.
                 context.catalog.recording_stopped(
                     recording_id, image.join_position, context.now_ms()
                 )
@@ -408,7 +408,7 @@ class Recordings:
     def _make_writer(
         self, source: RecordingSubscription, image: Image, recording_id: int
     ) -> tuple[Counter, RecordingWriter]:
-        """Position counter and writer of a recording that begins or goes on."""
+        """Return position counter and writer for a recording that starts or is extended."""
         context = self._context
         descriptor = context.catalog.descriptor(recording_id)
         counter = context.counters.recording_position(
@@ -439,7 +439,7 @@ class Recordings:
     # -- the end ----------------------------------------------------------------------------------
 
     def _ended(self, session: RecordingSession) -> None:
-        """Make the catalog final, tell the client, let go (spec archive-protocol 10)."""
+        """Store the end in the catalog and notify the client (spec archive-protocol 10)."""
         context, source, writer = self._context, session.source, session.writer
         position = writer.recorded_position
         del self.sessions[session.recording_id]
@@ -476,17 +476,17 @@ class Recordings:
         context.counters.recording_sessions.add(-1)
 
     def position(self, recording_id: int) -> int:
-        """Position up to which an active recording is written, -1 when it is not active."""
+        """Return the written position of an active recording, -1 when it is not active."""
         session = self.sessions.get(recording_id)
         return NULL_POSITION if session is None else session.writer.recorded_position
 
     def describe(self, recording_id: int) -> tuple[str, str]:
-        """Original channel and source identity of a recording, for the events stream."""
+        """Return original channel and source identity of a recording, for its started event."""
         session = self.sessions[recording_id]
         return session.source.original_channel, session.writer.image.source_identity
 
     def close(self) -> None:
-        """End what the recorder has ended, whatever the clients hear of it."""
+        """End what the recorder has ended, even if clients cannot be notified."""
         self.find_ended()
         self.do_work()
         for source in list(self.by_key.values()):

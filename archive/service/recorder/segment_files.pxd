@@ -9,7 +9,7 @@ cdef enum:
 
 cdef enum slot_state:
     SLOT_EMPTY = 0
-    SLOT_READY = 1      # holds a file; whoever sets it to empty owns that
+    SLOT_READY = 1      # holds a file, owned by the thread that sets the slot to empty
 
 
 cdef struct segment_slot_t:
@@ -28,11 +28,11 @@ cdef class SegmentFiles(Agent):
     cdef int32_t _wanted
     cdef int64_t _wanted_ns
     cdef segment_slot_t[SLOTS] _slots
-    # The file of a segment: a descriptor or -errno. *has_room tells whether all its bytes have
-    # their place on disk. Called by the recorder only.
+    # Returns the file of a segment as a descriptor, or -errno. *has_room tells whether disk space
+    # is allocated for all its bytes. Called by the recorder only.
     cdef int take(
         self, int64_t recording_id, int64_t base, int64_t length, bint* has_room) noexcept nogil
-    # Say that a segment will be needed soon.
+    # Announces that a segment will be needed soon.
     cdef void want(self) noexcept nogil
     cdef int _ready_file(self) noexcept nogil
     cdef bint _may_take(self) noexcept nogil

@@ -1,10 +1,10 @@
 """The next segment files of recordings, made without the interpreter (spec archive-files 8, 9).
 
-A recording that comes to the end of a segment goes on in a new file at once. While recordings fill
-segments, an agent on a thread of its own keeps a few files ready that have their place on disk
-already: giving pages to a file takes as long as writing them. They have no name until a recording
-takes them, so that nobody else sees them and a crash leaves nothing behind; and when no recording
-has needed one for a while, their place is given back.
+A recording that reaches the end of a segment continues in a new file at once. While recordings fill
+segments, an agent on its own thread keeps a few files ready whose disk space is allocated, because
+allocation takes as long as writing. These files have no name until a recording takes them, so that
+no other process sees them and a crash leaves none behind. When no recording has needed a file for a
+while, their disk space is released.
 """
 
 from libc.errno cimport EAGAIN, EINTR, ENOSPC, errno
@@ -39,11 +39,11 @@ cdef enum:
     NAME_LENGTH = 64
     PAGE = 4096
     DEPTH_MIN = 2
-    # What is kept ready together, as long as that is more than DEPTH_MIN files.
+    # Most bytes kept ready in all files, unless that is less than DEPTH_MIN files.
     READY_BYTES = 64 * 1024 * 1024
-    # Of the usable space no more than this part is taken for them.
+    # Files that are ready take at most this part of the usable disk space.
     SHARE_OF_USABLE = 32
-    # A processor that others want too is theirs for three quarters of the time.
+    # On a busy processor this thread leaves three quarters of the time to others.
     NICE_MORE = 5
     NICE_MAX = 19
 
@@ -51,7 +51,7 @@ cdef int64_t _KEEP_NS = 2_000_000_000
 
 
 cdef int release_room(int fd, int64_t offset, int64_t end) noexcept nogil:
-    """Give back the place on disk of whole pages from an offset to the end of a file."""
+    """Release the disk space of whole pages from an offset to the end of a file."""
     offset = (offset + PAGE - 1) & -<int64_t> PAGE
     return 0 if offset >= end else aerolog_release_range(fd, offset, end - offset)
 
@@ -60,12 +60,12 @@ cdef class SegmentFiles(Agent):
     """Makes segment files in a folder.
 
     Args:
-        folder: of the archive.
+        folder: the archive's folder.
         length: bytes of the segments that are kept ready.
-        preallocate: every segment has its place on disk from its start to its end.
-        sync_folder: the folder is synced after a file got its name.
-        space_to_leave: files are kept ready only as long as so many bytes stay usable.
-        ahead: whether files are kept ready at all; then somebody must turn this agent.
+        preallocate: whether disk space is allocated for the whole of every segment.
+        sync_folder: whether the folder is synced after a file got its name.
+        space_to_leave: files are kept ready only while this many bytes remain usable.
+        ahead: whether files are kept ready at all, which requires that this agent runs.
     """
 
     def __cinit__(self):
@@ -161,7 +161,7 @@ cdef class SegmentFiles(Agent):
         return self._make()
 
     cdef int _make(self) noexcept nogil:
-        """Make one file ready, if one is missing; 1 when it is."""
+        """Prepare one file if one is missing; returns 1 when it did."""
         cdef int32_t index = 0
         cdef int fd, result
         if self._cannot:
@@ -189,7 +189,7 @@ cdef class SegmentFiles(Agent):
         return 1
 
     cdef bint _may_take(self) noexcept nogil:
-        """Whether the disk is so empty that another file makes no difference to anybody."""
+        """Return whether there is enough usable disk space for another file that is ready."""
         cdef int64_t usable = aerolog_usable_space(self._folder)
         cdef int64_t taken = self.length
         cdef int32_t index
@@ -199,7 +199,7 @@ cdef class SegmentFiles(Agent):
         return taken <= usable // SHARE_OF_USABLE and usable - self.length > self._space_to_leave
 
     cdef int _give_back(self) noexcept nogil:
-        """Close what is ready; the number of files."""
+        """Close the files that are ready; returns their number."""
         cdef int fd = self._ready_file()
         cdef int count = 0
         while fd >= 0:
@@ -212,7 +212,7 @@ cdef class SegmentFiles(Agent):
 
     @property
     def ready(self) -> int:
-        """Files that are ready."""
+        """Number of files that are ready."""
         cdef int32_t index
         return sum(
             1
@@ -221,19 +221,19 @@ cdef class SegmentFiles(Agent):
         )
 
     def ask(self) -> None:
-        """Say that a segment will be needed soon."""
+        """Announce that a segment will be needed soon."""
         self.want()
 
     def turn(self, now_ns: int) -> int:
-        """One duty cycle at a monotonic time."""
+        """Run one duty cycle at a monotonic time in nanoseconds."""
         return self.duty_cycle(now_ns)
 
     def create(self, recording_id: int, base: int, length: int) -> tuple[int, bool]:
-        """The file of a segment, which must not exist: descriptor, and whether it has its room.
+        """Create a segment's file; returns its descriptor and whether its space is allocated.
 
         Raises:
-            FileExistsError: there is such a file.
-            OSError: anything else that the system reports.
+            FileExistsError: the file exists.
+            OSError: any other failure that the system reports.
         """
         cdef bint has_room = False
         cdef int fd = self.take(recording_id, base, length, &has_room)
@@ -242,18 +242,18 @@ cdef class SegmentFiles(Agent):
         return fd, has_room
 
     def on_start(self) -> None:
-        """Those who record come first on a machine that has no processor to spare."""
+        """Lower this thread's priority, so that recording comes first on a busy machine."""
         if sys.platform == "linux":
-            # Of this thread alone there.
+            # On Linux this changes only the calling thread.
             nice = os.getpriority(os.PRIO_PROCESS, 0) + NICE_MORE
             os.setpriority(os.PRIO_PROCESS, 0, min(nice, NICE_MAX))
 
     def on_close(self) -> None:
-        """The agent ends: nobody takes files any more."""
+        """Release everything at the agent's end, after which no files are taken."""
         self._give_back()
 
     def close(self) -> None:
-        """Give back what is ready, and the folder; again is harmless."""
+        """Close the files that are ready and the folder; a second call does nothing."""
         cdef int folder = self._folder
         self._give_back()
         self._depth = 0

@@ -1,7 +1,7 @@
-"""The time index in the archive: kept while recording, let go of with what it tells of.
+"""The archive's time indexes: written while recording, and removed with their recordings.
 
-What goes wrong with an index costs precision: it is told in the error log, and the recording goes
-on without one.
+A failure of an index costs only precision: it is written to the error log, and the recording
+continues without an index.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ CAPACITY_MIN: Final = 1024
 
 
 class Times(NotesAgent):
-    """Index files of the archive's recordings, and the agent that writes them.
+    """The index files of the archive's recordings, and the agent that writes them.
 
     Args:
-        config: of the archive.
-        files: the file system door.
-        reporter: for what goes wrong.
+        config: the archive's settings.
+        files: the file system to use.
+        reporter: receives errors.
     """
 
     def __init__(self, config: ArchiveConfig, files: FileSystem, reporter: Reporter) -> None:
@@ -52,7 +52,7 @@ class Times(NotesAgent):
         self._reporter = reporter
 
     def control(self) -> int:
-        """Let go of notes that are through."""
+        """Release notes that are closed or have failed."""
         ended = self.take_ended()
         for notes in ended:
             if notes.failed_errno:
@@ -64,11 +64,11 @@ class Times(NotesAgent):
     # -- the conductor's side ---------------------------------------------------------------------
 
     def begin(self, descriptor: RecordingDescriptor, channel: str) -> TimeNotes | None:
-        """Notes for a recording that begins; None without an index.
+        """Return the notes of a new recording, None when it gets no index.
 
         Args:
-            descriptor: of the recording.
-            channel: as the client sent it.
+            descriptor: the recording's descriptor.
+            channel: the channel as the client sent it.
         """
         return self._start(
             descriptor.recording_id,
@@ -84,13 +84,13 @@ class Times(NotesAgent):
         position: int,
         channel: str,
     ) -> TimeNotes | None:
-        """Notes for a recording that goes on; None without an index.
+        """Return the notes of an extended recording, None when it has no index.
 
         Args:
-            before: the descriptor as it was.
+            before: the descriptor before the extension.
             after: the descriptor of the extension.
-            position: from which on is recorded.
-            channel: as the client sent it.
+            position: position from which the extension records.
+            channel: the channel as the client sent it.
         """
         return self._start(
             before.recording_id,
@@ -125,18 +125,18 @@ class Times(NotesAgent):
         return notes
 
     def moved(self, descriptor: RecordingDescriptor) -> None:
-        """The start of a recording has moved on."""
+        """Drop index entries before a recording's new start position."""
         self._try(
             descriptor.recording_id,
             lambda: forget_before(self._folder, descriptor, self._files),
         )
 
     def removed(self, recording_id: int) -> None:
-        """A recording is no more."""
+        """Remove the index of a deleted recording."""
         self._try(recording_id, lambda: remove_index(self._folder, recording_id, self._files))
 
     def sweep(self, is_recording: Callable[[int], bool]) -> None:
-        """Remove what belongs to no recording; at the archive's start."""
+        """Remove indexes that belong to no recording; called at the archive's start."""
         self._try(None, lambda: remove_orphans(self._folder, is_recording, self._files))
 
     def _try(self, recording_id: int | None, do: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""Writes the notes of all recordings to their index files."""
+"""The agent that writes the notes of all recordings to their index files."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""The turn that writes time notes: off the recorder's path, every 20 ms or when a ring fills."""
+"""The agent that writes time notes, every 20 ms or when a ring buffer fills."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -14,10 +14,10 @@ cdef enum:
 
 
 cdef class NotesAgent(Agent):
-    """Writes the notes of recordings to their index files; ``control`` is the subclass's.
+    """Writes the notes of recordings to their index files; subclasses implement ``control``.
 
     Args:
-        capacity: recordings at a time.
+        capacity: most recordings at a time.
     """
 
     def __init__(self, int32_t capacity):
@@ -51,13 +51,13 @@ cdef class NotesAgent(Agent):
     def show_in(
         self, CountersReader counters not None, int32_t entries_id, int32_t dropped_id
     ) -> None:
-        """Count the entries written, and the notes lost, in two counters."""
+        """Show the numbers of entries written and of notes lost in two counters."""
         self._counters = counters
         self._dropped_counter = counters.value_address(dropped_id)
         self._entries_counter = counters.value_address(entries_id)
 
     def add(self, TimeNotes notes not None) -> bool:
-        """Have notes written from now on; False when there are too many. From any thread."""
+        """Start writing notes; returns False when there are too many; callable from any thread."""
         self._alive[id(notes)] = notes
         if self.table.add(notes):
             return True
@@ -65,7 +65,7 @@ cdef class NotesAgent(Agent):
         return False
 
     def take_ended(self) -> list:
-        """Let go of notes that are closed or failed; on the agent's thread only."""
+        """Release and return notes that are closed or failed; called on the agent's thread."""
         ended = []
         for index, notes in self.table.sessions():
             if notes.closed or notes.failed_errno:
@@ -77,5 +77,5 @@ cdef class NotesAgent(Agent):
         return ended
 
     def turn(self, now_ns: int) -> int:
-        """One duty cycle at a monotonic time."""
+        """Run one duty cycle at a monotonic time in nanoseconds."""
         return self.duty_cycle(now_ns)

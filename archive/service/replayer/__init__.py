@@ -1,1 +1,1 @@
-"""The replayer's room: replays, their readers, and the tokens that ask for them."""
+"""The archive's replayer: replays, their readers, and the tokens that request them."""

@@ -1,4 +1,4 @@
-"""The data path of replay: one reader a replay, one agent for all of them."""
+"""The data path of replay: one reader for each replay, one agent for all readers."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -17,9 +17,9 @@ cdef enum reader_state:
     READER_REPLAYING = 2
     READER_SEGMENT_END = 3   # control() opens the next segment
     READER_COMPLETE = 4      # everything sent
-    READER_ENDED = 5         # aborted, or nobody listens any more: the stream is revoked
-    READER_FAILED = 6        # an error, see fault
-    READER_RELEASED = 7      # the replayer has let go
+    READER_ENDED = 5         # aborted, or no subscriber is left: the stream is revoked
+    READER_FAILED = 6        # ended by an error, see fault
+    READER_RELEASED = 7      # the replayer has released it
 
 cdef enum reader_fault:
     FAULT_NONE = 0
@@ -29,8 +29,8 @@ cdef enum reader_fault:
     FAULT_READ = 4           # fault_detail is the errno
     FAULT_REFUSED = 5        # fault_detail is what the publication answered
     FAULT_CONTROL = 6        # failure and failure_code were set by control()
-    FAULT_HEADER = 7         # a frame does not say that it belongs where it stands
-    FAULT_TYPE = 8           # fault_detail is the type that no recording has
+    FAULT_HEADER = 7         # the header of a frame does not match its place
+    FAULT_TYPE = 8           # fault_detail is the invalid frame type
 
 
 cdef struct read_totals_t:

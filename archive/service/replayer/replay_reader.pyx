@@ -1,12 +1,12 @@
-"""The data path of replay: segment files to a log.
+"""The data path of replay, from segment files to a log.
 
 Spec archive-files 11, spec archive-protocol 12.
 
-A reader reads whole frames of a segment straight to where they go in the log, hidden behind a first
-frame without a length; replaces the session and stream id of each data frame; and lets the block
-appear with the first frame's length. Padding is appended as padding. What stands in a file is
-hostile until checked: no length is believed beyond the bytes read. What needs Python is a state in
-which the reader waits for the agent's control().
+A reader reads whole frames of a segment directly to their place in the log, where the zero length
+of the first frame hides them. It replaces session and stream id of each data frame, and then stores
+the first frame's length, which makes the block visible. Padding is appended as padding. The bytes
+of a file are not trusted: no length is accepted beyond the bytes read. Work that needs Python is a
+state in which the reader waits for the agent's control().
 """
 
 from libc.errno cimport EINTR, errno
@@ -93,12 +93,12 @@ globals().update(_FAULTS)
 
 cdef enum:
     BUFFER_ALIGNMENT = 4096
-    # What stays in the cache until its headers are changed is worth more than a longer read.
+    # A read that stays in the cache until its headers are changed is faster than a longer one.
     READ_LENGTH_MAX = 256 * 1024
 
 
 cdef inline int32_t _fault_of(frame_fault found) noexcept nogil:
-    """How a replay ends at a frame that cannot be what stands there."""
+    """Return the reader's fault for an invalid frame."""
     if found == FRAME_BAD_LENGTH:
         return FAULT_UNEXPECTED_END
     return FAULT_TYPE if found == FRAME_BAD_TYPE else FAULT_HEADER
@@ -108,22 +108,22 @@ cdef class ReplayReader:
     """Sends one recording's frames through one publication.
 
     Args:
-        recording_id: names the segments.
-        publication: starts at ``start_position``, with the recording's terms.
-        start_position: of the first frame to send.
-        replay_limit: the replay is complete when its position is there.
-        stop_position: what is readable now; grows with the limit counter.
-        segment_base: position at the start of the segment of ``start_position``.
+        recording_id: id in the names of the segments.
+        publication: starts at ``start_position`` and has the recording's terms.
+        start_position: position of the first frame to send.
+        replay_limit: position at which the replay is complete.
+        stop_position: position up to which frames can be read; grows with the limit counter.
+        segment_base: start position of the segment that holds ``start_position``.
         segment_length: bytes of each segment.
         term_length: bytes of each term.
-        read_length: bytes of a read at most, at least the recording's mtu.
-        deadline_ns: monotonic time until which a subscriber must be there.
-        checksum: that the frames' session ids hold, None when they are session ids.
-        counters: of the driver.
-        limit_counter_id: counter that tells the readable position, -1 for none.
-        is_bounded: that counter is a client's, which may stand inside a frame.
-        stream_id: that the recorded frames have.
-        frame_length_max: bytes of a recorded frame at most, its header included.
+        read_length: most bytes in a read, at least the recording's mtu.
+        deadline_ns: monotonic time by which a subscriber must be connected.
+        checksum: the checksum in the frames' session ids, None when they hold session ids.
+        counters: the driver's counters.
+        limit_counter_id: id of the counter of the readable position, -1 for none.
+        is_bounded: whether that counter is a client's, which may stand inside a frame.
+        stream_id: stream id of the recorded frames.
+        frame_length_max: most bytes in a recorded frame, its header included.
     """
 
     def __cinit__(
@@ -161,7 +161,7 @@ cdef class ReplayReader:
         self.term_offset = <int32_t> (start_position & (term_length - 1))
         self.deadline_ns = deadline_ns
         self._read_length = min(read_length, READ_LENGTH_MAX)
-        # Up to there every page of the log is written to for the first time.
+        # Before this position every page of the log is written for the first time.
         self._new_pages_end = start_position + PARTITION_COUNT * <int64_t> term_length
         self._checksum = checksum
         self._counters = counters
@@ -200,7 +200,7 @@ cdef class ReplayReader:
         self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
         read_totals_t* totals
     ) noexcept nogil:
-        """Send the next block; 0 when there was nothing to do."""
+        """Send the next block; returns 0 when there was nothing to do."""
         cdef int64_t length, available, batch, begun
         cdef int64_t padding = 0
         if load_acquire_i32(&self._abort):
@@ -219,7 +219,7 @@ cdef class ReplayReader:
             if not self._extend_limit():
                 return 1 if self.state_of() != READER_REPLAYING else 0
         if self.replay_position >= self.replay_limit:
-            # Of length 0: it stays open until somebody ends it (spec archive-protocol 23.8).
+            # A replay of length 0 stays open until it is stopped (spec archive-protocol 23.8).
             return 0
         if self.term_offset == self.term_length:
             self.term_offset = 0
@@ -234,7 +234,7 @@ cdef class ReplayReader:
             return 0
         if self._appender.term_offset < self.term_length:
             return self._replay_in_place(length, clock, totals)
-        # The log has to turn to its next term first, which comes with an ordinary append.
+        # The log has to rotate to its next term first, which an ordinary append causes.
         available = self._read(buffer, length, clock, totals)
         if available < 0:
             return 1
@@ -252,7 +252,7 @@ cdef class ReplayReader:
     cdef int64_t _read(
         self, uint8_t* target, int64_t length, Clock clock, read_totals_t* totals
     ) noexcept nogil:
-        """Bytes of the segment from the replay position on; -1 after a failure."""
+        """Read bytes of the segment from the replay position on; returns -1 after a failure."""
         cdef int64_t begin = clock.nano_time()
         cdef int64_t available = self._file.pread(
             target, length, self.replay_position - self.segment_base)
@@ -261,7 +261,7 @@ cdef class ReplayReader:
     cdef int64_t _read_apart(
         self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock, read_totals_t* totals
     ) noexcept nogil:
-        """The same, with the first header put elsewhere than in front of what follows it."""
+        """Read as ``_read`` does, but put the first header in a place of its own."""
         cdef iovec[2] parts
         cdef int64_t begin = clock.nano_time()
         cdef int64_t offset = self.replay_position - self.segment_base
@@ -280,7 +280,7 @@ cdef class ReplayReader:
     cdef int64_t _note_read(
         self, int64_t available, int64_t length, int64_t took, read_totals_t* totals
     ) noexcept nogil:
-        """Count a read, or fail with its error; what it gave, or -1."""
+        """Count a read; returns its length, or fails with its error and returns -1."""
         if available < 0:
             self._fault(FAULT_READ, self.replay_position, -available)
             return -1
@@ -293,11 +293,11 @@ cdef class ReplayReader:
     cdef int32_t _replay_in_place(
         self, int64_t length, Clock clock, read_totals_t* totals
     ) noexcept nogil:
-        """Read frames to their place in the log, then let them appear.
+        """Read frames to their place in the log, then make them visible.
 
-        Readers stop at the first frame's length, which stays 0 until everything behind it is as it
-        shall be. Room is there: the position is below the limit, so the driver has the whole term
-        ready. What was read and is not sent is zeroed again.
+        Subscribers stop at the first frame's length, which stays 0 until all bytes after it have
+        their final values. There is room: the position is below the limit, so the driver has the
+        whole term ready. Bytes that were read but are not sent are zeroed again.
         """
         cdef const log_buffer_t* log = self._appender.log
         cdef uint8_t header[DATA_HEADER_LENGTH]
@@ -333,7 +333,7 @@ cdef class ReplayReader:
                 frame + RESERVED_VALUE_OFFSET, get_i64(header + RESERVED_VALUE_OFFSET))
             store_plain_i64(frame + STREAM_ID_OFFSET, get_i64(header + STREAM_ID_OFFSET))
             store_plain_i64(frame + TERM_OFFSET_OFFSET, get_i64(header + TERM_OFFSET_OFFSET))
-            # Pairs with the acquire load of readers: with it the whole block is there.
+            # Pairs with the acquire load of subscribers, which then see the whole block.
             store_release_i64(frame, get_i64(header))
             self._appender.term_offset += <int32_t> batch
         elif padding == 0:
@@ -341,7 +341,7 @@ cdef class ReplayReader:
         return self._sent(batch, padding)
 
     cdef int32_t _stuck(self, int64_t length, int64_t available) noexcept nogil:
-        """There is no whole frame in what was read: that of a client's limit, or damage.
+        """Handle a read without a whole frame: a client's limit stands inside it, or it is damaged.
 
         A recording's own position and every stop position stand between frames.
         """
@@ -356,7 +356,7 @@ cdef class ReplayReader:
         return self._fault(FAULT_UNEXPECTED_END, self.replay_position, available)
 
     cdef bint _extend_limit(self) noexcept nogil:
-        """Read the limit counter again; True when there is more to send."""
+        """Read the limit counter again; returns True when there is more to send."""
         cdef int64_t old_stop = self.stop_position
         cdef int64_t value = load_acquire_i64(self._limit)
         cdef bint is_same = (
@@ -365,7 +365,7 @@ cdef class ReplayReader:
             if value > old_stop:
                 self.stop_position = value
         else:
-            # The counter is gone: what it said last is where the recording ended.
+            # The counter is freed; its last value is where the recording ended.
             if is_same:
                 self.replay_limit = min(self.replay_limit, max(old_stop, value))
                 self.stop_position = max(old_stop, value)
@@ -380,11 +380,11 @@ cdef class ReplayReader:
     cdef int64_t _collect(
         self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
     ) noexcept nogil:
-        """Make the whole frames at the start of a read ready to send.
+        """Prepare the whole frames at the start of a read for sending.
 
-        The first frame's header may stand elsewhere than in front of its body. The frames' length
-        is returned, that of a padding frame behind them goes to *padding, -1 is returned when the
-        recording cannot go on. What is sound before damage is sent first.
+        The first frame's header may be apart from its body. The result is the length of the frames,
+        or -1 when the replay cannot go on; *padding becomes the length of a padding frame after
+        them. Valid frames before damage are sent first.
         """
         cdef int64_t offset = 0
         cdef int64_t wanted = self.replay_limit - self.replay_position
@@ -437,14 +437,14 @@ cdef class ReplayReader:
         return offset
 
     cdef int64_t _before_damage(self, int64_t offset) noexcept nogil:
-        """What can be sent of a read in which damage was met at an offset."""
+        """Return what can be sent of a read in which an offset is damaged."""
         if offset == 0:
             return -1
         self.damaged_read = self.replay_position
         return offset
 
     cdef int32_t _sent(self, int64_t batch, int64_t padding) noexcept nogil:
-        """Go on behind a block that was appended, and append the padding that follows it."""
+        """Advance past an appended block, and append the padding that follows it."""
         cdef int64_t result
         self.replay_position += batch
         self.term_offset += <int32_t> batch
@@ -474,30 +474,30 @@ cdef class ReplayReader:
 
     @property
     def aborted(self) -> bool:
-        """Whether the conductor asked for the end."""
+        """Whether the conductor requested the end."""
         return load_acquire_i32(&self._abort) != 0
 
     def abort(self) -> None:
-        """Ask for the end; from any thread."""
+        """Request the end; callable from any thread."""
         store_release_i32(&self._abort, 1)
 
     def open_with(self, DataFile file not None) -> None:
-        """Go on with the segment of the start position, as soon as somebody listens."""
+        """Set the start position's segment, which is sent once a subscriber is connected."""
         self._file = file
         store_release_i32(&self._state, READER_CONNECTING)
 
     def next_segment(self, DataFile file not None) -> None:
-        """Go on with the next segment."""
+        """Continue with the next segment."""
         self._file = file
         self.segment_base += self.segment_length
         store_release_i32(&self._state, READER_REPLAYING)
 
     def wait_until(self, time_ns: int) -> None:
-        """Ask for control not before a monotonic time, while in INIT."""
+        """Delay control() until a monotonic time in nanoseconds, in state INIT."""
         self._retry_ns = time_ns
 
     def fail(self, failure, code: int = 0) -> None:
-        """End with an error that control code met, and the code to answer."""
+        """End with an error that control code encountered, and the error code of the answer."""
         self.failure = failure
         self.failure_code = code
         self._fault(FAULT_CONTROL, self.replay_position, 0)
@@ -507,27 +507,27 @@ cdef class ReplayReader:
         self._end(READER_ENDED)
 
     def take_file(self):
-        """The open file, which the caller closes; None when there is none."""
+        """Return the open file, which the caller closes; None when there is none."""
         file, self._file = self._file, None
         return file
 
     def mark_released(self) -> None:
-        """The replayer's last word: the conductor may let go of this object."""
+        """Mark this object as released by the replayer, so that the conductor may drop it."""
         store_release_i32(&self._state, READER_RELEASED)
 
 
 cdef class ReplayerAgent(Agent):
-    """Turns all readers; what needs Python is left to ``control`` of the subclass.
+    """Runs all readers; work that needs Python is left to ``control`` of the subclass.
 
     Args:
-        table: where the conductor puts readers.
+        table: where the conductor adds readers.
         doorbell: rung when a reader has been released or has an answer to send.
-        clock: for the time that reads take.
-        buffer_length: bytes of a read at most.
-        counters: of the driver.
-        total_bytes_id: counter of bytes asked from files, as the next two.
-        total_time_id: nanoseconds spent in reads.
-        max_time_id: nanoseconds of the longest read.
+        clock: measures the duration of reads.
+        buffer_length: most bytes in a read.
+        counters: the driver's counters.
+        total_bytes_id: id of the counter of bytes requested from files.
+        total_time_id: id of the counter of nanoseconds spent in reads.
+        max_time_id: id of the counter of the longest read in nanoseconds.
     """
 
     def __init__(
@@ -584,7 +584,7 @@ cdef class ReplayerAgent(Agent):
         return work
 
     def pending(self, int64_t now_ns) -> list:
-        """Slots and readers that wait for Python."""
+        """Return slots and readers that wait for control()."""
         return [
             (index, reader)
             for index, reader in self.table.sessions()

@@ -1,7 +1,7 @@
-"""Tokens with which a replay is asked for on another publication (spec archive-protocol 11.6).
+"""Tokens for requesting a replay on another publication (spec archive-protocol 11.6).
 
-A client behind a response channel asks for its replay on a publication of its own, whose image the
-archive answers with the replay; the token says whose request it is.
+A client that uses a response channel requests its replay on a separate publication, and the archive
+answers that publication's image with the replay. The token tells which session the request is from.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class _Token:
 
 
 class ReplayTokens:
-    """The tokens given out and not expired.
+    """The tokens that were issued and have not expired.
 
     Args:
-        lifetime_ns: how long each can be used.
-        random: nobody must be able to guess what it gives.
+        lifetime_ns: how long a token is valid, nanoseconds.
+        random: source of tokens, which must be unpredictable.
     """
 
     def __init__(self, lifetime_ns: int, random: Random) -> None:
@@ -43,7 +43,7 @@ class ReplayTokens:
         return len(self._tokens)
 
     def issue(self, session: ControlSession, recording_id: int, now_ns: int) -> int:
-        """A token for replays of one recording; whether there is such a recording is not asked."""
+        """Issue a token for replays of one recording, which need not exist."""
         token = NULL_VALUE
         while token == NULL_VALUE or token in self._tokens:
             token = self._random.getrandbits(64) - _SIGN
@@ -51,15 +51,15 @@ class ReplayTokens:
         return token
 
     def session_of(self, token: int, recording_id: int, now_ns: int) -> ControlSession | None:
-        """Whose token it is; None for one that is unknown, too old, or of another recording."""
+        """Return a token's session, None when it is unknown, expired or of another recording."""
         found = self._tokens.get(token)
         if found is None or found.recording_id != recording_id or now_ns > found.deadline_ns:
             return None
         return found.session
 
     def expire(self, now_ns: int) -> None:
-        """Forget what is too old."""
-        # They all live equally long: the oldest is the first.
+        """Remove expired tokens."""
+        # All tokens have the same lifetime, so the oldest is the first.
         while self._tokens:
             token, oldest = next(iter(self._tokens.items()))
             if now_ns <= oldest.deadline_ns:
@@ -67,6 +67,6 @@ class ReplayTokens:
             del self._tokens[token]
 
     def drop_session(self, session: ControlSession) -> None:
-        """Forget the tokens of a session that has ended."""
+        """Remove the tokens of a session that has ended."""
         for token in [t for t, found in self._tokens.items() if found.session is session]:
             del self._tokens[token]

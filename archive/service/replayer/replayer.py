@@ -1,4 +1,4 @@
-"""The replayer's control side: segment files and first answers, on the replayer's thread."""
+"""The replayer's Python part: segment files and first answers, on the replayer's thread."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = tuple(field.name for field in FRAME_HEADER)
 
 
 def frame_position(reader: ReplayReader, position: int) -> str:
-    """A position as the reference writes it into errors of a replay."""
+    """Format a position as the reference does in errors of a replay."""
     begin = reader.replay_position if reader.damaged_read < 0 else reader.damaged_read
     frame_offset = max(position - begin, 0)
     in_segment = position - frame_offset - reader.segment_base
@@ -42,14 +42,14 @@ def frame_position(reader: ReplayReader, position: int) -> str:
 
 
 class ReplayRequestDetails:
-    """What the replayer needs to know of a request, beside its reader.
+    """What the replayer needs to know about a request in addition to its reader.
 
     Attributes:
-        replay_session_id: of the replay.
-        start_of_recording: its start position when the request was checked.
-        initial_term_id: of the recording.
-        stream_id: of the recording.
-        answer_ok: sends the first answer.
+        replay_session_id: id of the replay.
+        start_of_recording: the recording's start position when the request was checked.
+        initial_term_id: the recording's initial term id.
+        stream_id: the recording's stream id.
+        answer_ok: sends the OK response.
     """
 
     __slots__ = (
@@ -79,10 +79,10 @@ class Replayer(ReplayerAgent):
     """Opens and closes the files of all readers and answers their requests.
 
     Args:
-        folder: of the segments.
-        files: the file system door.
-        reporter: for errors.
-        details: finds what belongs to a reader; called on the replayer's thread.
+        folder: the folder of the segments.
+        files: the file system to use.
+        reporter: receives errors.
+        details: returns a reader's request details; called on the replayer's thread.
         (others): see ReplayerAgent.
     """
 
@@ -117,7 +117,7 @@ class Replayer(ReplayerAgent):
         self._details = details
 
     def control(self) -> int:
-        """Do what the readers wait for."""
+        """Do the work that readers wait for."""
         work = 0
         for index, reader in self.pending(self.clock.now_ns()):
             work += 1
@@ -148,7 +148,7 @@ class Replayer(ReplayerAgent):
             self._finish(index, reader)
 
     def _finish(self, index: int, reader: ReplayReader) -> None:
-        """Let go of a reader, whatever happens on the way."""
+        """Release a reader, whatever fails meanwhile."""
         self._reporter.run(partial(self._close_file, reader))
         self._release(index, reader)
 
@@ -203,18 +203,18 @@ class Replayer(ReplayerAgent):
             file.close()
 
     def _release(self, index: int, reader: ReplayReader) -> None:
-        # The slot first: once the reader says released, the conductor may drop it.
+        # The slot is emptied first: a reader marked as released may be dropped by the conductor.
         self.table.release(index)
         reader.mark_released()
         self.doorbell.ring_bell()
 
     def end_all(self) -> None:
-        """End every replay at once; on the replayer's thread, or when that has ended."""
+        """End every replay; called on the replayer's thread or after its end."""
         for index, found in self.table.sessions():
             assert isinstance(found, ReplayReader)
             found.end()
             self._finish(index, found)
 
     def on_close(self) -> None:
-        """The replayer ends, and every replay with it."""
+        """End every replay when the replayer ends."""
         self.end_all()

@@ -1,4 +1,4 @@
-"""Replays as the conductor sees them: checked, created, ended (spec archive-protocol 11, 12)."""
+"""The conductor's part of replays: check, creation and end (spec archive-protocol 11, 12)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 NO_COUNTER: Final = -1
 
-# Why a replay ended, in the reference's words.
+# Reasons for which a replay ends, in the words of the reference.
 _LIMIT_REACHED: Final = "position ({}) past limit ({})"
 _ABORTED: Final = "replay aborted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOrder:
-    """A replay request, checked for its form."""
+    """A replay request whose form was checked."""
 
     correlation_id: int
     recording_id: int
@@ -58,7 +58,7 @@ class ReplayOrder:
 
 @dataclass(slots=True, eq=False)
 class PendingReplay:
-    """A replay whose publication the driver is making."""
+    """A replay whose publication the driver is creating."""
 
     control: ControlSession
     order: ReplayOrder
@@ -72,7 +72,7 @@ class PendingReplay:
 
 @dataclass(slots=True, eq=False)
 class ReplaySession:
-    """A replay in the replayer's hands."""
+    """A replay that the replayer runs."""
 
     replay_session_id: int
     control: ControlSession
@@ -85,13 +85,13 @@ class ReplaySession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningReplay:
-    """Where a replay is, for who wants to change the files that it reads.
+    """The state of a replay, for requests that change the files that it reads.
 
     Attributes:
-        replay_session_id: as its client knows it.
-        segment_base: position at the start of the segment that it reads, or reads next.
-        state: the reference's name of it: INIT, REPLAY or INACTIVE.
-        session_id: of the replay publication, as are stream_id and channel.
+        replay_session_id: the replay's id, which its client knows.
+        segment_base: start position of the segment that it reads, or reads next.
+        state: the state's name in the reference: INIT, REPLAY or INACTIVE.
+        session_id: session id of the replay publication, as are stream_id and channel.
     """
 
     replay_session_id: int
@@ -104,12 +104,12 @@ class RunningReplay:
 
 
 class Replays:
-    """All replays, and those about to be.
+    """All replays, including those whose publications are being created.
 
     Args:
-        context: the archive's surroundings.
+        context: the objects that all parts of the archive use.
         table: where the replayer finds readers.
-        recording_counter: counter id of an active recording's position, -1 when not active.
+        recording_counter: returns the position counter id of an active recording, -1 for others.
     """
 
     def __init__(
@@ -129,13 +129,13 @@ class Replays:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is under way that only a turn can bring on."""
+        """Whether there is work that only ``do_work`` advances."""
         return bool(self._pending) or bool(self._waiting)
 
     # -- requests ---------------------------------------------------------------------------------
 
     def start(self, control: ControlSession, order: ReplayOrder) -> None:
-        """Check a request and have its publication made; the replayer answers it later.
+        """Check a request and create its publication; the replayer answers later.
 
         Raises:
             ArchiveError: the request is refused.
@@ -236,7 +236,7 @@ class Replays:
         elif order.length == REPLAY_ALL_AND_STOP:
             length = stop - position
             if length == 0:
-                # The reference answers so and then goes on (spec archive-protocol 23.1).
+                # The reference sends this answer and then continues (spec archive-protocol 23.1).
                 control.send_error(
                     order.correlation_id,
                     ArchiveErrorCode.EMPTY_RECORDING,
@@ -257,7 +257,7 @@ class Replays:
     def _replay_channel(
         self, order: ReplayOrder, descriptor: RecordingDescriptor, position: int
     ) -> str:
-        """Channel of the replay publication (spec archive-protocol 11.3)."""
+        """Return the channel of the replay publication (spec archive-protocol 11.3)."""
         try:
             requested = ChannelUri.parse(order.replay_channel)
             linger = requested.get("linger")
@@ -281,23 +281,23 @@ class Replays:
             ) from error
 
     def stop(self, replay_session_id: int) -> None:
-        """End one replay; none of that id is no error."""
+        """End one replay; an unknown id is not an error."""
         session = self.sessions.get(replay_session_id)
         if session is not None:
             session.reader.abort()
 
     def stop_all(self, recording_id: int) -> None:
-        """End all replays of a recording, of all recordings with -1."""
+        """End all replays of a recording, or of all recordings with -1."""
         for session in self.sessions.values():
             if recording_id in (-1, session.reader.recording_id):
                 session.reader.abort()
 
     def has_replay_of(self, recording_id: int) -> bool:
-        """Whether a replay of a recording runs, or is about to."""
+        """Return whether a replay of a recording runs or is being created."""
         return any(reader.recording_id == recording_id for reader in self.readers())
 
     def readers(self) -> list[RecordingReader]:
-        """What all replays need, those whose publication the driver is still making included."""
+        """Return what all replays need, including those whose publications are being created."""
         found = [
             RecordingReader(s.reader.recording_id, REPLAY, s.reader.segment_base)
             for s in self.sessions.values()
@@ -309,9 +309,9 @@ class Replays:
         return found
 
     def replays_of(self, recording_id: int) -> list[RunningReplay]:
-        """The replays of a recording that run, in the order in which they began.
+        """Return the running replays of a recording, in the order in which they began.
 
-        One whose publication the driver is still making does not count yet.
+        A replay whose publication the driver is still creating is not among them.
         """
         return [
             RunningReplay(
@@ -330,7 +330,7 @@ class Replays:
     # -- turns ------------------------------------------------------------------------------------
 
     def do_work(self) -> int:
-        """Take publications that the driver has made, and end what the replayer has ended."""
+        """Start replays whose publications exist now, and end what the replayer has ended."""
         work = 0
         for pending in list(self._pending):
             if pending.publication.done():
@@ -354,7 +354,7 @@ class Replays:
         try:
             publication = pending.publication.result()
             session = self._session(pending, publication)
-        except Exception as error:  # noqa: BLE001 - told to the client
+        except Exception as error:  # noqa: BLE001 - reported to the client
             control.send_error(
                 order.correlation_id,
                 ArchiveErrorCode.GENERIC,
@@ -403,7 +403,7 @@ class Replays:
         )
 
     def details(self, reader: ReplayReader) -> ReplayRequestDetails:
-        """What the replayer needs to know of a reader's request; from the replayer's thread."""
+        """Return the details of a reader's request; called on the replayer's thread."""
         return self._by_reader[id(reader)].details
 
     def _ended(self, session: ReplaySession) -> None:
@@ -452,7 +452,7 @@ class Replays:
             events.replay_failed(session.replay_session_id, reader.recording_id, failure)
 
     def _failure_of(self, session: ReplaySession) -> tuple[int, str]:
-        """Code and text of what a replay failed of (spec archive-protocol 12.1, 12.2)."""
+        """Return code and text of a failed replay's error (spec archive-protocol 12.1, 12.2)."""
         reader, publication = session.reader, session.publication
         code = int(ArchiveErrorCode.GENERIC)
         where = frame_position(reader, reader.fault_position)
@@ -516,7 +516,7 @@ def _no_limit_counter(counter_id: int, why: str) -> ArchiveError:
 
 
 def _java_long(text: str) -> int:
-    """A plain 64-bit number; the reference reads the linger of a replay so, in nanoseconds."""
+    """Parse a plain 64-bit number, as the reference parses a replay's linger in nanoseconds."""
     try:
         value = int(text) if text.strip() == text and "_" not in text else None
     except ValueError:

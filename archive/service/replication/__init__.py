@@ -1,1 +1,1 @@
-"""Replications: recordings of other archives, copied (spec archive-protocol 15)."""
+"""Replications, which copy recordings of other archives (spec archive-protocol 15)."""

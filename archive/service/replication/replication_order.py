@@ -1,7 +1,7 @@
-"""What a request to replicate asks for, whichever of the three it was (spec archive-protocol 15.1).
+"""The contents of the three kinds of replicate request (spec archive-protocol 15.1).
 
-The channels of a replication are made here: what the destination subscribes to, and what the source
-is asked to replay to.
+This module also builds the channels of a replication: the one that the destination subscribes to,
+and the one that the source is asked to replay to.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ Request = ap.ReplicateRequest | ap.TaggedReplicateRequest | ap.ReplicateRequest2
 
 @dataclass(frozen=True, slots=True)
 class ReplicationOrder:
-    """One replication.
+    """The parameters of one replication.
 
     Attributes:
-        src_recording_id: what to copy.
-        src_control_channel: where the source listens, with its stream id beside it.
-        src_response_channel: where it shall answer; empty for the archive's own choice.
-        dst_recording_id: what to continue, -1 for a new recording.
-        stop_position: where to end, -1 for the end of the source.
-        tags: of channel and subscription, -1 for none.
-        live_destination: from where to go on when the copy has caught up; empty for nowhere.
-        replication_channel: where the source shall replay to.
-        file_io_max_length: bytes that the source may read at once, -1 for its own limit.
-        replication_session_id: of the replay, -1 for that of the source's recording.
-        credentials: for the source.
+        src_recording_id: id of the recording to copy, in the source.
+        src_control_channel: the source's control channel, with src_control_stream_id.
+        src_response_channel: channel for the source's answers; empty for the archive's default.
+        dst_recording_id: id of the recording to continue, -1 for a new one.
+        stop_position: position at which to end, -1 for the end of the source's recording.
+        tags: tags of channel and subscription, -1 for none.
+        live_destination: channel of the live stream to join after catching up; empty for none.
+        replication_channel: channel that the source replays to.
+        file_io_max_length: most bytes in a read of the source, -1 for its own limit.
+        replication_session_id: session id of the replay, -1 for that of the source's recording.
+        credentials: credentials for the source.
     """
 
     src_recording_id: int
@@ -49,15 +49,15 @@ class ReplicationOrder:
 
     @classmethod
     def of(cls, request: Request, default_channel: str | None) -> Self:
-        """The order of a request.
+        """Return the order that a request contains.
 
         Args:
-            request: any of the three.
-            default_channel: to replay to where the request has none.
+            request: a request of any of the three kinds.
+            default_channel: replication channel for requests that have none.
 
         Raises:
-            ArchiveError: the request contradicts itself, or nothing says where to replay to.
-            ChannelUriError: the replication channel is none.
+            ArchiveError: the request contradicts itself, or there is no replication channel.
+            ChannelUriError: the replication channel cannot be parsed.
         """
         tags = (
             getattr(request, "channel_tag_id", ap.NULL_VALUE),
@@ -93,7 +93,7 @@ class ReplicationOrder:
 
     @property
     def is_live(self) -> bool:
-        """Whether the copy shall join the live stream."""
+        """Whether the copy joins the live stream."""
         return bool(self.live_destination)
 
     @property
@@ -107,13 +107,13 @@ class ReplicationOrder:
         return self.is_live or self.tags != (ap.NULL_VALUE, ap.NULL_VALUE)
 
     def session_id_of(self, recorded_session_id: int) -> int:
-        """Session id that the replay shall have, given that of the source's recording."""
+        """Return the replay's session id, given that of the source's recording."""
         if self.is_live or self.replication_session_id == ap.NULL_VALUE:
             return recorded_session_id
         return self.replication_session_id
 
     def recording_channel(self, session_id: int, replication_id: int) -> str:
-        """What the destination subscribes to (spec archive-protocol 15.4)."""
+        """Return the channel that the destination subscribes to (spec archive-protocol 15.4)."""
         channel = self.replication_channel.put("rejoin", "false")
         if not self.is_over_response:
             channel = channel.add_session_id(session_id)
@@ -127,17 +127,17 @@ class ReplicationOrder:
         return str(channel)
 
     def replay_destination(self) -> str:
-        """Where a subscription with destinations listens for the replay."""
+        """Return the destination on which a subscription with destinations receives the replay."""
         endpoint = self.replication_channel.get("endpoint", "")
         return str(self.replication_channel.create_destination(endpoint))
 
     def replay_channel(self, session_id: int, endpoint: str, subscription_id: int) -> str:
-        """What the source shall replay to (spec archive-protocol 15.5).
+        """Return the channel that the source replays to (spec archive-protocol 15.5).
 
         Args:
-            session_id: of the replay.
-            endpoint: at which the destination listens.
-            subscription_id: of the destination's recording subscription.
+            session_id: session id of the replay.
+            endpoint: endpoint at which the destination listens.
+            subscription_id: id of the destination's recording subscription.
         """
         channel = self.replication_channel
         if self.is_over_response:

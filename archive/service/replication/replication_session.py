@@ -2,8 +2,8 @@
 
 Spec archive-protocol 15.2 to 15.7.
 
-The states are the methods called by ``_run``, a generator that yields when there is nothing to do
-now. The conductor turns it; nothing here waits.
+The states are the methods that the generator ``_run`` calls. It yields whenever it has nothing to
+do at the moment. The conductor resumes it in its duty cycle, and nothing here blocks.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ MTU_MAX: Final = 65_504
 
 
 class UnsubscribedError(Exception):
-    """The recording subscription was closed by somebody else: the replication is over."""
+    """Another request closed the recording subscription, so the replication is over."""
 
 
 def checked(descriptor: RecordingDescriptor, recording_id: int) -> RecordingDescriptor:
-    """A descriptor that a source sent, fit to be taken into the catalog.
+    """Return a source's descriptor unchanged after checking it for use in the catalog.
 
     Raises:
-        FileFormatError: a length or position that no recording can have.
-        ArchiveError: another recording's, or an mtu that no stream can have.
+        FileFormatError: no recording can have one of its lengths or positions.
+        ArchiveError: the descriptor is another recording's, or no stream can have its mtu.
     """
     descriptor.check()
     mtu = descriptor.mtu_length
@@ -71,15 +71,15 @@ class ReplicationSession:
     """A recording of another archive that is being copied.
 
     Args:
-        context: the archive's surroundings.
-        recordings: those that are active.
-        control: the session that asked; all that happens is told to it.
-        order: what it asked for.
-        replication_id: correlation id of all that is told.
+        context: the objects that all parts of the archive use.
+        recordings: the active recordings.
+        control: the session that sent the request and receives all signals.
+        order: the parameters of the request.
+        replication_id: correlation id of all signals.
 
     Attributes:
-        is_done: whether it is over and has to be closed.
-        is_following: whether it waits for a stream that goes on for as long as its source likes.
+        is_done: whether the replication is over and has to be closed.
+        is_following: whether it follows a stream that ends only when its source ends it.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class ReplicationSession:
 
     @property
     def dst_recording_id(self) -> int:
-        """The recording that is made, -1 while there is none yet."""
+        """Id of the recording that is made, -1 while there is none."""
         return self._dst_recording_id
 
     def do_work(self) -> int:
-        """One turn; whatever goes wrong ends the replication and is told."""
+        """Do what is possible now; any failure ends the replication and is reported."""
         if self.is_done:
             return 0
         try:
@@ -125,7 +125,7 @@ class ReplicationSession:
             self.is_done = True
             self._reason = error.message
             self._control.send_error(self.replication_id, error.code_value, error.message)
-        except Exception as error:  # noqa: BLE001 - told to the client and the operator
+        except Exception as error:  # noqa: BLE001 - reported to client and operator
             self.is_done = True
             self._reason = failure_text(error)
             self._context.reporter.error(error)
@@ -135,12 +135,12 @@ class ReplicationSession:
         return int(self.is_done)
 
     def abort(self) -> None:
-        """End it in its next turn."""
+        """End the replication in its next duty cycle."""
         self._reason = self._reason or "stop replication"
         self.is_done = True
 
     def close(self) -> None:
-        """Let go of source and subscription, in the reference's order, and tell that it is over."""
+        """Release source and subscription, in the reference's order, and signal the end."""
         run = self._context.reporter.run
         self._enter("DONE", self._reason)
         self._steps.close()
@@ -180,7 +180,7 @@ class ReplicationSession:
             f"image.correlationId={image.correlation_id}, image.sessionId={image.session_id},"
             f" image.joinPosition={image.join_position}",
         )
-        # From here on the recording tells of its end, whoever closes the subscription.
+        # From here on the recording signals its own end, whoever closes the subscription.
         self._is_recording = True
         if order.is_live:
             assert destination is not None
@@ -189,7 +189,7 @@ class ReplicationSession:
             yield from self._follow(source, descriptor, copy)
 
     def _describe(self, source: SourceArchive) -> Generator[None, None, RecordingDescriptor]:
-        """What the source has, checked (REPLICATE_DESCRIPTOR)."""
+        """Ask the source for its descriptor and check it (REPLICATE_DESCRIPTOR)."""
         order = self._order
         found = yield from source.ask(
             request.list_recording(order.src_recording_id),
@@ -212,7 +212,7 @@ class ReplicationSession:
         return descriptor
 
     def _prepare(self, descriptor: RecordingDescriptor) -> int:
-        """A destination to go on with; where it ends (spec archive-protocol 15.3)."""
+        """Prepare the destination; return where the copy starts (spec archive-protocol 15.3)."""
         catalog, order = self._context.catalog, self._order
         empty = replace(
             descriptor,
@@ -241,7 +241,7 @@ class ReplicationSession:
         )
 
     def _extend(self, descriptor: RecordingDescriptor) -> Subscription:
-        """Record into the destination (EXTEND)."""
+        """Start recording into the destination (EXTEND)."""
         order = self._order
         session_id = order.session_id_of(descriptor.session_id)
         self._recorded = recorded = self._recordings.extend_from(
@@ -258,7 +258,7 @@ class ReplicationSession:
         return recorded.subscription
 
     def _listen(self, subscription: Subscription) -> Destination | None:
-        """Where the replay comes to, for a subscription with destinations."""
+        """Add the destination for the replay to a subscription with destinations."""
         if not self._order.has_destinations:
             return None
         return subscription.add_destination(self._order.replay_destination(), wait=False)
@@ -271,7 +271,7 @@ class ReplicationSession:
         destination: Destination | None,
         start: int,
     ) -> Generator[None, None, int]:
-        """Have the source replay; session id of the replay's image (REPLAY_TOKEN to REPLAY)."""
+        """Start the replay; returns the session id of its image (REPLAY_TOKEN to REPLAY)."""
         order = self._order
         token, endpoint = NULL_VALUE, ""
         if order.is_over_response:
@@ -310,7 +310,7 @@ class ReplicationSession:
     def _await_image(
         self, subscription: Subscription, session_id: int
     ) -> Generator[None, None, RecordingSession]:
-        """The replay's image, once it is being recorded (AWAIT_IMAGE)."""
+        """Wait until the replay's image is being recorded (AWAIT_IMAGE)."""
         return (
             yield from self._until(
                 lambda: self._recording_of(session_id),
@@ -331,7 +331,7 @@ class ReplicationSession:
         stop, wanted = descriptor.stop_position, self._order.stop_position
         self.is_following = stop == NULL_POSITION
         while True:
-            # A recording that ends meanwhile has all that it will ever have: ask that first.
+            # Check this first: a recording that ends in between holds all that it will ever hold.
             has_ended = copy.has_ended
             position = copy.position
             self._position = position
@@ -357,7 +357,7 @@ class ReplicationSession:
         copy: RecordingSession,
         replay: Destination,
     ) -> Generator[None, None, None]:
-        """Catch up with the source, then take the live stream instead of the replay.
+        """Catch up with the source, then replace the replay by the live stream.
 
         Spec archive-protocol 15.6.
         """
@@ -375,7 +375,7 @@ class ReplicationSession:
             elif target <= position and copy.image.active_transport_count >= 2:
                 replay.remove(wait=False)
                 self._signal(RecordingSignal.MERGE, position)
-                # The recording goes on with the live stream, and ends with it.
+                # The recording continues with the live stream and ends with it.
                 self._recorded = None
                 return
             elif live.future.done():
@@ -383,7 +383,7 @@ class ReplicationSession:
             yield
 
     def _position_of(self, copy: RecordingSession) -> int:
-        """How far a recording is that has to go on."""
+        """Return the position of a recording that must not have ended."""
         self._check_subscribed()
         if copy.image.closed or copy.has_ended:
             raise ReplicationFailedError("replication image closed unexpectedly")
@@ -392,7 +392,7 @@ class ReplicationSession:
     # -- the event log ----------------------------------------------------------------------------
 
     def _enter(self, state: str, reason: str = "") -> None:
-        """Log that another state begins; its names are the reference's."""
+        """Log the change to another state, under the reference's names."""
         self._context.reporter.events.replication(
             self.replication_id,
             self._order.src_recording_id,
@@ -421,10 +421,10 @@ class ReplicationSession:
             synced=synced,
         )
 
-    # -- waiting and telling ----------------------------------------------------------------------
+    # -- waits and signals ------------------------------------------------------------------------
 
     def _until(self, find: Callable[[], T | None], late: str) -> Generator[None, None, T]:
-        """What comes within the action timeout, while nothing is asked of the source."""
+        """Wait for a result within the action timeout; the source is asked nothing meanwhile."""
         assert self._source is not None
         deadline_ns = self._context.now_ns() + self._source.action_timeout_ns
         while (found := find()) is None:
@@ -434,7 +434,7 @@ class ReplicationSession:
         return found
 
     def _idle(self) -> Generator[None, None, None]:
-        """Let a turn pass in which the source is only listened to."""
+        """Yield once after checking that the source has not failed."""
         assert self._source is not None
         self._source.check(self._context.now_ns())
         yield
@@ -454,10 +454,10 @@ class ReplicationSession:
 
 
 def _endpoint(subscription: Subscription, destination: Destination | None) -> str | None:
-    """Where the replay is awaited, None while that is not known.
+    """Return the endpoint on which the replay is received, None while it is not known.
 
     Raises:
-        RegistrationError: the driver could not open the place.
+        RegistrationError: the driver could not open the endpoint.
     """
     if destination is not None and destination.future.done():
         destination.future.result(0)

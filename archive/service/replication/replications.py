@@ -1,4 +1,4 @@
-"""Replications: recordings of other archives, copied (spec archive-protocol 15)."""
+"""All replications of an archive (spec archive-protocol 15)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Replications:
-    """All replications under way; there may be any number.
+    """The active replications, of which there may be any number.
 
     Args:
-        context: the archive's surroundings.
-        recordings: those that are active.
-        next_session_id: gives an id that no session of the archive has.
+        context: the objects that all parts of the archive use.
+        recordings: the active recordings.
+        next_session_id: returns an id that no session of the archive has.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Replications:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is under way that only a turn can bring on."""
+        """Whether there is work that only ``do_work`` advances."""
         return any(not session.is_following for session in self._sessions.values())
 
     def handlers(self) -> dict[type[ap.Message], Callable[[ControlSession, Any], int | None]]:
-        """What carries each of the requests out."""
+        """Return the handlers of these requests by message class."""
         return {
             ap.ReplicateRequest: self.start,
             ap.TaggedReplicateRequest: self.start,
@@ -54,14 +54,14 @@ class Replications:
         }
 
     def start(self, control: ControlSession, request: Request) -> int:
-        """Copy a recording of another archive.
+        """Start to copy a recording of another archive.
 
         Returns:
-            Id of the replication.
+            The id of the replication.
 
         Raises:
             ArchiveError: the request is refused.
-            ChannelUriError: the replication channel is none.
+            ChannelUriError: the replication channel cannot be parsed.
         """
         order = ReplicationOrder.of(request, self._context.config[p.REPLICATION_CHANNEL])
         destination = order.dst_recording_id
@@ -83,10 +83,10 @@ class Replications:
         return replication_id
 
     def stop(self, _control: ControlSession, request: ap.StopReplicationRequest) -> int:
-        """End a replication; what it has copied stays.
+        """End a replication and keep what it has copied.
 
         Raises:
-            ArchiveError: there is none of that id.
+            ArchiveError: no replication has this id.
         """
         session = self._sessions.get(request.replication_id)
         if session is None:
@@ -98,12 +98,12 @@ class Replications:
         return 0
 
     def readers(self) -> list[RecordingReader]:
-        """Recordings that are being made: all of each is needed until it is whole."""
+        """Return the recordings that are being made; all of each is needed until it is complete."""
         ids = {session.dst_recording_id for session in self._sessions.values()}
         return [RecordingReader(one, REPLICATION, 0) for one in ids if one != ap.NULL_VALUE]
 
     def do_work(self, _now_ns: int, _now_ms: int) -> int:
-        """Turn every replication."""
+        """Run every replication once."""
         work = 0
         for session in reversed(list(self._sessions.values())):
             work += session.do_work()

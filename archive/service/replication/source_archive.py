@@ -1,7 +1,7 @@
-"""The archive that a replication copies from, as a client that never waits sees it.
+"""The archive that a replication copies from, through a client that never blocks.
 
-Everything that takes time is a generator that yields when there is nothing to do now; the
-replication turns it in the conductor's duty cycle (spec archive-protocol 15.1, 15.2).
+Every operation that takes time is a generator that yields when it has nothing to do at the moment.
+The replication resumes it in the conductor's duty cycle (spec archive-protocol 15.1, 15.2).
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ NO_CHALLENGES: Final = "Replication does not support challenge/response authenti
 
 
 class ReplicationFailedError(AerologError):
-    """What a replication ended in, on either side of it."""
+    """The error that ended a replication, of the source or of this archive."""
 
 
 def refuse_challenge(_challenge: bytes) -> NoReturn:
-    """There is nobody here who could answer."""
+    """Refuse a challenge, because a replication cannot answer one."""
     raise ReplicationFailedError(NO_CHALLENGES)
 
 
 def response_channel(context: ArchiveContext, order: ReplicationOrder) -> str:
-    """Where the source shall answer: as asked for, as configured, or beside our control channel.
+    """Return the channel for the source's answers: requested, configured or derived.
 
     Raises:
-        ConfigurationError: none of them says.
+        ConfigurationError: the channel is in neither request nor settings and cannot be derived.
     """
     configured: str | None = context.config[p.REPLICATION_RESPONSE_CHANNEL]
     if order.src_response_channel or configured:
@@ -79,13 +79,13 @@ class SourceArchive:
     """A control session with the source.
 
     Args:
-        context: the archive's surroundings.
-        order: what is asked for.
-        replication_id: shown to the source.
+        context: the objects that all parts of the archive use.
+        order: the parameters of the replication.
+        replication_id: id by which the source identifies this client.
 
     Raises:
-        ChannelUriError: a control or response channel that is none.
-        ConfigurationError: nothing says where the source shall answer.
+        ChannelUriError: a control or response channel cannot be parsed.
+        ConfigurationError: there is no response channel.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class SourceArchive:
         self._closing = contextlib.ExitStack()
 
     def connect(self) -> Generator[None, None, None]:
-        """Connect.
+        """Connect to the source.
 
         Raises:
-            ArchiveError: REPLICATION_CONNECTION_FAILURE, whatever it was.
+            ArchiveError: REPLICATION_CONNECTION_FAILURE, whatever failed.
         """
         try:
             for _ in self._conversation.connect():
@@ -125,16 +125,16 @@ class SourceArchive:
             ) from error
 
     def ask(self, call: Request[T], unsent: str, unanswered: str) -> Generator[None, None, T]:
-        """Ask for something.
+        """Send a request and return its answer.
 
         Args:
-            call: what.
-            unsent: text of the error when the source takes no request.
-            unanswered: text of the error when it does not answer.
+            call: the request.
+            unsent: text of the error when the request cannot be sent.
+            unanswered: text of the error when no answer comes.
 
         Raises:
-            ReplicationFailedError: it answered with an error, or is gone.
-            AeronTimeoutError: no answer in time.
+            ReplicationFailedError: the source answered with an error, or is gone.
+            AeronTimeoutError: no answer came in time.
         """
         deadline_ns = self._context.now_ns() + self.action_timeout_ns
         while True:
@@ -158,10 +158,10 @@ class SourceArchive:
         return pending.result()
 
     def recording_position(self, recording_id: int) -> Generator[None, None, int]:
-        """Position that an active recording has reached, asked for again when no answer comes.
+        """Return the position of an active recording; the request is repeated until answered.
 
         Raises:
-            ReplicationFailedError: it is not active, or unknown.
+            ReplicationFailedError: the recording is not active, or unknown.
         """
         for attempt in range(1, POSITION_ATTEMPTS + 1):
             try:
@@ -180,7 +180,7 @@ class SourceArchive:
         raise ReplicationFailedError(NOT_ACTIVE)
 
     def replay(self, call: Request[int], channel: str) -> Generator[None, None, int]:
-        """Start a replay; its session id."""
+        """Start a replay and return its session id."""
         self._replay_session_id = yield from self.ask(
             call,
             "failed to send replay request",
@@ -191,7 +191,7 @@ class SourceArchive:
     def replay_over_response(
         self, call: Request[int], subscription: Subscription
     ) -> Generator[None, None, int]:
-        """Start a replay on a publication of its own; its session id."""
+        """Start a replay on a publication of its own and return its session id."""
         session = self._usable()
         asking = ReplayOverResponse(self._context.aeron, session, subscription, call)
         self._closing.enter_context(asking)
@@ -205,14 +205,14 @@ class SourceArchive:
         return self._replay_session_id
 
     def replay_ended(self) -> None:
-        """The replay needs no stop."""
+        """Note that the replay has ended, so that ``close`` does not stop it."""
         self._replay_session_id = None
 
     def check(self, now_ns: int) -> None:
-        """Look, now and then, whether the source has failed or is gone.
+        """Check at intervals whether the source has failed or is gone.
 
         Raises:
-            ReplicationFailedError: it sent an error, or is gone.
+            ReplicationFailedError: the source sent an error, or is gone.
         """
         if now_ns < self._next_error_poll_ns:
             return
@@ -235,24 +235,24 @@ class SourceArchive:
             raise ReplicationFailedError(said_by(error)) from error
 
     def close(self) -> None:
-        """Stop the replay unless it has ended, and leave."""
+        """Stop the replay unless it has ended, and close the session."""
         session = self._conversation.session
         if session is None:
             return
         if self._replay_session_id is not None and not session.disconnected:
-            # It ends by itself when nobody listens: no answer is waited for.
+            # No answer is awaited: without a subscriber the replay ends by itself.
             self._conversation.tell(request.stop_replay(self._replay_session_id))
         self._conversation.close()
         self._closing.close()
 
 
 def said_by(error: ArchiveError) -> str:
-    """What the source said; of which request is nobody's business here."""
+    """Return the message of the source's error, without the request that it refers to."""
     return error.message.removeprefix(refusal_text(error.correlation_id, ""))
 
 
 def failure_text(error: BaseException) -> str:
-    """What an error reads like on the wire: the reference puts a category in front of its own."""
+    """Return an error's text in an answer; as in the reference, own errors have a category."""
     if isinstance(error, ArchiveError):
         return f"ERROR - {said_by(error)}"
     text = exception_text(error)

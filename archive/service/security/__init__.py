@@ -1,6 +1,6 @@
 """Authenticators and authorisation services that come with the archive (docs/archive/security.md).
 
-An archive takes them as objects, or by the names of its properties: see ``suppliers``.
+An archive takes them as objects, or by names in its properties, see ``suppliers``.
 """
 
 from aerolog.archive.service.security.hmac_challenge import HmacAuthenticator, new_key

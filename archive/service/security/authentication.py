@@ -1,4 +1,4 @@
-"""Who may connect and who may do what (spec archive-protocol 7): the hooks, and the plain ones."""
+"""Interfaces and simple implementations of access control (spec archive-protocol 7)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Protocol
 
 
 class SessionProxy(Protocol):
-    """What an authenticator may do with a control session.
+    """The operations of an authenticator on a control session.
 
-    Each method says whether its message could be sent; if not, the hook is called again later.
+    Each method returns whether its message could be sent; if not, the hook is called again later.
     """
 
     @property
@@ -16,63 +16,64 @@ class SessionProxy(Protocol):
         """Id of the control session."""
 
     def authenticate(self, principal: bytes) -> bool:
-        """Accept the client, under a name that the authorisation service is asked with."""
+        """Accept the client under a name, the principal, that authorisation services receive."""
 
     def challenge(self, encoded_challenge: bytes) -> bool:
-        """Ask the client for proof."""
+        """Send a challenge to the client."""
 
     def reject(self) -> None:
-        """Refuse the client."""
+        """Reject the client."""
 
 
 class Authenticator(Protocol):
-    """Decides about clients that connect. All hooks run on the archive's conductor.
+    """Decides which clients may connect. All methods run on the archive's conductor.
 
-    Two more methods are called where an authenticator has them: ``on_session_closed(session_id)``
-    when a control session has ended, and ``close()`` when the archive has.
+    Two optional methods are called where an authenticator has them:
+    ``on_session_closed(session_id)`` when a control session has ended, and ``close()`` when the
+    archive has.
     """
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """A client has asked to connect; nothing can be answered yet."""
+        """Take the credentials of a connect request; nothing can be answered yet."""
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:
-        """The client hears us now; called every 200 ms until a decision is sent."""
+        """Decide about a client that can be answered; called every 200 ms until it is done."""
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """The client has answered a challenge."""
+        """Take a client's answer to a challenge."""
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:
-        """The client was challenged; called every duty cycle until a decision is sent."""
+        """Decide about a challenged client; called every duty cycle until a decision is sent."""
 
 
 class AuthorisationService(Protocol):
-    """Decides about requests."""
+    """Decides which requests a client may send."""
 
     def is_authorised(
         self, protocol_id: int, action_id: int, kind: object, principal: bytes
     ) -> bool:
-        """Whether a principal may send a request of a template id."""
+        """Return whether a principal may send a request with a template id."""
 
 
 class AcceptAll:
-    """Accepts every client, without a name: the reference's default authenticator."""
+    """Accepts every client with an empty principal, as the reference's default authenticator."""
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Nothing to remember."""
+        """Ignore the credentials."""
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept."""
+        """Accept the client."""
         session.authenticate(b"")
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Nothing was asked."""
+        """Ignore the answer; there are no challenges."""
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:
-        """Never challenged."""
+        """Do nothing; there are no challenges."""
 
 
 class FixedAuthorisation:
-    """Gives every request the same answer."""
+    """An authorisation service that allows all requests, or denies all."""
 
     def __init__(self, *, allowed: bool) -> None:
         self._allowed = allowed
@@ -84,5 +85,5 @@ class FixedAuthorisation:
         kind: object,  # noqa: ARG002
         principal: bytes,  # noqa: ARG002
     ) -> bool:
-        """Yes, or no."""
+        """Return the fixed decision."""
         return self._allowed

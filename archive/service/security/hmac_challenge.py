@@ -35,15 +35,15 @@ KEY_LENGTH: Final = 32
 
 
 def new_key() -> str:
-    """A key as the file has it: 32 random bytes in hexadecimal."""
+    """Generate a key in the form that key files have: 32 random bytes in hexadecimal."""
     return secrets.token_hex(KEY_LENGTH)
 
 
 def parse_keys(text: str) -> dict[bytes, bytes]:
-    """Keys by user, from lines ``user:HEX``.
+    """Parse lines ``user:HEX`` to keys by user.
 
     Raises:
-        ConfigurationError: a line that is none, or a user twice; begins with the line's number.
+        ConfigurationError: a line is invalid or a user occurs twice; begins with the line's number.
     """
     found: dict[bytes, bytes] = {}
     for number, line in lines_of(text):
@@ -71,15 +71,15 @@ class _Exchange:
 
 
 class HmacAuthenticator:
-    """Challenges every client; the principal is the user.
+    """Challenges every client; the principal is the user name.
 
     Args:
-        path: of the file with the keys, which only its owner may read; changes count within a
-            second.
-        check_interval_s: how often, at most, the file is looked at.
+        path: path of the key file, which only its owner may read; by default a change takes effect
+            within a second.
+        check_interval_s: shortest time between checks for a changed file, seconds.
 
     Raises:
-        ConfigurationError: a file that cannot be used.
+        ConfigurationError: the file cannot be used.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class HmacAuthenticator:
         self._exchanges: dict[int, _Exchange] = {}
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Remember the name."""
+        """Store the user name."""
         if 0 < len(credentials) <= USER_LENGTH_MAX:
             self._exchanges[session_id] = _Exchange(credentials)
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Challenge, whether the name is known or not; who gives none is rejected."""
+        """Challenge known and unknown users alike; reject a client without a name."""
         exchange = self._exchanges.get(session.session_id)
         if exchange is None:
             session.reject()
@@ -105,13 +105,13 @@ class HmacAuthenticator:
         session.challenge(exchange.challenge)
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Take the first answer; there is no second."""
+        """Store the first answer; later ones are ignored."""
         exchange = self._exchanges.get(session_id)
         if exchange is not None and exchange.answer is None:
             exchange.answer = credentials
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept the right answer, reject another, wait for one."""
+        """Accept the correct answer, reject any other; wait while there is none."""
         exchange = self._exchanges.get(session.session_id)
         if exchange is None or exchange.challenge is None:
             session.reject()
@@ -127,5 +127,5 @@ class HmacAuthenticator:
             session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
-        """Forget the session."""
+        """Remove what is stored about the session."""
         self._exchanges.pop(session_id, None)

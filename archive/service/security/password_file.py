@@ -1,4 +1,4 @@
-"""User and password against a file of hashed passwords."""
+"""Authentication of users and passwords with a file of hashed passwords."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ REMEMBERED_MAX: Final = 1024
 
 
 class PasswordFileAuthenticator:
-    """Takes ``user:password``; the principal is the user.
+    """Takes ``user:password`` as credentials; the principal is the user name.
 
-    Passwords are hashed on a thread of their own, one at a time, so that the archive goes on
-    meanwhile; a session whose turn does not come within the connect timeout is dropped by the
-    archive. What has matched is remembered under a key that lives only in this object, until the
-    file changes: clients that come back are let in at once.
+    Passwords are hashed one at a time on a separate thread, so that the archive is not delayed. The
+    archive drops a session whose password is not checked within the connect timeout. Until the file
+    changes, successful checks are remembered under a key that exists only in this object, so that
+    returning clients are accepted at once.
 
     Args:
-        path: of the file, see ``passwords``; changes count within a second.
-        executor: where hashing runs; by default one thread, ended by ``close``.
-        check_interval_s: how often, at most, the file is looked at.
+        path: path of the file, see ``passwords``; by default a change takes effect within a second.
+        executor: where hashing runs; by default one thread, which ``close`` ends.
+        check_interval_s: shortest time between checks for a changed file, seconds.
 
     Raises:
-        ConfigurationError: a file that cannot be used.
+        ConfigurationError: the file cannot be used.
     """
 
     def __init__(
@@ -54,19 +54,19 @@ class PasswordFileAuthenticator:
         self._executor = executor or ThreadPoolExecutor(1, "archive-passwords")
         self._owns_executor = executor is None
         self._pending: dict[int, Future[bytes | None]] = {}
-        # Nobody's password: costs as much to refuse an unknown user as a wrong password.
+        # A password of no user: refusing an unknown user takes as long as a wrong password.
         self._nobody = hash_password(secrets.token_hex(16))
         self._key = secrets.token_bytes(32)
         self._matched: OrderedDict[bytes, HashedPassword] = OrderedDict()
         self._lock = threading.Lock()
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Begin to check."""
+        """Start to check the credentials."""
         if len(credentials) <= CREDENTIALS_LENGTH_MAX:
             self._pending[session_id] = self._executor.submit(self._principal_of, credentials)
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept or reject, once it is known."""
+        """Accept or reject the client once its credentials are checked."""
         checked = self._pending.get(session.session_id)
         if checked is not None and not checked.done():
             return
@@ -77,31 +77,31 @@ class PasswordFileAuthenticator:
             session.authenticate(principal)
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Nothing was asked."""
+        """Ignore the answer; there are no challenges."""
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Never challenged."""
+        """Reject; there are no challenges."""
         session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
-        """Forget the session; if its turn has not come it need not any more."""
+        """Remove what is stored about the session and cancel its check if it has not started."""
         checked = self._pending.pop(session_id, None)
         if checked is not None:
             checked.cancel()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the hashing thread."""
         if self._owns_executor:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
     def _principal_of(self, credentials: bytes) -> bytes | None:
-        """The user, None when the password is not his; slow."""
+        """Return the user name, None when the password is wrong; this is slow by design."""
         user, _, password = credentials.partition(b":")
         known = self._file.current().get(user)
         hashed = self._nobody if known is None else known
         mark = hmac.new(self._key, credentials, hashlib.sha256).digest()
         with self._lock:
-            # The same hash as then: the file has not changed for this user.
+            # The hash is the one checked before, so the file has not changed for this user.
             if self._matched.get(mark) == known and known is not None:
                 return user
         if not hashed.matches(password) or known is None:

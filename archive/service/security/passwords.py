@@ -1,7 +1,7 @@
-"""Hashed passwords: scrypt, a salt for each, and the file that holds them.
+"""Passwords hashed with scrypt and individual salts, and the file that holds them.
 
-A line is ``user:scrypt:ln=14,r=8,p=1:SALT:HASH``, salt and hash in base64. The parameters stand
-with each hash, so that they can be raised for new passwords.
+A line is ``user:scrypt:ln=14,r=8,p=1:SALT:HASH``, with salt and hash in base64. Each hash has its
+own parameters, so that they can be raised for new passwords.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARAMETERS: Final = re.compile(r"ln=(\d{1,2}),r=(\d{1,2}),p=(\d)")
 
 @dataclass(frozen=True, slots=True)
 class HashedPassword:
-    """A password as the file keeps it."""
+    """A password in the form in which the file keeps it."""
 
     log_n: int
     r: int
@@ -44,11 +44,11 @@ class HashedPassword:
     digest: bytes
 
     def matches(self, password: bytes) -> bool:
-        """Whether it is this password; slow on purpose, tens of milliseconds without the GIL."""
+        """Return whether this is the password; takes tens of milliseconds, without the GIL."""
         return hmac.compare_digest(self.digest, self.digest_of(password))
 
     def digest_of(self, password: bytes) -> bytes:
-        """The hash that a password has with this salt."""
+        """Return the hash of a password with this salt."""
         return hashlib.scrypt(
             password,
             salt=self.salt,
@@ -67,17 +67,17 @@ class HashedPassword:
 def hash_password(
     password: str, *, log_n: int = LOG_N, r: int = R, p: int = P, salt: bytes | None = None
 ) -> HashedPassword:
-    """A password hashed with a new salt.
+    """Hash a password with a new salt.
 
     Args:
-        password: in clear.
-        log_n: cost as a power of two: memory and time.
-        r: size of a block.
-        p: how often in a row.
+        password: the password in plain text.
+        log_n: cost in memory and time, as the logarithm of scrypt's ``n`` to base 2.
+        r: scrypt's block size.
+        p: scrypt's parallelisation, the number of passes.
         salt: 16 random bytes by default.
 
     Raises:
-        ConfigurationError: an empty password, or parameters out of range.
+        ConfigurationError: the password is empty, or a parameter is out of range.
     """
     if not password:
         raise ConfigurationError("an empty password is none")
@@ -88,10 +88,10 @@ def hash_password(
 
 
 def parse_passwords(text: str) -> dict[bytes, HashedPassword]:
-    """Hashed passwords by user.
+    """Parse the lines of a password file to hashed passwords by user.
 
     Raises:
-        ConfigurationError: a line that is none, or a user twice; begins with the line's number.
+        ConfigurationError: a line is invalid or a user occurs twice; begins with the line's number.
     """
     found: dict[bytes, HashedPassword] = {}
     for number, line in lines_of(text):
@@ -108,21 +108,21 @@ def parse_passwords(text: str) -> dict[bytes, HashedPassword]:
 def set_password(
     path: str | os.PathLike[str], user: str, password: str | None, *, log_n: int = LOG_N
 ) -> bool:
-    """Put a user into a password file, made if need be, or take him out.
+    """Add a user to a password file, which is created if necessary, or remove the user.
 
-    The file is replaced whole; comments stay. Only its owner can read a new one.
+    The file is replaced as a whole and its comments stay. Only its owner can read a new file.
 
     Args:
-        path: of the file.
-        user: his name, also the principal that authorisation is asked with.
-        password: in clear; None takes the user out.
-        log_n: cost of the hash.
+        path: path of the file.
+        user: the user name, which is also the principal for authorisation.
+        password: the password in plain text; None removes the user.
+        log_n: cost of the hash, see ``hash_password``.
 
     Returns:
-        Whether the user was there before.
+        Whether the user was in the file before.
 
     Raises:
-        ConfigurationError: a name, a password or a file that cannot be used.
+        ConfigurationError: the name, the password or the file cannot be used.
     """
     check_user(user)
     target = Path(path)

@@ -1,10 +1,10 @@
-"""Who may send which requests, by rules of a file.
+"""Authorisation of requests by rules in a file.
 
-A line is ``PRINCIPAL allow|deny REQUEST...``; the principal ``*`` is everybody, ``-`` the one
-without a name; a request is its name in the protocol, a group of them, or ``all``. A principal's
-own rules stand before those of everybody, a request's before ``all``, later lines before earlier
-ones, and what no rule names is denied, but for the requests of the group ``session``, without
-which nobody can connect.
+A line is ``PRINCIPAL allow|deny REQUEST...``. The principal ``*`` stands for every client and ``-``
+for clients with an empty principal. A request is a name in the protocol, a group of names, or
+``all``. A principal's own rules take precedence over those of ``*``, rules for a request over those
+for ``all``, and later lines over earlier ones. A request without a rule is denied, except for those
+of the group ``session``, without which no client can connect.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ _SESSION: Final = frozenset(each.LAYOUT.template_id for each in GROUPS["session"
 
 @dataclass(slots=True)
 class Rules:
-    """Rules by principal and request.
+    """The rules by principal and request.
 
     Attributes:
-        own: principal -> template id, or -1 for all -> whether it is allowed.
-        general: the same for everybody.
+        own: by principal, whether each template id, or -1 for all, is allowed.
+        general: the same for every client.
     """
 
     own: dict[bytes, dict[int, bool]] = field(default_factory=dict)
     general: dict[int, bool] = field(default_factory=dict)
 
     def allows(self, principal: bytes, action_id: int) -> bool:
-        """Whether a principal may send a request of a template id."""
+        """Return whether a principal may send a request with a template id."""
         for rules in (self.own.get(principal), self.general):
             if rules:
                 for key in (action_id, _ANY):
@@ -75,10 +75,10 @@ class Rules:
 
 
 def parse_rules(text: str) -> Rules:
-    """The rules of a file.
+    """Parse the text of a rules file.
 
     Raises:
-        ConfigurationError: a line that is none; begins with the line's number.
+        ConfigurationError: a line is invalid; begins with the line's number.
     """
     found = Rules()
     for number, line in lines_of(text):
@@ -113,14 +113,14 @@ def _actions(name: str, number: int) -> list[int]:
 
 
 class RulesAuthorisation:
-    """Asks the rules of a file.
+    """An authorisation service that applies the rules in a file.
 
     Args:
-        path: of the file; changes count within a second.
-        check_interval_s: how often, at most, it is looked at.
+        path: path of the file; by default a change takes effect within a second.
+        check_interval_s: shortest time between checks for a changed file, seconds.
 
     Raises:
-        ConfigurationError: a file that cannot be used.
+        ConfigurationError: the file cannot be used.
     """
 
     def __init__(
@@ -133,6 +133,6 @@ class RulesAuthorisation:
     def is_authorised(
         self, protocol_id: int, action_id: int, kind: object, principal: bytes
     ) -> bool:
-        """What the rules say; another protocol's actions are denied."""
+        """Return what the rules decide; actions of another protocol are denied."""
         del kind
         return protocol_id == ap.SCHEMA_ID and self._file.current().allows(principal, action_id)

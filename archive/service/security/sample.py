@@ -1,4 +1,4 @@
-"""What the reference's sample authenticator does, for tests that were written against it."""
+"""An authenticator that behaves as the reference's sample, for tests written against that one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ PRINCIPAL: Final = b"admin"
 
 
 class SampleAuthenticator:
-    """Accepts one pair, challenges another, rejects the rest; everybody knows the words."""
+    """Accepts one pair, challenges another and rejects the rest; the credentials are not secret."""
 
     def __init__(self) -> None:
         self._credentials: dict[int, bytes] = {}
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Remember who says what."""
+        """Store the credentials."""
         self._credentials[session_id] = credentials
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept, ask, or reject."""
+        """Accept, challenge or reject the client."""
         credentials = self._credentials.get(session.session_id)
         if credentials == ACCEPTED:
             session.authenticate(PRINCIPAL)
@@ -35,11 +35,11 @@ class SampleAuthenticator:
             session.reject()
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Remember the answer; a second time the words of the first are none."""
+        """Store the answer; the credentials that led to the challenge do not count as one."""
         self._credentials[session_id] = b"" if credentials == CHALLENGED else credentials
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept the right answer, without a name; wait while there is none."""
+        """Accept the correct answer with an empty principal; wait while there is none."""
         answer = self._credentials.get(session.session_id)
         if answer == ANSWER:
             session.authenticate(b"")
@@ -47,5 +47,5 @@ class SampleAuthenticator:
             session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
-        """Forget the session."""
+        """Remove what is stored about the session."""
         self._credentials.pop(session_id, None)

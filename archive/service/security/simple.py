@@ -1,4 +1,4 @@
-"""Accepts known credentials, byte for byte: the reference's simple authenticator."""
+"""An authenticator that accepts known credentials, as the reference's simple authenticator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SimpleAuthenticator:
-    """Looks credentials up in a table; it has no challenges.
+    """Looks up credentials in a table, byte for byte; there are no challenges.
 
     Args:
         principals: principal by credentials.
@@ -23,7 +23,7 @@ class SimpleAuthenticator:
         self._found: dict[int, bytes | None] = {}
 
     def on_connect_request(self, session_id: int, credentials: bytes, now_ms: int) -> None:  # noqa: ARG002
-        """Look the credentials up, in the same time whatever they are."""
+        """Look up the credentials in constant time."""
         found = None
         for known, principal in self._principals.items():
             if hmac.compare_digest(known, credentials):
@@ -31,7 +31,7 @@ class SimpleAuthenticator:
         self._found[session_id] = found
 
     def on_connected_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Accept or reject."""
+        """Accept or reject the client."""
         principal = self._found.get(session.session_id)
         if principal is None:
             session.reject()
@@ -39,12 +39,12 @@ class SimpleAuthenticator:
             session.authenticate(principal)
 
     def on_challenge_response(self, session_id: int, credentials: bytes, now_ms: int) -> None:
-        """Nothing was asked."""
+        """Ignore the answer; there are no challenges."""
 
     def on_challenged_session(self, session: SessionProxy, now_ms: int) -> None:  # noqa: ARG002
-        """Never challenged."""
+        """Reject; there are no challenges."""
         session.reject()
 
     def on_session_closed(self, session_id: int) -> None:
-        """Forget the session."""
+        """Remove what is stored about the session."""
         self._found.pop(session_id, None)

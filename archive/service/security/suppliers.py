@@ -1,8 +1,8 @@
-"""From the names of the archive's properties to authenticators and authorisation services.
+"""Makes the authenticator and the authorisation service that the archive's properties name.
 
 Other packages add theirs by entry points in the groups ``aerolog.authenticators`` and
-``aerolog.authorisation_services``: the name is what the property says, the object is called with
-the archive's ``ArchiveConfig``. Built-in names cannot be replaced::
+``aerolog.authorisation_services``. The entry point's name is the property's value, and its object
+is called with the archive's ``ArchiveConfig``. Built-in names cannot be replaced::
 
     [project.entry-points."aerolog.authenticators"]
     ldap = "my_package:LdapAuthenticator"
@@ -63,20 +63,20 @@ AUTHORISATION_SERVICES: Final[Mapping[str, Callable[[ArchiveConfig], Authorisati
 
 
 def authenticator_of(config: ArchiveConfig) -> Authenticator:
-    """The authenticator that the properties name.
+    """Return the authenticator that the properties name.
 
     Raises:
-        ConfigurationError: it cannot be made.
+        ConfigurationError: the authenticator cannot be made.
     """
     found: Authenticator = _make(p.AUTHENTICATOR, AUTHENTICATORS, config, _AUTHENTICATOR_METHODS)
     return found
 
 
 def authorisation_of(config: ArchiveConfig) -> AuthorisationService:
-    """The authorisation service that the properties name.
+    """Return the authorisation service that the properties name.
 
     Raises:
-        ConfigurationError: it cannot be made.
+        ConfigurationError: the authorisation service cannot be made.
     """
     found: AuthorisationService = _make(
         p.AUTHORISATION, AUTHORISATION_SERVICES, config, ("is_authorised",)

@@ -1,4 +1,4 @@
-"""A small text file of an operator's, read again when it has changed."""
+"""A small text file, maintained by an operator, that is read again when it has changed."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ _LOG = logging.getLogger("aerolog.archive")
 
 
 class WatchedFile(Generic[T]):
-    """The contents of a file, parsed.
+    """The parsed contents of a file.
 
-    A file that cannot be used any more leaves what was read before in force, and is logged once.
+    When the file becomes unusable, the contents read before stay in force and one message is
+    logged.
 
     Args:
-        path: of the file.
-        parse: from its text to its contents; raises ConfigurationError.
-        private: whether only its owner may read it. Nobody else may write it in any case.
-        check_interval_s: how often, at most, it is looked at.
+        path: path of the file.
+        parse: returns the contents for the file's text; raises ConfigurationError.
+        private: whether only the owner may read the file. Only the owner may write it in any case.
+        check_interval_s: shortest time between checks for a changed file, seconds.
 
     Raises:
-        ConfigurationError: it cannot be used from the start.
+        ConfigurationError: the file is unusable from the start.
     """
 
     def __init__(
@@ -56,11 +57,11 @@ class WatchedFile(Generic[T]):
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """Path of the file."""
         return self._path
 
     def current(self) -> T:
-        """What the file says now, or said when it was last usable."""
+        """Return the present contents, or those from when the file was last usable."""
         now_s = time.monotonic()
         if now_s >= self._next_check_s:
             self._next_check_s = now_s + self._check_interval_s
@@ -79,7 +80,7 @@ class WatchedFile(Generic[T]):
         try:
             with self._path.open("rb") as file:
                 found = os.fstat(file.fileno())
-                # Remembered first, so that a bad file is read and complained about once.
+                # Stored first, so that an unusable file is read and logged only once.
                 self._signature = found.st_mtime_ns, found.st_size, found.st_ino
                 content = file.read(LENGTH_MAX + 1)
         except OSError as error:
@@ -102,10 +103,10 @@ class WatchedFile(Generic[T]):
         if self._signature is not None or isinstance(error, ConfigurationError):
             _LOG.warning("%s; what was read before stays in force", error)
         if isinstance(error, OSError):
-            self._signature = None  # it has gone: said once, and read again when it is back
+            self._signature = None  # a missing file is logged once and read when it is back
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:
-    """Number and text of the lines that say something: no blank ones, no ``#`` comments."""
+    """Return number and text of each line that is neither blank nor a ``#`` comment."""
     found = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in found if line and not line.startswith("#")]

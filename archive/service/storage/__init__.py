@@ -1,1 +1,1 @@
-"""Requests that change what is stored: segments that are migrated, cut and deleted."""
+"""Requests that change stored segments by migration, truncation and deletion."""

@@ -1,8 +1,8 @@
-"""Segment files on their way out: one file a cycle and recording (spec archive-protocol 14).
+"""Deletion of segment files, one per recording and duty cycle (spec archive-protocol 14).
 
-The catalog has been changed before a deletion starts, so that a crash leaves files that no
-recording needs, and never a recording without its files. However many files and recordings there
-are, a turn does a bounded part: of looking for files, and of removing them.
+The catalog is changed before a deletion starts. A crash therefore leaves files that no recording
+needs, and never a recording without its files. Each duty cycle does a bounded amount of work, both
+in the search for files and in their removal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.conductor.control_session import ControlSession
     from aerolog.archive.service.context import ArchiveContext
 
-#: Of a turn: files removed, time after which no further one is, names of a folder looked at.
+#: Bounds of a duty cycle: files removed, time before the last removal, names listed.
 FILES_PER_TURN: Final = 16
 TURN_NS: Final = 1_000_000
 NAMES_PER_TURN: Final = 512
@@ -41,12 +41,12 @@ class Deletion:
     """The files of one recording that one request removes.
 
     Attributes:
-        recording_id: whose files they are.
-        highest: position that the last of them starts at, -1 when none has one in its name.
-        left: how many there still are.
-        is_durable: whether no file is gone that a loss of power may bring back.
-        scan: what looks for the files, None once they are known.
-        choose: which of the found ones go.
+        recording_id: id of the recording whose files are removed.
+        highest: start position of the last file, -1 when no name has one.
+        left: number of files still to be removed.
+        is_durable: whether no removed file can come back after a loss of power.
+        scan: the search for the files, None once they are known.
+        choose: selects from the files found those to remove.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Deletion:
         self._names = iter(names)
 
     def look_for(self, scan: NameScan, choose: Callable[[FoundNames], Names] | None) -> None:
-        """The files are not known yet: until then it may be any."""
+        """Search for the files; until they are known, any file may be among them."""
         self.scan, self.choose, self.highest = scan, choose, INT64_MAX
 
     def found(self) -> None:
-        """The files are known now; tell how many they are."""
+        """Fix the files after the search and send their number."""
         assert self.scan is not None
         found = self.scan.found
         self._begin(found if self.choose is None else self.choose(found))
@@ -83,22 +83,22 @@ class Deletion:
             self.control.send_ok(self.correlation_id, self.left)
 
     def take(self) -> str:
-        """The next name; there is one."""
+        """Return the next name, of which there must be one."""
         self.left -= 1
         self.is_durable = False
         return next(self._names)
 
 
 class Deletions:
-    """All deletions under way, at most one for a recording.
+    """All active deletions, at most one for a recording.
 
     Args:
-        context: the archive's surroundings.
+        context: the objects that all parts of the archive use.
     """
 
     def __init__(self, context: ArchiveContext) -> None:
         self._context = context
-        # Recordings whose turn is next stand first.
+        # The recordings to be served next come first.
         self._running: OrderedDict[int, Deletion] = OrderedDict()
         rate = context.config[p.DELETE_RATE]
         self._interval_ns = _NS_PER_SECOND // rate if rate else 0
@@ -110,26 +110,26 @@ class Deletions:
         return bool(self._running)
 
     def next_turn_ns(self, now_ns: int) -> int:
-        """When there is something to do again; far away when there is nothing."""
+        """Return when there is work again, a time far away when there is none."""
         if not self._running:
             return INT64_MAX
         looks = any(one.scan for one in islice(self._running.values(), FILES_PER_TURN))
         return now_ns if looks else max(now_ns, self._next_ns)
 
     def is_active(self, recording_id: int) -> bool:
-        """Whether files of a recording are being removed."""
+        """Return whether files of a recording are being removed."""
         return recording_id in self._running
 
     def reaches(self, recording_id: int, position: int) -> bool:
-        """Whether files of a recording are being removed that start at or behind a position."""
+        """Return whether files that start at or after a position are being removed."""
         running = self._running.get(recording_id)
         return running is not None and running.highest >= position
 
     def check_none(self, recording_id: int) -> None:
-        """Refuse to go on while files of a recording are being removed.
+        """Check that no files of a recording are being removed.
 
         Raises:
-            ArchiveError: they are.
+            ArchiveError: a deletion is active.
         """
         if recording_id in self._running:
             raise ArchiveError(
@@ -144,14 +144,14 @@ class Deletions:
         recording_id: int,
         names: Names | Iterable[str],
     ) -> int:
-        """Have files removed; the DELETE signal follows when the last one is gone.
+        """Start the removal of files; the DELETE signal follows when the last one is gone.
 
         Args:
-            control: who is told, None for nobody.
-            correlation_id: of the request.
-            recording_id: whose files they are; ``check_none`` has passed.
-            names: of files in the archive's folder, those that are missing included. Without any
-                the signal comes in the conductor's next turn.
+            control: the session that gets the signal, None for no session.
+            correlation_id: the request's correlation id.
+            recording_id: the recording whose files they are; ``check_none`` has passed.
+            names: names of files in the archive's folder, which need not exist. Without any name
+                the signal comes in the conductor's next duty cycle.
 
         Returns:
             The number of names.
@@ -169,14 +169,14 @@ class Deletions:
         recording_id: int,
         choose: Callable[[FoundNames], Names] | None = None,
     ) -> None:
-        """Have files removed that are looked for first; answers with their number then.
+        """Search for files, answer with their number and then remove them.
 
         Args:
-            control: who is told.
-            correlation_id: of the request.
-            scan: looks for them.
-            recording_id: whose files they are; ``check_none`` has passed.
-            choose: which of the found ones go, all by default.
+            control: the session that gets answer and signal.
+            correlation_id: the request's correlation id.
+            scan: the search for the files.
+            recording_id: the recording whose files they are; ``check_none`` has passed.
+            choose: selects from the files found those to remove, all by default.
         """
         deletion = Deletion(control, correlation_id, recording_id, FoundNames())
         deletion.look_for(scan, choose)
@@ -185,7 +185,7 @@ class Deletions:
         self.finish(recording_id)
 
     def do_work(self) -> int:
-        """Remove one file of each recording, as far as a turn goes; tell of those that are done."""
+        """Remove one file of each recording, within the bounds, and signal completed deletions."""
         if not self._running:
             return 0
         work, looks = 0, 1
@@ -212,12 +212,12 @@ class Deletions:
         return work
 
     def _look(self, deletion: Deletion) -> int:
-        """Look for files a while; the number of names looked at."""
+        """Continue a search; returns the number of names listed."""
         assert deletion.scan is not None
         try:
             looked_at = deletion.scan.go_on(NAMES_PER_TURN)
         except OSError as error:
-            # What is found goes; an archive's start removes the rest.
+            # The files found so far are removed; the archive's next start removes the rest.
             self._context.reporter.error(error)
             deletion.found()
             return 1
@@ -226,7 +226,7 @@ class Deletions:
         return max(looked_at, 1)
 
     def finish(self, recording_id: int) -> None:
-        """End a deletion that has no files, at once."""
+        """Complete a deletion that has no files at once."""
         deletion = self._running.get(recording_id)
         if deletion is not None and deletion.scan is None and not deletion.left:
             self._finish(deletion)
@@ -244,7 +244,7 @@ class Deletions:
             )
 
     def _sync(self, deletion: Deletion) -> None:
-        """A file that came back after a loss of power would be taken for the recording's end."""
+        """Sync the folder: a file that came back would be taken for the recording's end."""
         config = self._context.config
         if config[p.FILE_SYNC_LEVEL] > 0 and not deletion.is_durable:
             sync = partial(self._context.files.sync_dir, str(config.archive_dir))
@@ -270,7 +270,7 @@ class Deletions:
         return True
 
     def close(self) -> None:
-        """Remove what is left; nobody is told any more."""
+        """Remove the remaining files without further signals."""
         for deletion in self._running.values():
             deletion.control = None
             while deletion.scan is not None:

@@ -1,8 +1,8 @@
-"""Segments of one recording become segments of another (spec archive-protocol 14.6).
+"""Migration of segments from one recording to another (spec archive-protocol 14.6).
 
-Each file gets its new name beside the old one before the catalog changes, and loses the old one
-after it: at no moment does a recording of the catalog lack a file. What a crash leaves are second
-names that no recording needs.
+Each file gets its new name in addition to the old one before the catalog changes, and loses the old
+one after it. At no moment does a recording in the catalog lack a file. A crash leaves at most
+second names that no recording needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aerolog.archive.service.context import ArchiveContext
     from aerolog.archive.service.storage.segment_deletion import Deletions
 
-# In the reference's order.
+# Fields that must be equal in both recordings, in the order in which the reference compares them.
 _MUST_AGREE: Final = (
     ("SegmentFileLength", "segment_file_length"),
     ("TermBufferLength", "term_buffer_length"),
@@ -36,11 +36,11 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 
 
 class SegmentMigration:
-    """Carries migrate requests out.
+    """Carries out migrate requests.
 
     Args:
-        context: the archive's surroundings.
-        deletions: those under way.
+        context: the objects that all parts of the archive use.
+        deletions: the active deletions.
     """
 
     def __init__(self, context: ArchiveContext, deletions: Deletions) -> None:
@@ -51,14 +51,14 @@ class SegmentMigration:
         """Move all of one recording to the front or the end of another.
 
         Raises:
-            ArchiveError: the two do not fit, or their files do not.
+            ArchiveError: the recordings or their files do not fit together.
         """
         catalog = self._context.catalog
         source = catalog.checked_entry(request.src_recording_id).descriptor
         target = catalog.checked_entry(request.dst_recording_id).descriptor
         join = _check_fit(source, target)
         for descriptor in (source, target):
-            # The reference does not ask, and may then remove what it has just moved.
+            # The reference does not check this and may remove files that it has just moved.
             self._deletions.check_none(descriptor.recording_id)
         moves, left_over = self._moves(source, target)
         if moves:
@@ -91,7 +91,7 @@ class SegmentMigration:
     def _moves(
         self, source: RecordingDescriptor, target: RecordingDescriptor
     ) -> tuple[list[tuple[str, str]], str | None]:
-        """Paths from and to, and the name of an empty file behind the last one, if it is due."""
+        """Return pairs of old and new paths, and the empty file after the last one, if needed."""
         files, length = self._context.files, source.segment_file_length
         first = source.segment_base(source.start_position)
         last = source.segment_base(source.stop_position)
@@ -115,7 +115,7 @@ class SegmentMigration:
         return moves, left_over
 
     def _give_names(self, moves: list[tuple[str, str]]) -> None:
-        """The new names, all of them or none."""
+        """Create all new names, or none of them."""
         files, given = self._context.files, []
         old, new = moves[0]
         try:
@@ -153,10 +153,10 @@ class SegmentMigration:
 
 
 def _check_fit(source: RecordingDescriptor, target: RecordingDescriptor) -> int:
-    """The position at which the two recordings join.
+    """Return the position at which the two recordings join.
 
     Raises:
-        ArchiveError: they do not.
+        ArchiveError: the recordings do not join.
     """
     if source.is_active:
         _refuse(f"recording {source.recording_id} is still active")

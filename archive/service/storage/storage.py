@@ -1,7 +1,7 @@
 """Requests that change what is stored (spec archive-protocol 14).
 
-The catalog is changed first and the files after it: whatever a crash cuts short, a recording has
-all the files that its catalog entry speaks of.
+The catalog is changed first and the files after it, so that after a crash a recording still has all
+the files that its catalog entry refers to.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Storage:
     """Truncates, purges, detaches, attaches and migrates.
 
     Args:
-        context: the archive's surroundings.
-        recordings: those that are active.
-        replays: those that are active.
-        deletions: those under way.
-        replicated: recordings that are being made by replications.
+        context: the objects that all parts of the archive use.
+        recordings: the active recordings.
+        replays: the active replays.
+        deletions: the active deletions.
+        replicated: returns the recordings that replications are making.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Storage:
         self._moving = SegmentMigration(context, deletions)
 
     def handlers(self) -> dict[type[ap.Message], Callable[[ControlSession, Any], int | None]]:
-        """What carries each of the requests out."""
+        """Return the handlers of these requests by message class."""
         return {
             ap.TruncateRecordingRequest: self._truncate,
             ap.PurgeRecordingRequest: self._purge,
@@ -80,7 +80,7 @@ class Storage:
         return str(self._context.config.archive_dir)
 
     def _descriptor(self, recording_id: int) -> RecordingDescriptor:
-        """What the catalog has of a recording, sound enough for arithmetic with positions."""
+        """Return a recording's descriptor after checking it for arithmetic with positions."""
         return self._context.catalog.checked_entry(recording_id).descriptor
 
     def _delete(
@@ -89,13 +89,13 @@ class Storage:
         request: ap.TruncateRecordingRequest | ap.PurgeSegmentsRequest,
         names: Names,
     ) -> None:
-        """Answer with the number of files, and have them removed one after the other."""
+        """Answer with the number of files and start their removal."""
         deletions, recording_id = self._deletions, request.recording_id
         count = deletions.start(control, request.correlation_id, recording_id, names)
         control.send_ok(request.correlation_id, count)
         deletions.finish(recording_id)
 
-    # -- the end, or all of it --------------------------------------------------------------------
+    # -- truncation and purge ---------------------------------------------------------------------
 
     def _truncate(self, control: ControlSession, request: ap.TruncateRecordingRequest) -> None:
         recording_id, position = request.recording_id, request.position
@@ -115,7 +115,7 @@ class Storage:
         base = descriptor.segment_base(position)
         is_inside = start < position != stop and position > base
         if is_inside:
-            # The reference lowers the stop position before it looks (spec archive-protocol 23.2).
+            # The reference lowers the stop position before it checks (spec archive-protocol 23.2).
             check_frame_at(files, self._folder, descriptor, position)
         scan = self._scan(recording_id) if position == start else None
         self._context.catalog.update_stop_position(recording_id, position)
@@ -128,11 +128,11 @@ class Storage:
             self._deletions.start_found(control, request.correlation_id, scan, recording_id)
 
     def _scan(self, recording_id: int) -> NameScan:
-        """Looks for all files of a recording."""
+        """Start a search for all files of a recording."""
         return NameScan(self._context.files, self._folder, recording_id)
 
     def _names_from(self, descriptor: RecordingDescriptor, position: int) -> Names:
-        """Files that a recording does not need when it ends at a position within it."""
+        """Return the files that a recording does not need when it ends at a position within it."""
         length = descriptor.segment_file_length
         base = descriptor.segment_base(position)
         first = base if position == base else base + length
@@ -147,7 +147,7 @@ class Storage:
                 f"cannot purge active recording {recording_id}", ArchiveErrorCode.ACTIVE_RECORDING
             )
         if any(one.recording_id == recording_id for one in self._replicated()):
-            # The reference purges it, and its replication fails at the next step.
+            # The reference purges it, so that the replication fails at its next step.
             _refuse(
                 f"cannot purge recording {recording_id}: it is being replicated",
                 ArchiveErrorCode.ACTIVE_RECORDING,
@@ -165,7 +165,7 @@ class Storage:
                 ArchiveErrorCode.ACTIVE_RECORDING,
             )
 
-    # -- the start --------------------------------------------------------------------------------
+    # -- purge, detachment and attachment at the start --------------------------------------------
 
     def _detach(self, _control: ControlSession, request: ap.DetachSegmentsRequest) -> int:
         descriptor = self._descriptor(request.recording_id)
@@ -196,7 +196,7 @@ class Storage:
                     f" sessionId={replay.session_id} streamId={replay.stream_id}"
                     f" channel={replay.channel}"
                 )
-        for reader in self._replays.readers():  # those that are about to begin, too
+        for reader in self._replays.readers():  # includes replays that are being created
             bound = descriptor.segment_base(max(reader.position, descriptor.start_position))
             if reader.recording_id == recording_id and start > bound:
                 _refuse(
@@ -227,7 +227,7 @@ class Storage:
     def _attach(self, _control: ControlSession, request: ap.AttachSegmentsRequest) -> int:
         recording_id = request.recording_id
         descriptor = self._descriptor(recording_id)
-        # The reference attaches files that it is about to remove: not here.
+        # The reference attaches files that it is about to remove; this archive does not.
         self._deletions.check_none(recording_id)
         length = descriptor.segment_file_length
         base = descriptor.segment_base(descriptor.start_position) - length

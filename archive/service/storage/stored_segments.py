@@ -1,7 +1,7 @@
-"""Segment files of a recording: which there are, what they begin with, where they are cut.
+"""A recording's segment files: which exist, what they begin with, where they are cut.
 
-Names are made of a recording's id and a position only, or come from the folder's own listing, so
-that no request can name a file outside the folder.
+A name is either made from a recording's id and a position, or comes from the folder's own listing,
+so that no request can refer to a file outside the folder.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _I32: Final = struct.Struct("<i")
 
 
 class SegmentNames:
-    """Names of a recording's segments one after the other, whether the files exist or not.
+    """Consecutive names of a recording's segments, whether the files exist or not.
 
     Args:
-        recording_id: of the recording.
-        first: position at the start of the first segment.
-        stop: no segment starts behind it.
-        length: of a segment, bytes.
+        recording_id: id in the names.
+        first: start position of the first segment.
+        stop: position at or before which every segment starts.
+        length: length of a segment, bytes.
     """
 
     def __init__(self, recording_id: int, first: int, stop: int, length: int) -> None:
@@ -55,16 +55,16 @@ class SegmentNames:
 
     @property
     def highest(self) -> int:
-        """Position at the start of the last segment, -1 when there is none."""
+        """Start position of the last segment, -1 when there is none."""
         return self._positions[-1] if self._positions else NULL_POSITION
 
 
 class FoundNames:
-    """Names of a recording's files as a listing of the folder shows them.
+    """Names of a recording's files, as a listing of the folder shows them.
 
     Attributes:
-        lowest: position at the start of the first segment, -1 when none has one in its name.
-        highest: position at the start of the last segment, -1 when none has one in its name.
+        lowest: start position of the first segment, -1 when no name has one.
+        highest: start position of the last segment, -1 when no name has one.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -75,7 +75,7 @@ class FoundNames:
             self.add(name)
 
     def add(self, name: str) -> None:
-        """One more."""
+        """Add a name."""
         self._names.append(name)
         position = position_of(name)
         if position != NULL_POSITION:
@@ -90,18 +90,18 @@ class FoundNames:
 
 
 class NameScan:
-    """All files of a recording, found part by part: a folder may hold a million of them.
+    """A stepwise search for all files of a recording in a folder of up to a million files.
 
-    Those that older versions renamed before deleting are among them.
+    It also finds files that older versions of the reference renamed before their deletion.
 
     Args:
-        files: the file system door.
-        folder: the archive's.
-        recording_id: of the recording.
+        files: the file system to use.
+        folder: the archive's folder.
+        recording_id: the recording whose files are wanted.
 
     Attributes:
-        found: so far.
-        is_done: whether the whole folder has been looked at.
+        found: the names found so far.
+        is_done: whether the whole folder was listed.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -114,7 +114,7 @@ class NameScan:
         self.is_done = False
 
     def go_on(self, count: int) -> int:
-        """Look at so many names more; how many there were."""
+        """List up to ``count`` further names; returns how many there were."""
         looked_at = 0
         for name in islice(self._names, count):
             looked_at += 1
@@ -128,7 +128,7 @@ Names = SegmentNames | FoundNames
 
 
 def position_of(name: str) -> int:
-    """Position that a file starts at by its name, ``.del`` or not; -1 when the name has none."""
+    """Return the start position in a file's name, with or without ``.del``; -1 without one."""
     plain = name.removesuffix(DELETED_SUFFIX)
     if not plain.endswith(SEGMENT_SUFFIX):
         return NULL_POSITION
@@ -139,7 +139,7 @@ def position_of(name: str) -> int:
 
 
 def detached_names(descriptor: RecordingDescriptor, found: FoundNames) -> SegmentNames:
-    """From the lowest file of a recording to the one before its first segment."""
+    """Return the names from a recording's lowest file to the one before its first segment."""
     first = descriptor.segment_base(descriptor.start_position)
     lowest = first if found.lowest == NULL_POSITION else found.lowest
     length = descriptor.segment_file_length
@@ -147,17 +147,17 @@ def detached_names(descriptor: RecordingDescriptor, found: FoundNames) -> Segmen
 
 
 def path_of(folder: str, recording_id: int, base_position: int) -> str:
-    """Path of a segment file."""
+    """Return the path of a segment file."""
     return str(Path(folder) / segment_file_name(recording_id, base_position))
 
 
 def check_frame_at(
     files: FileSystem, folder: str, descriptor: RecordingDescriptor, position: int
 ) -> None:
-    """Whether a frame of the recording starts at a position inside a segment.
+    """Check that a frame of the recording starts at a position inside a segment.
 
     Raises:
-        ArchiveError: there is none, or the file cannot be read.
+        ArchiveError: there is no frame, or the file cannot be read.
     """
     base = descriptor.segment_base(position)
     path = path_of(folder, descriptor.recording_id, base)
@@ -183,7 +183,7 @@ def check_frame_at(
 def cut_segment(
     files: FileSystem, folder: str, descriptor: RecordingDescriptor, position: int, sync_level: int
 ) -> None:
-    """Leave zeros behind a position in its segment file, which keeps its length."""
+    """Fill a segment file with zeros after a position; its length stays."""
     base = descriptor.segment_base(position)
     path = path_of(folder, descriptor.recording_id, base)
     _check_plain(files, path)
@@ -197,13 +197,13 @@ def cut_segment(
 def first_position(
     files: FileSystem, folder: str, descriptor: RecordingDescriptor, base: int
 ) -> int | None:
-    """Position of the first frame in a segment file that is to be attached.
+    """Return the position of the first frame in a segment file that is to be attached.
 
     Returns:
-        The position, None when there is no such file.
+        The position, None when the file does not exist.
 
     Raises:
-        ArchiveError: it is no segment of this recording.
+        ArchiveError: the file is not a segment of this recording.
     """
     path = path_of(folder, descriptor.recording_id, base)
     if not files.exists(path):
@@ -241,7 +241,7 @@ def first_position(
 
 
 def _first_frame(file: DataFile, limit: int) -> int:
-    """Offset of the first frame in the first bytes of a file, -1 when there is none."""
+    """Return the offset of the first frame within a limit, -1 when there is none."""
     for at in range(0, limit, SCAN_LENGTH):
         found = first_frame(file.read_at(min(SCAN_LENGTH, limit - at), at))
         if found >= 0:
@@ -258,7 +258,7 @@ def _check_same(what: str, actual: int, expected: int) -> None:
 
 
 def _check_plain(files: FileSystem, path: str) -> None:
-    """A segment is a file of the folder; what a link points to is none of the archive's."""
+    """Check that a segment is a regular file: the archive does not follow links."""
     if not files.is_regular(path):
         name = os.path.basename(path)  # noqa: PTH119 - text only
         what = "is a link or a folder" if files.exists(path) else "does not exist"

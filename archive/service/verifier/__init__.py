@@ -1,1 +1,1 @@
-"""The verifier: closed segments, read again and again at a bounded rate."""
+"""Continuous verification: closed segments are read repeatedly at a bounded rate."""

@@ -1,4 +1,4 @@
-"""An agent that needs Python at times that it says, for native callers."""
+"""An agent that needs Python only at times that it sets, for native callers."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""An agent that asks for ``control`` when its time has come, and wakes no interpreter before."""
+"""An agent that calls ``control`` at a set time and does not run the interpreter before."""
 
 from libc.stdint cimport int64_t
 
@@ -6,10 +6,10 @@ from aerolog.transport.concurrent.agent cimport Agent
 
 
 cdef class PausingAgent(Agent):
-    """An agent whose ``control`` is called from a time on that it sets itself.
+    """An agent whose ``control`` is called at a time that it sets itself.
 
     Attributes:
-        due_ns: monotonic time of the next ``control``.
+        due_ns: monotonic time of the next ``control``, nanoseconds.
     """
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:

@@ -1,9 +1,9 @@
-"""Continuous verification: closed segments are read again and again, at a bounded rate.
+"""Continuous verification, which reads closed segments repeatedly at a bounded rate.
 
-An agent with a thread of its own, so that nobody else waits for a disk. It looks over the folder at
-times: a segment that is new, gone, or not the file that was verified is read at once, the others
-when their last verification is old enough. What it finds goes to the error log, to counters and to
-the health file of the recording.
+The verifier is an agent with its own thread, so that no other agent waits for its disk reads. It
+examines the folder at intervals. A segment that is new, missing or changed since its verification
+is due at once, the others when their last verification is old enough. Findings go to the error log,
+to counters and to the health file of the recording.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 ROLE_NAME: Final = "archive-verifier"
 _S: Final = 1_000_000_000
 _MS: Final = 1_000_000
-_SLICE: Final = 32  # files that are looked at without a break
-_DUE_MAX: Final = 4096  # segments that one look gives to do; the next one has the others
-_CATCH_UP_NS: Final = 20 * _MS  # sleeps that lasted too long may be made up for that far
+_SLICE: Final = 32  # files examined without a break
+_DUE_MAX: Final = 4096  # most segments that one examination finds due; the next finds the others
+_CATCH_UP_NS: Final = 20 * _MS  # most time of overlong sleeps that later reads make up for
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierOptions:
-    """How verification goes.
+    """Rate and intervals of verification.
 
     Attributes:
-        rate: bytes a second, more than 0.
-        interval_ms: age of a verification at which a segment is read again.
-        look_interval_ns: between looks over the folder.
-        piece_length: bytes that are read without a break.
+        rate: bytes per second, more than 0.
+        interval_ms: age at which a verification is repeated, milliseconds.
+        look_interval_ns: time between examinations of the folder, nanoseconds.
+        piece_length: bytes read without a break.
     """
 
     rate: int
@@ -65,10 +65,10 @@ class VerifierOptions:
 
 
 def verifier_of(context: ArchiveContext) -> Verifier | None:
-    """The verifier of an archive, None where none is configured.
+    """Return the verifier of an archive, None when none is configured.
 
     Raises:
-        MissingExtraError: one is, and xxhash is not installed.
+        MissingExtraError: one is configured, but xxhash is not installed.
     """
     config = context.config
     rate: int = config[p.VERIFY_RATE]
@@ -93,10 +93,10 @@ def verifier_of(context: ArchiveContext) -> Verifier | None:
 
 
 class DueSegments:
-    """Segments to read, those whose verification is longest ago, in that order.
+    """The segments to read, starting with the one that was verified longest ago.
 
     Attributes:
-        count: all that are due, also those that there is no room for.
+        count: number of due segments, including those for which there is no room.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class DueSegments:
         self._heap: list[tuple[int, int, RecordingDescriptor, Span]] = []
 
     def add(self, descriptor: RecordingDescriptor, span: Span, verified_ms: int) -> None:
-        """One more; what is new or not what it was comes first, with 0."""
+        """Add a segment; a new or changed one has the time 0 and comes first."""
         self.count += 1
         entry = (-verified_ms, -self.count, descriptor, span)
         if len(self._heap) < _DUE_MAX:
@@ -113,22 +113,22 @@ class DueSegments:
             heapq.heappushpop(self._heap, entry)
 
     def take(self) -> list[tuple[RecordingDescriptor, Span]]:
-        """The segments; there are none left here."""
+        """Return all segments and remove them."""
         found, self._heap = sorted(self._heap, reverse=True), []
         return [(descriptor, span) for _, _, descriptor, span in found]
 
 
 class Verifier(PausingAgent):
-    """Reads what is closed and tells what is wrong.
+    """Reads closed segments and reports damage.
 
     Args:
-        options: how.
-        folder: of the archive.
-        files: the file system door.
-        clock: the time.
-        positions: how far active recordings are, by recording id and session id.
-        reporter: told of what is wrong, once.
-        counters: bytes, segments, bad segments, segments to do.
+        options: rate and intervals.
+        folder: the archive's folder.
+        files: the file system to use.
+        clock: source of wall-clock and monotonic time.
+        positions: returns positions of active recordings by recording id and session id.
+        reporter: receives each finding once.
+        counters: counters of bytes, segments, damaged segments and due segments.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Verifier(PausingAgent):
         self._work = self._rounds()
 
     def control(self) -> int:
-        """Do the next bit of work: read a piece, or look at some files."""
+        """Do the next piece of work: read some bytes, or examine some files."""
         try:
             length = next(self._work)
         except Exception as error:  # noqa: BLE001 - verification goes on with the next look
@@ -171,7 +171,7 @@ class Verifier(PausingAgent):
         return 1
 
     def _rounds(self) -> Iterator[int]:
-        """All the work there is; each bit gives the bytes that it has read."""
+        """Yield the number of bytes read after each piece of all the work."""
         while True:
             next_look_ns = self._clock.now_ns() + self._options.look_interval_ns
             due = DueSegments()
@@ -181,10 +181,10 @@ class Verifier(PausingAgent):
             self.due_ns = max(self.due_ns, next_look_ns)
             yield 0
 
-    # -- what there is to do ----------------------------------------------------------------------
+    # -- due segments -----------------------------------------------------------------------------
 
     def _look(self, due: DueSegments) -> Iterator[int]:
-        """Find segments to read; nothing is read of them."""
+        """Find the segments that are due, without reading them."""
         positions = self._positions()
         with CatalogReader.open(self._folder, self._files) as catalog:
             known = catalog.ids()
@@ -193,7 +193,7 @@ class Verifier(PausingAgent):
                 try:
                     descriptor = catalog.checked_entry(recording_id).descriptor
                 except ArchiveError:
-                    continue  # purged meanwhile
+                    continue  # purged since the listing
                 except FileFormatError as error:
                     self._tell((recording_id, -1), error, str(error), -1)
                     continue
@@ -224,18 +224,18 @@ class Verifier(PausingAgent):
                 due.add(descriptor, span, since)
             if number % _SLICE == 0:
                 yield 0
-        if descriptor.is_active:  # whose position may not be known yet
+        if descriptor.is_active:  # its position may not be known yet
             first = descriptor.segment_base(descriptor.start_position)
             bases.update(base for base in writer.records.by_base if base >= first)
         self._keep(writer, bases)
         yield 0
 
     def _due_since(self, span: Span, record: SegmentRecord | None, now_ms: int) -> int | None:
-        """When a segment was verified that is to be read again, 0 for at once, None for not yet."""
+        """Return when a due segment was verified, 0 to read it at once, None when it is not due."""
         if record is None or record.length != span.length:
             return 0
         if not self._has_looked and record.state != SegmentState.SOUND:
-            return 0  # what an earlier run has found is told again, in words
+            return 0  # a finding of an earlier run is reported again, with its text
         try:
             stamp = self._files.stamp(f"{self._folder}/{span.name}")
         except OSError:
@@ -257,7 +257,7 @@ class Verifier(PausingAgent):
         return writer
 
     def _forget(self, known: set[int]) -> None:
-        """Let go of recordings that are no more."""
+        """Remove what is kept about recordings that no longer exist."""
         gone = [recording_id for recording_id in self._writers if recording_id not in known]
         if not self._has_looked:
             gone += [one for one in self._kept() if one not in known]
@@ -267,7 +267,7 @@ class Verifier(PausingAgent):
         self._told = {key: value for key, value in self._told.items() if key[0] in known}
 
     def _kept(self) -> list[int]:
-        """Recordings that have a health file."""
+        """Return the ids of recordings that have a health file."""
         folder = f"{self._folder}/{HEALTH_FOLDER}"
         if not self._files.is_dir(folder):
             return []
@@ -280,10 +280,10 @@ class Verifier(PausingAgent):
         except OSError as error:
             self._reporter.error(error)
 
-    # -- the reading ------------------------------------------------------------------------------
+    # -- reads ------------------------------------------------------------------------------------
 
     def _verify(self, due: DueSegments, until_ns: int) -> Iterator[int]:
-        """Read segments until all are done, or it is time to look again."""
+        """Read segments until all are done or the folder has to be examined again."""
         checker: RecordingChecker | None = None
         for number, (descriptor, span) in enumerate(due.take(), 1):
             if checker is None or checker.descriptor is not descriptor:
@@ -304,7 +304,7 @@ class Verifier(PausingAgent):
             yield 0
 
     def _take(self, writer: HealthWriter, span: Span, result: SpanResult) -> None:
-        """Keep and tell what a verification has come to."""
+        """Store and report the result of a verification."""
         if result.is_explained:
             return
         self._count(self._segments, 1)
@@ -326,7 +326,7 @@ class Verifier(PausingAgent):
         self._tell(key, error, finding.kind, finding.position)
 
     def _tell(self, key: tuple[int, int], error: Exception, kind: object, position: int) -> None:
-        """Report what is wrong with a segment once, and again when it becomes something else."""
+        """Report what is wrong with a segment once, and again when the finding changes."""
         if self._told.get(key) != (kind, position):
             self._told[key] = (kind, position)
             self._reporter.error(error)
@@ -334,7 +334,7 @@ class Verifier(PausingAgent):
     # -- the counters -----------------------------------------------------------------------------
 
     def _count(self, counter: Counter, more: int) -> None:
-        if not counter.closed:  # with the driver
+        if not counter.closed:  # it is closed after the loss of the driver
             counter.add(more)
 
     def _count_waiting(self, count: int) -> None:
@@ -342,6 +342,6 @@ class Verifier(PausingAgent):
             self._waiting.value = count
 
     def _count_bad(self) -> None:
-        """Bad are segments of which something has been told."""
+        """Show the number of segments with a reported finding as damaged."""
         if not self._bad.closed:
             self._bad.value = sum(base >= 0 for _, base in self._told)
