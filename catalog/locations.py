@@ -55,7 +55,7 @@ class PlacedRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which recordings; everything that is given must hold.
+    """A choice of recordings, which meet every condition that is given.
 
     Attributes:
         recording_ids: one of these.

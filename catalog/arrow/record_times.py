@@ -156,11 +156,11 @@ class RowTimes:
         source: TimeSource = FROM_INDEX,
         settled: SettledTimes | None = None,
     ) -> RowTimes:
-        """Those of a recording of a folder.
+        """The times of a recording in an archive's folder.
 
         Args:
-            recording: of which.
-            source: of the times.
+            recording: the recording whose rows get times.
+            source: where the times come from.
             settled: what of the index counts; None: what there is now.
         """
         index = index_of(recording) if source.kind == "index" and settled != UNINDEXED else None
@@ -197,7 +197,7 @@ class RowTimes:
         return self._carried(columns.column("payload"), columns.column("payload_offset"))
 
     def of_arrays(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        """The same of columns that are Arrow arrays already, whole and without nulls."""
+        """As `column`, from columns that are Arrow arrays already, unsliced and without nulls."""
         if self.index is not None:
             return self._of_places(*(_numbers(columns[name], "i") for name in _PLACES))
         if not self.known:

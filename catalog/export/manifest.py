@@ -30,7 +30,7 @@ class RecordingState:
     """How far one recording is exported.
 
     Attributes:
-        recording_id: of it.
+        recording_id: the recording's id in its archive.
         archive_id: of its archive, None where nobody knows.
         options: by which its files were made.
         descriptor: of the recording when the last export of it began.
@@ -55,7 +55,7 @@ class Manifest:
 
     Attributes:
         layout: what all its files have in common: partition keys and decoder.
-        recordings: by key, see ``layout.recording_key``.
+        recordings: state of each recording, by its key; see ``layout.recording_key``.
         files: finished ones, by path.
         found: whether it was read from the target.
     """
@@ -118,7 +118,7 @@ class Manifest:
         return list(self._by_recording.get(key, {}).values())
 
     def touch(self) -> None:
-        """Something was changed."""
+        """Note that the manifest has changed and must be saved."""
         self._changed = True
 
     def add(self, entries: list[FileEntry]) -> None:

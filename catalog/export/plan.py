@@ -52,11 +52,11 @@ class Job:
     """One recording that is being exported.
 
     Attributes:
-        source: of it.
+        source: the archive that the recording is read from.
         recording: as it was when the export began, or after it was found purged.
-        key: in the manifest.
-        folders: of its files.
-        state: in the manifest.
+        key: the recording's key in the manifest.
+        folders: where the recording's files are.
+        state: the recording's state in the manifest.
         resumed: whether an earlier export of it was killed.
         start: where this export begins.
         entries: of the files that it wrote, or that were there.

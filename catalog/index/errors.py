@@ -25,7 +25,7 @@ class CatalogCredentialsError(CatalogError, PermissionError):
 
 
 class CatalogLockedError(CatalogError, TimeoutError):
-    """Somebody else holds the database for longer than was waited."""
+    """Another process holds the database's lock for longer than was waited."""
 
 
 class CatalogReadOnlyError(CatalogError, PermissionError):

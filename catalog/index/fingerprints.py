@@ -36,7 +36,7 @@ def fingerprint(files: FileSystem, path: str, length: int) -> str | None:
     The same that a verification keeps in health files.
 
     Args:
-        files: the file system door.
+        files: the file system to read through.
         path: of the file.
         length: bytes that count.
 

@@ -79,7 +79,7 @@ class FolderScan:
 
     Attributes:
         path: of the folder.
-        files: the file system door.
+        files: the file system to read through.
         problems: what is damaged or does not fit, with file or recording, in order.
         is_whole: whether the catalog could be read from its first entry to its last.
         ids: of all entries looked at, whatever their state.

@@ -54,11 +54,11 @@ class Changes:
     is_whole: bool = False
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether anything has changed."""
         return self.is_whole or bool(self.ids)
 
     def add(self, other: Changes) -> None:
-        """Take others in."""
+        """Add other changes to these."""
         self.ids |= other.ids
         self.is_whole = self.is_whole or other.is_whole
 

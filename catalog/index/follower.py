@@ -142,7 +142,7 @@ class Follower(Resource):
                 time.sleep(_IDLE_S)
 
     def close(self) -> None:
-        """Let go of the driver; a second call does nothing."""
+        """Close the connection to the driver; a second call does nothing."""
         self._subscription.close()
 
     def _look(self) -> int:
@@ -173,7 +173,7 @@ class Follower(Resource):
         return sync_recordings(self._catalog, self.place, sorted(due.ids))
 
     def _put_off(self, error: BaseException) -> None:
-        """All of it later: what was looked at is not in the tables."""
+        """Do everything again later: what the last look found did not get into the tables."""
         self._due.is_whole = True
         self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * _NS_PER_S)
         self._tell("catalog", error)
@@ -219,7 +219,7 @@ class _EventSubscription:
         return [] if self.events is None else self.events.poll()
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Close the connection to the driver."""
         events, aeron = self.events, self._aeron
         self.events = self._aeron = None
         if events is not None:

@@ -33,7 +33,7 @@ NAME_MAX: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class LabelledRecording:
-    """A recording by what names it everywhere."""
+    """A recording, named by its archive's place and its id there."""
 
     place: str
     recording_id: int

@@ -184,7 +184,7 @@ def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
 
 
 def _one(rows: Select[Any]) -> ColumnElement[bool]:
-    """Whether there is a row: looked up for one recording at a time.
+    """A condition that a row exists, looked up for one recording at a time.
 
     Planners make a join of EXISTS, and read all that ever was tagged for the first hundred rows.
     """

@@ -22,7 +22,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one recording.
+    """How far a stream has read one recording.
 
     Attributes:
         start: position where its first batch began.

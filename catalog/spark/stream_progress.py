@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one micro-batch, for all recordings together."""
+    """The limits of one micro-batch, for all recordings together."""
 
     rows: int = MAX_I64
     bytes: int = MAX_I64
 
     @property
     def is_open(self) -> bool:
-        """No limit at all."""
+        """Whether there is no limit."""
         return self.rows == self.bytes == MAX_I64
 
 
