@@ -1,4 +1,4 @@
-"""Times: as options give them, where rows have theirs from, and which rows they choose.
+"""Times: how options write them, where a row's time comes from, and which rows a range chooses.
 
 A row's time is looked up in the time index of its recording, which the archive keeps beside the
 segments. A recording without one has rows without times, and then a range of time chooses whole

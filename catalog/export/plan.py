@@ -85,7 +85,7 @@ class Job:
 
     @property
     def recording_id(self) -> int:
-        """Of the recording."""
+        """The recording's id."""
         return self.state.recording_id
 
 

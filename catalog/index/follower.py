@@ -117,7 +117,7 @@ class Follower(Resource):
         self._look_at_ns = 0
 
     def turn(self) -> int:
-        """Do what there is to do; how much that was.
+        """Do the work that is due; returns how much was done.
 
         Raises:
             FileNotFoundError: there is no catalog in the folder, at the first turn.
@@ -207,7 +207,7 @@ class _EventSubscription:
         self.events: RecordingEvents | None = None
 
     def poll(self) -> list[Any]:
-        """The events that have come."""
+        """Receive the events that have arrived."""
         if not self._source.wanted:
             return []
         if self._aeron is not None and (self._aeron.closed or self._failed()):
@@ -237,14 +237,14 @@ class _EventSubscription:
                 return
             header = mark.header
         except (FileNotFoundError, FileFormatError):
-            return  # no archive has run here, or one is about to
+            return  # No archive has run here, or one is about to start.
         event_source = self._source
         channel = event_source.channel or header.events_channel
         stream_id = (
             header.events_stream_id if event_source.stream_id is None else event_source.stream_id
         )
         if not channel:
-            return  # it publishes none
+            return  # The archive publishes no events.
         try:
             self._aeron = Aeron(
                 event_source.aeron_dir or header.aeron_directory,

@@ -119,7 +119,7 @@ def catch_up(
         return done
     start = archive.journal_position
     if archive.journal_id != journal.journal_id or start > journal.end():
-        start = 0  # another journal than the one that was read: all of it is new
+        start = 0  # The journal is another one than the tables know, so that all of it is new.
     target = Target(session, archive.id, in_folder)
     # What was noted of a recording stands before the fact that it is gone, which is all that tells
     # of it in tables made anew.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 #: A condition that this many recordings meet at most is rare.
 FEW: Final = 5000
-#: The first rows of a range of time that are looked at.
+#: How many of the first rows of a range of time are looked at.
 SIFTED: Final = 250
 #: Streams that are named one by one.
 _LISTED: Final = 200
@@ -326,7 +326,7 @@ def _of_times(session: Session, wanted: Search) -> list[Condition]:
 
 
 def _found(rows: Select[Any]) -> ColumnElement[bool]:
-    """As `_one`, and false where there is no row, so that it can be denied."""
+    """As `_one`, but false and not null where there is no row, so that it can be negated."""
     row = rows.limit(1).correlate(Recording).scalar_subquery()
     return func.coalesce(row, 0) == 1
 

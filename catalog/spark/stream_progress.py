@@ -1,6 +1,6 @@
 """Recordings as a stream sees them: how far it may read now, and what it has lost.
 
-Plain Python, without a session of Spark.
+This is plain Python and needs no Spark session.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Follower:
             self._lost(key[1], progress.position, None, problem, cause)
 
     def _progress(self, key: Key, recording: Recording, known: Progress | None) -> Progress:
-        """Where reading goes on."""
+        """The position from which reading goes on."""
         if known is None:
             return Progress(recording.start_position, recording.start_position)
         if recording.start_position > known.position:

@@ -1,4 +1,4 @@
-"""What a run came to, for people and as JSON; kept in the catalog with the run."""
+"""The report of a run, for people and as JSON; the catalog keeps it with the run."""
 
 from __future__ import annotations
 
