@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")
 _NS_PER_MS: Final = 1_000_000
-#: An index that is behind by more is not written any more: what lies behind it has no time.
+#: An index that lags by more is not written any more: rows behind its end have no time.
 LAG_NS_MAX: Final = 10_000_000_000
 
 

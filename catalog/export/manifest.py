@@ -35,7 +35,7 @@ class RecordingState:
         options: by which its files were made.
         descriptor: of the recording when the last export of it began.
         position: up to which it is exported.
-        until_position: where the export ends that is under way, None when none is.
+        until_position: where an export that is under way will end, None when there is none.
         times: what of the recording's time index counts for it, so that an export that is gone on
             with makes the same files; empty without an index. See `SettledTimes`.
     """

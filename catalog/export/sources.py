@@ -89,7 +89,7 @@ class Source(Protocol):
         """Ids of all recordings of the archive."""
 
     def recording(self, recording_id: int, time_source: TimeSource = FROM_INDEX) -> SourceRecording:
-        """One of them, as it is now, with times from a source.
+        """One of the recordings, as it is now, with times from a source.
 
         Raises:
             ArchiveError: UNKNOWN_RECORDING.
@@ -186,7 +186,7 @@ class FolderSource:
         try:
             return MarkFile.open(self._folder.path, files=self._folder.files).header.archive_id
         except (FileNotFoundError, FileFormatError):
-            # A copy of a folder need not have one.
+            # A copy of a folder may lack the mark file.
             return None
 
     def ids(self) -> list[int]:

@@ -270,7 +270,7 @@ def _spark_schema(schema: pa.Schema) -> Any:
 
 
 def _done(tracker: Any, group: str) -> int:
-    """Tasks of a job group that are done."""
+    """The number of finished tasks of a job group."""
     done = 0
     for job_id in tracker.getJobIdsForGroup(group):
         job = tracker.getJobInfo(job_id)

@@ -159,7 +159,7 @@ class Store(ABC):
         """A new file, which has its name from the beginning and is on disk when the context ends.
 
         Args:
-            path: of it, in a folder where nobody looks.
+            path: of the file, in the folder for temporary files.
             checksum: made of it, CRC-32C by default.
         """
 
@@ -374,7 +374,7 @@ class FolderStore(Store):
     def settle(self) -> None:
         """See `Store`."""
         while self._unsynced:
-            with suppress(FileNotFoundError):  # removed since, with all that was in it
+            with suppress(FileNotFoundError):  # The folder was removed since, with all its files.
                 RealFileSystem().sync_dir(str(self._unsynced.pop()))
 
     def _make(self, folder: Path) -> None:

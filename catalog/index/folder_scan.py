@@ -1,9 +1,8 @@
 """What an archive's folder says of its recordings, read beside a running archive or without one.
 
-Read-only. Damaged files and entries are reported and skipped. Beside a running archive things move
-between
-two looks: the folder is listed first and the catalog read after that, so that a segment is looked
-for again before it is called missing.
+Read-only. Damaged files and entries are reported and skipped. Beside a running archive files
+change between two scans: the folder is listed first and the catalog read after that, so that a
+segment is looked for again before it is called missing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Noting what an archive's folder cannot tell: in the folder's journal and in the tables, at once.
 
 All facts are noted by `record`. A fact is applied to the tables first, so that one that they refuse
-is
-not noted; then it is written to the journal, for good; then the transaction is committed. After a
+is not noted; then it is written to the journal, durably; then the transaction is committed. After a
 crash between the last two the journal is ahead, and whoever next holds it brings the tables up to
 it: they say how far they have come in it.
 """

@@ -40,7 +40,7 @@ ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 OPEN_FILES: Final = 32
 _SHOWN_REJECTS: Final = 5
 _EPOCH: Final = date(1970, 1, 1)
-NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # what Spark and Hive read as null
+NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # The folder name that Spark and Hive read as null.
 
 
 @dataclass(frozen=True, slots=True)
