@@ -60,9 +60,9 @@ class Job:
         resumed: whether an earlier export of it was killed.
         start: where this export begins.
         entries: of the files that it wrote, or that were there.
-        damage: what ended it early.
-        purged: what was lost to it.
-        begun_ns: when it began, on the request's clock.
+        damage: the damage that ended it early, None when there was none.
+        purged: ranges that were purged before they were exported.
+        begun_ns: when it began, nanoseconds on the request's clock.
     """
 
     source: Source

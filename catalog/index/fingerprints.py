@@ -54,7 +54,7 @@ def note_fingerprints(
     scan: FolderScan,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Compute the fingerprints that closed segments of an archive lack; how many there were.
+    """Compute the fingerprints that closed segments of an archive lack; returns how many.
 
     Args:
         catalog: stores the fingerprints.
@@ -142,7 +142,7 @@ def computed(
 
 
 def store(session: Session, rows: Sequence[tuple[int, int, str]]) -> None:
-    """Write fingerprints; a row that is gone meanwhile stays so."""
+    """Write fingerprints; a row that was deleted meanwhile is not made again."""
     for key, base, value in rows:
         session.execute(
             update(Segment)

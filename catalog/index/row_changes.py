@@ -346,7 +346,7 @@ def drop_recordings(session: Session, keys: Sequence[int]) -> None:
 
 
 def _is_another(before: tuple[Any, ...], found: Found) -> bool:
-    """Whether an id has been given anew: what never changes in a recording is different."""
+    """Whether an id now belongs to another recording: a fact that never changes is different."""
     descriptor = found.descriptor
     return (before[_START_TIME], before[_INITIAL_TERM]) != (
         descriptor.start_timestamp,

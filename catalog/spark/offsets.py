@@ -56,7 +56,7 @@ def from_spark(offset: Mapping[str, Any]) -> Offset:
     """An offset as Spark gives it back.
 
     Raises:
-        ConfigurationError: it is none of ours: the checkpoint is of another source or version.
+        ConfigurationError: it is not ours: the checkpoint is of another source or version.
     """
     try:
         return {

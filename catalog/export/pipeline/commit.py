@@ -51,7 +51,7 @@ class Commits:
         return read_manifest(self._store, numbers[-1]) if numbers else None
 
     def recover(self) -> tuple[str, ...]:
-        """Finish what was committed, remove what was not; returns ids of finished runs."""
+        """Finish runs that committed, remove the files of others; returns ids of finished runs."""
         undone = self.undone()
         for manifest in undone:
             publish(self._store, manifest)
