@@ -75,13 +75,13 @@ class CatalogTable(LazyDataset):
         )
 
     def answers(self, bounds: Bounds) -> bool:
-        """Whether the database alone can tell: columns may be null here, so it only chooses."""
+        """Whether the database alone decides which rows match; nullable columns prevent that."""
         return bounds.exact and not bounds.columns
 
     def read(
         self, columns: Sequence[str], bounds: Bounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
-        """Rows as the database has them now."""
+        """Read the rows that the table has now, as batches."""
         pyarrow = require("pyarrow", _PURPOSE)
         schema = pyarrow.schema([self.schema.field(name) for name in columns])
         query = select(*(self._table.columns[name] for name in columns))
@@ -116,7 +116,7 @@ class CatalogQueries(Resource):
         Args:
             catalog: stays open while queries run, and is the caller's to close.
             allowed_dirs: folders whose files queries may read and write, and COPY to.
-            memory_limit: of DuckDB, such as ``2GB``.
+            memory_limit: the most memory that DuckDB may use, such as ``2GB``.
 
         Raises:
             MissingExtraError: DuckDB or Arrow is not installed.
@@ -180,7 +180,7 @@ class CatalogQueries(Resource):
         return statements[0].type
 
     def close(self) -> None:
-        """Let go of DuckDB; a second call does nothing."""
+        """Close the connection to DuckDB; a second call does nothing."""
         self._connection.close()
 
 
@@ -192,7 +192,7 @@ def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 
 
 def _first_line(error: Any) -> str:
-    """DuckDB's words without the picture of where it stumbled, or ours when they are inside."""
+    """The first line of DuckDB's error, or the text of our own error when DuckDB wraps one."""
     line = str(error).partition("\n")[0]
     ours = _OURS.search(line)
     return ours[1] if ours else line

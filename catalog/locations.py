@@ -1,4 +1,4 @@
-"""Where recordings are: archive folders by path, by the URL of an object store, by a SQL catalog.
+"""Where recordings are: in archive folders given by path or URL, or by a SQL catalog.
 
 A *place* is one archive's folder: a path, ``file:///…``, or an object store's URL as
 ``pyarrow.fs`` understands it, such as
@@ -55,7 +55,7 @@ class PlacedRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which recordings; everything that is given must hold.
+    """A choice of recordings, which meet every condition that is given.
 
     Attributes:
         recording_ids: one of these.

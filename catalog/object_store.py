@@ -79,11 +79,11 @@ class Objects:
 
     @property
     def kind(self) -> str:
-        """Of the store, as ``pyarrow.fs`` names it."""
+        """The kind of store, as ``pyarrow.fs`` names it."""
         return str(self._store.type_name)
 
     def info(self, path: str) -> Any:
-        """What there is under a name, None when there is nothing."""
+        """Facts of the file or folder at a path; None when there is neither."""
         found = self._store.get_file_info(self._at(path))
         return None if found.type == self._fs.FileType.NotFound else found
 
@@ -231,15 +231,15 @@ class ObjectFiles(FileSystem):
         return [(info.base_name, int(info.size or 0)) for _, info in found]
 
     def is_unused(self, path: str) -> bool:
-        """Never known here."""
+        """Always False: an object store does not tell whether a file is in use."""
         return False
 
     def shared_file(self, path: str) -> tuple[int, int] | None:
-        """Objects have one name."""
+        """Always None: an object has only one name, and no other file shares its bytes."""
         return None
 
     def stamp(self, path: str) -> FileStamp:
-        """Size and time of the last change of an object; it has no number."""
+        """Size and modification time of an object, which has no inode number."""
         info = self._file(path)
         return FileStamp(int(info.size), int(info.mtime_ns or 0), 0)
 
@@ -248,7 +248,7 @@ class ObjectFiles(FileSystem):
         return self._objects.read(self._inside(path))
 
     def usable_space(self, path: str) -> int:
-        """None: nothing is written here."""
+        """Always 0: nothing is written to this folder."""
         return 0
 
     def store_name(self, path: str) -> str:
@@ -256,7 +256,7 @@ class ObjectFiles(FileSystem):
         return f"{self._objects.kind}:{self._objects.root}"
 
     def close(self) -> None:
-        """Let go of what was fetched; mappings that were given out stay."""
+        """Drop the cached files; mappings that were handed out stay valid."""
         with self._lock:
             self._kept.clear()
 
@@ -290,7 +290,7 @@ class ObjectFiles(FileSystem):
         return info
 
     def _fetched(self, path: str) -> _Fetched:
-        """The file, from the cache or from the store; the lock is held."""
+        """The file, from the cache or fetched from the store; the caller holds the lock."""
         inside = self._inside(path)
         kept = self._kept.pop(path, None)
         if kept is None:

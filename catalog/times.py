@@ -1,4 +1,4 @@
-"""Times: as options give them, where rows have theirs from, and which rows they choose.
+"""Times: how options write them, where a row's time comes from, and which rows a range chooses.
 
 A row's time is looked up in the time index of its recording, which the archive keeps beside the
 segments. A recording without one has rows without times, and then a range of time chooses whole
@@ -101,8 +101,8 @@ class TimeRange:
     """Rows from a time on and before another, as the column ``record_time`` shows it.
 
     Attributes:
-        since_us: epoch microseconds; None for no bound.
-        until_us: likewise.
+        since_us: inclusive lower bound, epoch microseconds; None for no bound.
+        until_us: exclusive upper bound, epoch microseconds; None for no bound.
     """
 
     since_us: int | None = None
@@ -124,11 +124,11 @@ class TimeRange:
         )
 
     def __bool__(self) -> bool:
-        """Whether there is a bound."""
+        """Whether the range has a bound."""
         return self.since_us is not None or self.until_us is not None
 
     def __and__(self, other: TimeRange) -> TimeRange:
-        """What lies in both."""
+        """The intersection of both ranges."""
         since = [one for one in (self.since_us, other.since_us) if one is not None]
         until = [one for one in (self.until_us, other.until_us) if one is not None]
         return TimeRange(max(since, default=None), min(until, default=None))

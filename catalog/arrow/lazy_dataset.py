@@ -51,7 +51,7 @@ class LazyScanner:
         self.bounds = bounds_of(filter)
         self._is_answered = dataset.answers(self.bounds)
         self._read = wanted if self._is_answered else _with_columns_of(filter, wanted, names)
-        self._read = self._read or names[:1]  # rows without a column would be no rows
+        self._read = self._read or names[:1]  # A batch without columns has no rows.
         self.projected_schema = _pyarrow.schema([dataset.schema.field(name) for name in wanted])
 
     @property
@@ -91,7 +91,7 @@ class LazyScanner:
         return self.to_table().take(indices)
 
     def count_rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return sum(batch.num_rows for batch in self._chosen())
 
     def _chosen(self) -> Iterator[pa.RecordBatch]:
@@ -113,7 +113,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
     """A dataset whose rows come from ``read``."""
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
-        """Arrow's own takes its arguments here as well."""
+        """Create the dataset without the arguments, which Arrow's class would reject."""
         made: Self = super().__new__(cls)
         return made
 
@@ -195,7 +195,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         return self.scanner(**options).take(indices)
 
     def count_rows(self, filter: Any = None, **_ignored: object) -> int:  # noqa: A002
-        """How many rows there are."""
+        """The number of rows that pass the filter."""
         return self.scanner([], filter).count_rows()
 
     def to_polars(self) -> pl.LazyFrame:
@@ -204,7 +204,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         return polars.scan_pyarrow_dataset(self)
 
     def get_fragments(self, filter: Any = None) -> NoReturn:  # noqa: A002
-        """There are none in the sense of Arrow's files."""
+        """The dataset has no files, and so it has no fragments."""
         del filter
         raise TypeError(_NO_FILE)
 
@@ -213,7 +213,7 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         return self.scanner().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> NoReturn:
-        """Places travel, what was opened does not."""
+        """Raise a TypeError: a dataset is made in the process that reads it."""
         raise TypeError("this dataset cannot be pickled: make one where it is read")
 
 

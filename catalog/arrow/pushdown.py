@@ -1,4 +1,4 @@
-"""What of a filter can be known before anything is read: bounds of columns.
+"""Bounds of columns, derived from a filter before anything is read.
 
 Filters are Arrow's expressions, as a user, DuckDB or Polars gives them, or plain comparisons such
 as ``("position", ">", 4096)``. An expression shows what it is by its text alone. What is not
@@ -42,10 +42,10 @@ class Bound:
     """Values that a column may have; points in time are epoch microseconds.
 
     Attributes:
-        low: the least.
-        high: the greatest.
-        values: those alone; None when there is no list of them.
-        without: none of these.
+        low: the least value.
+        high: the greatest value.
+        values: the only values allowed; None when the filter does not list them.
+        without: values that are excluded.
     """
 
     low: int = LOWEST

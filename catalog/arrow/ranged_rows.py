@@ -1,4 +1,4 @@
-"""Rows of a range of time: the index says where to look, and each row's time whether it is one."""
+"""Rows of a range of time: the index bounds the positions to scan, each row's time decides."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")
 _NS_PER_MS: Final = 1_000_000
-#: An index that is behind by more is not written any more: what lies behind it has no time.
+#: An index that lags by more is not written any more: rows behind its end have no time.
 LAG_NS_MAX: Final = 10_000_000_000
 
 
@@ -156,11 +156,11 @@ class RowTimes:
         source: TimeSource = FROM_INDEX,
         settled: SettledTimes | None = None,
     ) -> RowTimes:
-        """Those of a recording of a folder.
+        """The times of a recording in an archive's folder.
 
         Args:
-            recording: of which.
-            source: of the times.
+            recording: the recording whose rows get times.
+            source: where the times come from.
             settled: what of the index counts; None: what there is now.
         """
         index = index_of(recording) if source.kind == "index" and settled != UNINDEXED else None
@@ -197,7 +197,7 @@ class RowTimes:
         return self._carried(columns.column("payload"), columns.column("payload_offset"))
 
     def of_arrays(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        """The same of columns that are Arrow arrays already, whole and without nulls."""
+        """As `column`, from columns that are Arrow arrays already, unsliced and without nulls."""
         if self.index is not None:
             return self._of_places(*(_numbers(columns[name], "i") for name in _PLACES))
         if not self.known:

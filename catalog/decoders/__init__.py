@@ -1,4 +1,4 @@
-"""Payload decoders: messages of a recording to Arrow columns, and what cannot be decoded beside.
+"""Payload decoders turn a recording's messages into Arrow columns, and list those that they reject.
 
 ``make_decoder("json", {"schema": "carrier string, dep_delay int64"})`` makes one from strings;
 ``decoded_batches(record_batches(recording), decoder)`` gives the rows and the rejects.

@@ -162,7 +162,7 @@ class ArrowDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """As given, or as the first stream had it."""
+        """The schema that was given, or that of the first stream."""
         if self._schema is None:
             raise SchemaUnknownError(
                 "the schema of decoder arrow comes from the first message: give schema_file, or "
@@ -172,7 +172,7 @@ class ArrowDecoder(Decoder):
 
     @property
     def needs_sample(self) -> bool:
-        """No schema was given."""
+        """True when no schema was given."""
         return self._given is None
 
     @property

@@ -122,7 +122,7 @@ class AvroDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """As the Avro schema says."""
+        """The columns that the Avro schema describes."""
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:

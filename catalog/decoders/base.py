@@ -1,4 +1,4 @@
-"""What every decoder has: a schema known before the first message, and a verdict on each message.
+"""The interface of decoders: a schema known before the first message, rows or a reject for each.
 
 A decoder is made from strings (``make_decoder(name, options)``) and pickles as those strings, so
 that a command line, a TOML file and a Spark job can carry it. What its options name as files is
@@ -195,7 +195,7 @@ def split_failures(
         except failures as error:
             if high - low == 1:
                 bad.append((low, error))
-            elif high - low <= 8:  # one bad item is seldom alone
+            elif high - low <= 8:  # Bad items are often neighbours.
                 waiting.extend((index, index + 1) for index in reversed(range(low, high)))
             else:
                 middle = (low + high) // 2
@@ -204,12 +204,12 @@ def split_failures(
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    """No rows."""
+    """A batch of a schema without rows."""
     return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def counting(first: int, last: int) -> pa.Int64Array:
-    """The numbers from the first to before the last."""
+    """The numbers from ``first`` up to, but not including, ``last``."""
     numpy = require("numpy", "decoding messages")
     return pa.array(numpy.arange(first, last, dtype=numpy.int64))
 

@@ -1,4 +1,4 @@
-"""Decoding of scanned batches: rows that say where they are from, and the rejects beside them."""
+"""Decoding of scanned batches to rows, which say where they are from, and rejects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REJECTS_SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class DecodeTotals:
-    """What a decoding came to.
+    """Totals of a decoding.
 
     Attributes:
         messages: seen; rows' messages and rejects together.

@@ -287,7 +287,7 @@ class RowFitter:
                 self._check(row)
             except _ARROW_ERRORS as error:
                 bad[index] = SCHEMA_CHANGED + one_line(error)
-                while kept_source and kept_source[-1] == index:  # earlier rows of the message
+                while kept_source and kept_source[-1] == index:  # earlier rows of it
                     kept.pop()
                     kept_source.pop()
                 continue

@@ -70,7 +70,7 @@ class ObjectDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """As given, or as inferred."""
+        """The schema that was given or inferred."""
         if self._schema is None:
             raise SchemaUnknownError(
                 f"the schema of decoder {self.name} is to be inferred: give the option schema, "
@@ -80,14 +80,14 @@ class ObjectDecoder(Decoder):
 
     @property
     def fitter(self) -> RowFitter:
-        """Of the schema."""
+        """The fitter of rows to the schema."""
         if self._fitter is None:
             raise SchemaUnknownError(f"decoder {self.name} has no schema yet: use with_sample")
         return self._fitter
 
     @property
     def needs_sample(self) -> bool:
-        """No schema was given."""
+        """True when no schema was given."""
         return self._schema is None
 
     @property

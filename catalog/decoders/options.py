@@ -12,7 +12,7 @@ from aerolog.catalog.decoders.base import DecoderError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Schemas and descriptor sets come from outside too: what is larger is not one.
+# Schemas and descriptor sets may come from outside; a larger file is refused.
 SCHEMA_BYTES_MAX = 4 * 1024 * 1024
 
 

@@ -64,7 +64,7 @@ class ProtobufDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """As the message type says."""
+        """The columns that the message type describes."""
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:

@@ -1,4 +1,4 @@
-"""Columns of Protobuf message types, and functions that take their values out of messages."""
+"""Columns of Protobuf message types, and the functions that read their values from messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of decoders to decoders: ours by a table, the users' by entry point."""
+"""Finds decoders by name: built-in ones in a table, users' ones by entry point."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class _Reader:
             raise self._error(f"{value} is no name: {error}", at) from error
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Check that no text is left."""
         kind, value, at = self._peek()
         if kind != "end":
             raise self._error(f"',' or the end expected, not {value!r}", at)

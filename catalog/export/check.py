@@ -35,7 +35,7 @@ class FileProblem:
 
 @dataclass(slots=True)
 class CheckReport:
-    """What a check came to.
+    """The result of a check.
 
     Attributes:
         target: folder or URL, without secrets.
@@ -55,7 +55,7 @@ class CheckReport:
 
     @property
     def sound(self) -> bool:
-        """Whether all is there, and nothing else."""
+        """Whether every file is as the manifest says, and no other file is there."""
         return not self.problems and not self.unfinished
 
 

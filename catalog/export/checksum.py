@@ -30,7 +30,7 @@ class Checksum(Protocol):
 
     @property
     def text(self) -> str:
-        """Of all pieces so far."""
+        """The checksum of all pieces so far, as text."""
 
 
 class Sha256:

@@ -23,7 +23,7 @@ _CHUNK_LENGTH: Final = 256 * 1024
 
 
 class DurableFile:
-    """What becomes of a file's bytes behind the back of who writes them, front to end.
+    """Brings a file's bytes to disk and checks them, on a thread of its own, while it is written.
 
     Attributes:
         checksum: of the bytes that were looked at; of all of them after ``finish``.
@@ -68,7 +68,7 @@ class DurableFile:
         self._check(length)
 
     def stop(self) -> None:
-        """End the thread; again is nothing."""
+        """End the thread; a second call does nothing."""
         if self._thread is not None:
             self._lengths.put(None)
             self._thread.join()

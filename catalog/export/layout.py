@@ -42,7 +42,7 @@ class Folders:
     """Where the files of one recording are.
 
     Attributes:
-        recording_id: of it.
+        recording_id: the recording's id in its archive.
         values: of the partition keys, in order; empty in the layout of a file each.
         decoded: whether there are two tables, rows and rejects.
     """

@@ -1,7 +1,7 @@
-"""Exports: writing what is missing of recordings in a target.
+"""Exports: writes the parts of recordings that a target does not have yet.
 
 An export first notes in the manifest how far it will go with each recording. One that was killed
-is gone on with from there: files that are finished stay, whether the manifest knows them yet or
+is resumed from there: files that are finished stay, whether the manifest knows them yet or
 not, and the one that was under way is written again, under the same name.
 """
 

@@ -30,12 +30,12 @@ class RecordingState:
     """How far one recording is exported.
 
     Attributes:
-        recording_id: of it.
+        recording_id: the recording's id in its archive.
         archive_id: of its archive, None where nobody knows.
         options: by which its files were made.
         descriptor: of the recording when the last export of it began.
         position: up to which it is exported.
-        until_position: where the export ends that is under way, None when none is.
+        until_position: where an export that is under way will end, None when there is none.
         times: what of the recording's time index counts for it, so that an export that is gone on
             with makes the same files; empty without an index. See `SettledTimes`.
     """
@@ -55,7 +55,7 @@ class Manifest:
 
     Attributes:
         layout: what all its files have in common: partition keys and decoder.
-        recordings: by key, see ``layout.recording_key``.
+        recordings: state of each recording, by its key; see ``layout.recording_key``.
         files: finished ones, by path.
         found: whether it was read from the target.
     """
@@ -118,7 +118,7 @@ class Manifest:
         return list(self._by_recording.get(key, {}).values())
 
     def touch(self) -> None:
-        """Something was changed."""
+        """Note that the manifest has changed and must be saved."""
         self._changed = True
 
     def add(self, entries: list[FileEntry]) -> None:

@@ -33,7 +33,7 @@ class ExportOptions:
             recording, ``recording-<id>.parquet``, which is whole.
         assemble: rows are messages; False: fragments as they were sent.
         compression: of the Parquet files.
-        compression_level: of it; None for its default.
+        compression_level: level of the codec; None for the codec's default.
         row_group_length: a row group ends where the position reaches a multiple of this, bytes.
         file_length: likewise a file, in a partitioned layout; at least a term, bytes.
         time_source: of ``record_time``, see `aerolog.catalog.times.TimeSource`.
@@ -79,7 +79,7 @@ class ExportOptions:
         return frozenset(self.partition_by) & frozenset(COLUMN_NAMES)
 
     def as_dict(self) -> dict[str, Any]:
-        """For the manifest."""
+        """The options as the manifest holds them."""
         times = TimeSource.parse(self.time_source)
         return {
             "partition_by": list(self.partition_by),

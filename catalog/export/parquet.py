@@ -78,7 +78,7 @@ def export_parquet(
             one in the folder if it has one.
         assemble: rows are messages; False: fragments as they were sent.
         compression: of the files.
-        compression_level: of it; None for its default.
+        compression_level: level of the codec; None for the codec's default.
         row_group_length: bytes of the recording in a row group.
         file_length: bytes of the recording in a file of a partitioned layout.
         time_source: of ``record_time``: ``index``, ``channel``, ``reserved``, ``none``, or the
@@ -147,7 +147,7 @@ def export_recordings(
         progress: called after every row group.
         until_positions: by recording id, where to end before the recording does.
         compression: of the Parquet files.
-        compression_level: of it; None for its default.
+        compression_level: level of the codec; None for the codec's default.
 
     Raises:
         FileFormatError: a catalog or segment is damaged or missing; what is before the damage was

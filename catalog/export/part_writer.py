@@ -58,8 +58,8 @@ class Part:
         descriptor: that the files are to tell: as it was when the export began.
         folders: of the recording's files.
         key: of the recording in the manifest.
-        from_position: of the range.
-        until_position: of the range.
+        from_position: where the range begins.
+        until_position: where the range ends.
         sparse: whether a range without rows has no file.
         threaded: whether another thread may read.
         settled: what of the recording's time index counts.

@@ -52,17 +52,17 @@ class Job:
     """One recording that is being exported.
 
     Attributes:
-        source: of it.
+        source: the archive that the recording is read from.
         recording: as it was when the export began, or after it was found purged.
-        key: in the manifest.
-        folders: of its files.
-        state: in the manifest.
+        key: the recording's key in the manifest.
+        folders: where the recording's files are.
+        state: the recording's state in the manifest.
         resumed: whether an earlier export of it was killed.
         start: where this export begins.
         entries: of the files that it wrote, or that were there.
-        damage: what ended it early.
-        purged: what was lost to it.
-        begun_ns: when it began, on the request's clock.
+        damage: the damage that ended it early, None when there was none.
+        purged: ranges that were purged before they were exported.
+        begun_ns: when it began, nanoseconds on the request's clock.
     """
 
     source: Source
@@ -85,7 +85,7 @@ class Job:
 
     @property
     def recording_id(self) -> int:
-        """Of the recording."""
+        """The recording's id."""
         return self.state.recording_id
 
 

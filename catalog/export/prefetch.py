@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class _End(Generic[T]):
-    """What ended the reading: an exception, or None."""
+    """The end of the items: the exception that ended the generator, or None."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error

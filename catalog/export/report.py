@@ -1,4 +1,4 @@
-"""What an export tells: how far it is, what it wrote, what it could not."""
+"""Reports of an export: its progress, what it wrote, and what it could not write."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ExportResult:
         payload_bytes: in those rows.
         skipped_fragments: of messages whose beginning or end the recording does not have.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
-        seconds: that it took.
+        seconds: how long it took.
         from_position: where they begin.
         files: how many there are, without those of rejects.
         rejected: messages that could not be decoded; they are in the table of rejects.
@@ -111,7 +111,7 @@ class ExportResult:
 
 @dataclass(slots=True)
 class ExportReport:
-    """What an export came to.
+    """The result of an export.
 
     Attributes:
         target: folder or URL, without secrets.
@@ -119,7 +119,7 @@ class ExportReport:
         abandoned: temporary files of an export that was killed; they were removed.
         uploads: what an export to an object store was writing when it was killed: the store may
             keep parts of it, which nobody sees and somebody pays.
-        seconds: that it took.
+        seconds: how long it took.
     """
 
     target: str

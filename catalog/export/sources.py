@@ -37,11 +37,11 @@ class SourceRecording(Protocol):
 
     @property
     def descriptor(self) -> RecordingDescriptor:
-        """Of it."""
+        """The recording's catalog entry."""
 
     @property
     def start_position(self) -> int:
-        """Of its first frame."""
+        """Position of the recording's first frame."""
 
     @property
     def end_position(self) -> int:
@@ -79,17 +79,17 @@ class Source(Protocol):
 
     @property
     def archive_id(self) -> int | None:
-        """Of the archive, None where nobody knows."""
+        """The archive's id, None where it is unknown."""
 
     @property
     def place(self) -> str | None:
         """Where its folder is, None for a running archive's replays."""
 
     def ids(self) -> list[int]:
-        """Of all its recordings."""
+        """Ids of all recordings of the archive."""
 
     def recording(self, recording_id: int, time_source: TimeSource = FROM_INDEX) -> SourceRecording:
-        """One of them, as it is now, with times from a source.
+        """One of the recordings, as it is now, with times from a source.
 
         Raises:
             ArchiveError: UNKNOWN_RECORDING.
@@ -105,12 +105,12 @@ class FolderRecording:
 
     @property
     def descriptor(self) -> RecordingDescriptor:
-        """Of it."""
+        """The recording's catalog entry."""
         return self._recording.descriptor
 
     @property
     def start_position(self) -> int:
-        """Of its first frame."""
+        """Position of the recording's first frame."""
         return self._recording.start_position
 
     @property
@@ -182,15 +182,15 @@ class FolderSource:
 
     @property
     def archive_id(self) -> int | None:
-        """As the mark file says."""
+        """The archive's id in its mark file."""
         try:
             return MarkFile.open(self._folder.path, files=self._folder.files).header.archive_id
         except (FileNotFoundError, FileFormatError):
-            # A copy of a folder need not have one.
+            # A copy of a folder may lack the mark file.
             return None
 
     def ids(self) -> list[int]:
-        """Of the VALID recordings."""
+        """Ids of the VALID recordings."""
         return list(self._folder.catalog.ids())
 
     def recording(self, recording_id: int, time_source: TimeSource = FROM_INDEX) -> FolderRecording:

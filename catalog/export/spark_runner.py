@@ -47,7 +47,7 @@ DEFAULTS: Final = {
 
 
 class SparkExecutor:
-    """Runs units on a session of its own, or on one that is given. See ``running.Executor``."""
+    """Runs units on a session of its own, or on one that is given. See ``job_run.Executor``."""
 
     def __init__(self, job: Job, session: Any = None) -> None:
         self._job = job
@@ -84,7 +84,7 @@ class SparkExecutor:
         self._session.sparkContext.setLogLevel("ERROR")
 
     def run(self, work: Work, progress: Callable[[int], None]) -> list[UnitResult]:
-        """See ``running.Executor``."""
+        """See ``job_run.Executor``."""
         units, count = list(work.units), len(work.units)
         decoder, how = work.decoder, work.how
         reading: dict[str, Any] = {
@@ -270,7 +270,7 @@ def _spark_schema(schema: pa.Schema) -> Any:
 
 
 def _done(tracker: Any, group: str) -> int:
-    """Tasks of a job group that are done."""
+    """The number of finished tasks of a job group."""
     done = 0
     for job_id in tracker.getJobIdsForGroup(group):
         job = tracker.getJobInfo(job_id)

@@ -63,28 +63,28 @@ class Sink(ABC):
 
     @abstractmethod
     def finished_checksum(self) -> str:
-        """Of all bytes: nothing is written any more."""
+        """Checksum of all bytes; nothing may be written after it."""
 
     def tell(self) -> int:
         """Bytes so far."""
         return self.length
 
     def flush(self) -> None:  # noqa: B027 - there is nothing to do for any sink
-        """Nothing: the target sees to it."""
+        """Does nothing: the store flushes and closes the file itself."""
 
     def close(self) -> None:  # noqa: B027 - nor here, but for one
-        """Nothing: the target sees to it."""
+        """Does nothing: the store flushes and closes the file itself."""
 
     def writable(self) -> bool:
-        """Yes."""
+        """Always True."""
         return True
 
     def readable(self) -> bool:
-        """No."""
+        """Always False."""
         return False
 
     def seekable(self) -> bool:
-        """No."""
+        """Always False."""
         return False
 
 
@@ -102,7 +102,7 @@ class ObjectSink(Sink):
         return written
 
     def finished_checksum(self) -> str:
-        """Of all bytes."""
+        """Checksum of all bytes."""
         return self._checksum.text
 
 
@@ -120,7 +120,7 @@ class LocalSink(Sink):
         return written
 
     def finished_checksum(self) -> str:
-        """Of all bytes, which are read back where nobody has yet."""
+        """Checksum of all bytes; those not checked yet are read back."""
         self._durable.finish(self.length)
         return self._durable.checksum.text
 
@@ -143,7 +143,7 @@ class Store(ABC):
     keeps_parts = False
 
     def __init__(self, temporary: str) -> None:
-        """Nothing is done yet.
+        """Set the temporary folder; nothing is read or written yet.
 
         Args:
             temporary: folder in it for files that have not got their names.
@@ -159,7 +159,7 @@ class Store(ABC):
         """A new file, which has its name from the beginning and is on disk when the context ends.
 
         Args:
-            path: of it, in a folder where nobody looks.
+            path: of the file, in the folder for temporary files.
             checksum: made of it, CRC-32C by default.
         """
 
@@ -374,7 +374,7 @@ class FolderStore(Store):
     def settle(self) -> None:
         """See `Store`."""
         while self._unsynced:
-            with suppress(FileNotFoundError):  # removed since, with all that was in it
+            with suppress(FileNotFoundError):  # The folder was removed since, with all its files.
                 RealFileSystem().sync_dir(str(self._unsynced.pop()))
 
     def _make(self, folder: Path) -> None:

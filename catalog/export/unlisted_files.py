@@ -50,7 +50,7 @@ class UnlistedFiles:
             return None
         entries = [rows]
         if rows.rejected:
-            # They had their name before the rows had theirs.
+            # The file of rejects got its name before the file of rows did.
             folder, _, name = part.folders.path(REJECTS, 0, 0).rpartition("/")
             name = path.rpartition("/")[2] if part.folders.values else name
             rejects = self._entry(part, f"{folder}/{name}", REJECTS)

@@ -208,6 +208,6 @@ def _of_connection(name: str, reported: BaseException) -> CatalogError:
 
 
 def _line(error: BaseException) -> str:
-    """The first line of what a driver says, without its full stop."""
+    """The first line of a driver's message, without its full stop."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".:") if lines else type(error).__name__

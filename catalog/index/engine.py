@@ -30,7 +30,7 @@ def make_engine(url: URL) -> Engine:
     """An engine for a catalog's database; nothing is connected yet.
 
     Args:
-        url: of a kind that `failures.parsed_url` lets through.
+        url: of a kind that `database_errors.parsed_url` lets through.
 
     Raises:
         MissingExtraError: the database's driver is not installed.

@@ -25,7 +25,7 @@ class CatalogCredentialsError(CatalogError, PermissionError):
 
 
 class CatalogLockedError(CatalogError, TimeoutError):
-    """Somebody else holds the database for longer than was waited."""
+    """Another process holds the database's lock for longer than was waited."""
 
 
 class CatalogReadOnlyError(CatalogError, PermissionError):
@@ -53,11 +53,11 @@ class NotACatalogError(CatalogError, ValueError):
 
 
 class JournalError(CatalogError):
-    """A fact that cannot be noted in an archive's journal, or of something that is not there."""
+    """A fact that cannot be noted in an archive's journal, or whose subject does not exist."""
 
 
 class SearchError(CatalogError, ValueError):
-    """A condition of a search that makes no sense."""
+    """A search condition that is malformed or out of range."""
 
 
 class LabelError(CatalogError, ValueError):

@@ -1,4 +1,4 @@
-"""What a folder cannot tell of an archive: the kinds of facts, and how a fact gets into the tables.
+"""Facts of an archive that its folder cannot tell: their kinds, and how they get into the tables.
 
 The same functions apply a fact when it becomes known and when it is read from the journal again,
 so that a catalog that is made anew has the same content. Applying a fact twice changes nothing.
@@ -274,7 +274,7 @@ def _apply_mark(target: Target, key: int, rest: dict[str, Any]) -> None:
 
 
 def _apply_gone(target: Target, rest: dict[str, Any]) -> None:
-    """A recording that the folder has no entry of any more: the fact is all that is left of it."""
+    """Bring a recording whose entry is gone into the tables: the fact is all that is left of it."""
     recording_id = rest["recording_id"]
     found = target.recording(recording_id)
     if found is not None:
@@ -320,7 +320,7 @@ def stream_key(session: Session, archive_fk: int, stream_id: int, channel: str) 
 def _put(
     session: Session, table: type[Base], where: Mapping[str, Any], values: Mapping[str, Any]
 ) -> None:
-    """Change the row of a key, or make it."""
+    """Update the row with a key, or insert it."""
     is_there = session.execute(
         select(*(getattr(table, name) for name in where)).where(*_conditions(table, where))
     ).first()

@@ -36,9 +36,9 @@ def fingerprint(files: FileSystem, path: str, length: int) -> str | None:
     The same that a verification keeps in health files.
 
     Args:
-        files: the file system door.
+        files: the file system to read through.
         path: of the file.
-        length: bytes that count.
+        length: how many bytes from the beginning are hashed.
 
     Raises:
         FileNotFoundError: there is none.
@@ -54,12 +54,12 @@ def note_fingerprints(
     scan: FolderScan,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Compute the fingerprints that closed segments of an archive lack; how many there were.
+    """Compute the fingerprints that closed segments of an archive lack; returns how many.
 
     Args:
-        catalog: gets them.
+        catalog: stores the fingerprints.
         archive_fk: key of the archive.
-        scan: of its folder; gets the problems.
+        scan: the scan of its folder, to which problems are added.
         progress: told how many there are so far.
     """
     done = 0
@@ -130,7 +130,7 @@ def computed(
         try:
             value = fingerprint(scan.files, path, length)
         except FileNotFoundError:
-            continue  # purged since: the next look over the folder tells
+            continue  # The segment was purged meanwhile; the next scan of the folder finds that.
         if value is None:
             scan.problems.setdefault(
                 f"segment of recording {recording_id} ends before byte {length}, up to which it is "
@@ -142,7 +142,7 @@ def computed(
 
 
 def store(session: Session, rows: Sequence[tuple[int, int, str]]) -> None:
-    """Write fingerprints; a row that is gone meanwhile stays so."""
+    """Write fingerprints; a row that was deleted meanwhile is not made again."""
     for key, base, value in rows:
         session.execute(
             update(Segment)

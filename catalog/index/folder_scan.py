@@ -1,8 +1,8 @@
 """What an archive's folder says of its recordings, read beside a running archive or without one.
 
-Read-only. What is damaged is named and passed over. Beside a running archive things move between
-two looks: the folder is listed first and the catalog read after that, so that a segment is looked
-for again before it is called missing.
+Read-only. Damaged files and entries are reported and skipped. Beside a running archive files
+change between two scans: the folder is listed first and the catalog read after that, so that a
+segment is looked for again before it is called missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MISSING_MAX: Final = 1000
 _LOOKS: Final = 3
 _ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
-#: So many files are looked for one by one.
+#: Up to this many files are looked for one by one.
 _FEW: Final = 32
 
 
@@ -75,11 +75,11 @@ class Found:
 
 @dataclass(slots=True)
 class FolderScan:
-    """One look over a folder.
+    """One scan of a folder.
 
     Attributes:
         path: of the folder.
-        files: the file system door.
+        files: the file system to read through.
         problems: what is damaged or does not fit, with file or recording, in order.
         is_whole: whether the catalog could be read from its first entry to its last.
         ids: of all entries looked at, whatever their state.
@@ -137,7 +137,7 @@ class FolderScan:
                 self._name(f"segment file of no recording: {Path(self.path) / name}")
 
     def look_at(self, entry: CatalogEntry) -> Found | None:
-        """What there is of a recording, None when its entry is damaged."""
+        """A recording's entry with its files; None when the entry is damaged."""
         for _ in range(_LOOKS):
             found = self._look_once(entry)
             if found is None or found.state not in {State.ACTIVE, State.STOPPED}:
@@ -190,7 +190,7 @@ class FolderScan:
         try:
             return self._catalog.entry(entry.descriptor.recording_id)
         except (ArchiveError, FileFormatError):
-            return None  # purged or damaged since: the next look over the folder tells
+            return None  # It was purged or damaged meanwhile; the next scan tells.
 
     def _list_folder(self, wanted: set[int] | None = None) -> None:
         self._bases = {}
@@ -268,7 +268,7 @@ class FolderScan:
         try:
             return self.files.size(path)
         except FileNotFoundError:
-            return None  # gone since the folder was listed
+            return None  # The file was removed after the folder was listed.
 
     def _segment_path(self, recording_id: int, base: int) -> str:
         return f"{self.path}/{segment_file_name(recording_id, base)}"

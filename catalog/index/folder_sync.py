@@ -273,7 +273,7 @@ def note_gone(
         try:
             journal = stack.enter_context(JournalFile.locked(scan.path, create=True))
         except JournalError as error:
-            # Better known to this catalog alone than to none.
+            # A fact that the journal cannot take is at least kept in this catalog.
             scan.problems.setdefault(str(error))
         session = stack.enter_context(catalog.session(writes=True))
         gone = read_journal(session, archive_fk, scan, report, journal)

@@ -1,4 +1,4 @@
-"""Which recordings of a folder have changed since one last looked, at the cost of reading little.
+"""Finds the recordings of a folder that have changed since the last look, and reads little for it.
 
 Not every change of an archive is announced: whoever purges, truncates or detaches segments alone
 gets a signal, and recording events may be off. So the folder itself is looked at: digests of the
@@ -54,11 +54,11 @@ class Changes:
     is_whole: bool = False
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether anything has changed."""
         return self.is_whole or bool(self.ids)
 
     def add(self, other: Changes) -> None:
-        """Take others in."""
+        """Add other changes to these."""
         self.ids |= other.ids
         self.is_whole = self.is_whole or other.is_whole
 
@@ -162,7 +162,8 @@ class FolderWatch:
                 for first, last in _ranges(changed):
                     changes.ids.update(_within(reader, valid, first * BLOCK, (last + 1) * BLOCK))
         except (FileFormatError, ArchiveError):
-            # Damaged, or in the middle of a change: whoever scans it all knows what to do.
+            # The file is damaged or in the middle of a change; a scan of the whole folder handles
+            # both.
             changes.is_whole = True
 
     def _digests(self) -> list[int]:
@@ -215,5 +216,5 @@ def _within(reader: CatalogReader, ids: list[int], start: int, end: int) -> list
         return reader.entry(recording_id).offset
 
     first = bisect_left(ids, start, key=offset)
-    # The one before may reach into the range.
+    # The entry before the range may reach into it.
     return ids[max(first - 1, 0) : bisect_left(ids, end, lo=first, key=offset)]

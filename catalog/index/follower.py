@@ -117,7 +117,7 @@ class Follower(Resource):
         self._look_at_ns = 0
 
     def turn(self) -> int:
-        """Do what there is to do; how much that was.
+        """Do the work that is due; returns how much was done.
 
         Raises:
             FileNotFoundError: there is no catalog in the folder, at the first turn.
@@ -142,7 +142,7 @@ class Follower(Resource):
                 time.sleep(_IDLE_S)
 
     def close(self) -> None:
-        """Let go of the driver; a second call does nothing."""
+        """Close the connection to the driver; a second call does nothing."""
         self._subscription.close()
 
     def _look(self) -> int:
@@ -173,7 +173,7 @@ class Follower(Resource):
         return sync_recordings(self._catalog, self.place, sorted(due.ids))
 
     def _put_off(self, error: BaseException) -> None:
-        """All of it later: what was looked at is not in the tables."""
+        """Do everything again later: what the last look found did not get into the tables."""
         self._due.is_whole = True
         self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * _NS_PER_S)
         self._tell("catalog", error)
@@ -207,7 +207,7 @@ class _EventSubscription:
         self.events: RecordingEvents | None = None
 
     def poll(self) -> list[Any]:
-        """The events that have come."""
+        """Receive the events that have arrived."""
         if not self._source.wanted:
             return []
         if self._aeron is not None and (self._aeron.closed or self._failed()):
@@ -219,7 +219,7 @@ class _EventSubscription:
         return [] if self.events is None else self.events.poll()
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Close the connection to the driver."""
         events, aeron = self.events, self._aeron
         self.events = self._aeron = None
         if events is not None:
@@ -237,14 +237,14 @@ class _EventSubscription:
                 return
             header = mark.header
         except (FileNotFoundError, FileFormatError):
-            return  # no archive has run here, or one is about to
+            return  # No archive has run here, or one is about to start.
         event_source = self._source
         channel = event_source.channel or header.events_channel
         stream_id = (
             header.events_stream_id if event_source.stream_id is None else event_source.stream_id
         )
         if not channel:
-            return  # it publishes none
+            return  # The archive publishes no events.
         try:
             self._aeron = Aeron(
                 event_source.aeron_dir or header.aeron_directory,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def mirror_holds(session: Session, archive_fk: int, scan: FolderScan) -> int:
-    """Make an archive's rows of holds those of its folder; how many differed.
+    """Make an archive's rows of holds equal to its folder's holds; returns how many differed.
 
-    Holds that cannot be read are named, and the rows stay: better a hold too many.
+    Holds that cannot be read are reported, and their rows stay, so that no hold is lost.
     """
     try:
         holds = list(Holds.open(scan.path, scan.files))

@@ -67,12 +67,12 @@ class Owner:
 
     @classmethod
     def this_process(cls, now_ms: int) -> Owner:
-        """This one."""
+        """The owner that stands for this process."""
         pid = os.getpid()
         return cls(socket.gethostname(), pid, _started(pid) or 0, now_ms)
 
     def is_dead(self, now: int) -> bool:
-        """Whether nothing will come from it any more."""
+        """Whether the process has ended or has been silent for too long."""
         if self.host == socket.gethostname():
             return _started(self.pid) != self.started
         return now - self.beat_ms > LEASE_MS

@@ -1,7 +1,7 @@
 """Noting what an archive's folder cannot tell: in the folder's journal and in the tables, at once.
 
-`record` is the one door. A fact is applied to the tables first, so that one that they refuse is
-not noted; then it is written to the journal, for good; then the transaction is committed. After a
+All facts are noted by `record`. A fact is applied to the tables first, so that one that they refuse
+is not noted; then it is written to the journal, durably; then the transaction is committed. After a
 crash between the last two the journal is ahead, and whoever next holds it brings the tables up to
 it: they say how far they have come in it.
 """
@@ -118,7 +118,7 @@ def catch_up(
         return done
     start = archive.journal_position
     if archive.journal_id != journal.journal_id or start > journal.end():
-        start = 0  # another journal than the one that was read: all of it is new
+        start = 0  # The journal is another one than the tables know, so that all of it is new.
     target = Target(session, archive.id, in_folder)
     # What was noted of a recording stands before the fact that it is gone, which is all that tells
     # of it in tables made anew.

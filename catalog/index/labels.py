@@ -33,7 +33,7 @@ NAME_MAX: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class LabelledRecording:
-    """A recording by what names it everywhere."""
+    """A recording, named by its archive's place and its id there."""
 
     place: str
     recording_id: int
@@ -55,7 +55,7 @@ def label(
     What is there already, or gone already, is left as it is.
 
     Args:
-        catalog: gets them now.
+        catalog: its tables get the labels at once.
         place: of the archive, whose folder is here.
         recording_ids: which recordings; one when there is a name.
         tags: key -> value, in place of the value that the key has.
@@ -89,7 +89,7 @@ def resolve(
     """The recording of an id or a name.
 
     Args:
-        catalog: has it.
+        catalog: to look in.
         wanted: id, or name.
         archive: its place or the id of its mark file; not needed where one alone has that.
 

@@ -319,8 +319,8 @@ class TimeIndexFile(Base):
 class TimeIndexEntry(Base):
     """A span of time in which something was recorded: what the time index says, in few rows.
 
-    Between the rows of a recording nothing was recorded. What was recorded in a span lies between
-    its positions; where the clock was set back, so may something else.
+    Nothing was recorded in the gaps between the rows of a recording. What was recorded in a span
+    lies between its positions; where the clock was set back, so may something else.
 
     Attributes:
         time_ns: where the span begins, epoch nanoseconds; at the first one perhaps the beginning

@@ -1,4 +1,4 @@
-"""Opening a catalog: which database, and whether its tables are this package's."""
+"""Opens a catalog: finds its database and checks that its tables are this package's."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RecordingCatalog(Resource):
     Attributes:
         url: of the database, without its password.
         engine: of SQLAlchemy; raises `aerolog.catalog.index.errors`.
-        clock: of what is noted in it.
+        clock: gives the times that are noted in the catalog.
     """
 
     def __init__(self, engine: Engine, clock: Clock | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Everything that a catalog knows of one recording."""
+"""All facts that a catalog holds of one recording."""
 
 from __future__ import annotations
 

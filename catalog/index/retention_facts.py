@@ -1,4 +1,4 @@
-"""What a SQL catalog tells retention: labels to choose by, and readers who are not done.
+"""What a SQL catalog tells retention: labels to choose by, and readers that have not finished.
 
 An archive knows who replays from it now. It does not know an export that was killed and will be
 gone on with, a pipeline that loads what is new every night, or another archive that replicates in

@@ -1,4 +1,4 @@
-"""Some of a folder's recordings against their rows: what differs is written, and nothing else."""
+"""Compares some of a folder's recordings with their rows, and writes only what differs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ COLUMNS: Final = (
 _START_TIME: Final = COLUMNS.index("start_time_ms")
 _INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
 
-#: What hangs on a recording's row.
+#: Tables whose rows refer to a recording's row.
 OF_A_RECORDING: Final = (Segment, Tag, Name, Lineage, Mark, TimeIndexEntry, TimeIndexFile, Hold)
 
 
@@ -84,7 +84,7 @@ class StoredSegment(NamedTuple):
 
 @dataclass(slots=True)
 class Counts:
-    """What a chunk brought."""
+    """How many rows a chunk added and changed."""
 
     recordings: int = 0
     added: int = 0
@@ -336,7 +336,7 @@ class ChunkWriter:
 
 
 def drop_recordings(session: Session, keys: Sequence[int]) -> None:
-    """Delete recordings' rows with all that hangs on them."""
+    """Delete recordings' rows with all rows that refer to them."""
     exports = select(Export.id).where(Export.recording_fk.in_(keys))
     session.execute(delete(ExportFile).where(ExportFile.export_fk.in_(exports)))
     session.execute(delete(Export).where(Export.recording_fk.in_(keys)))
@@ -346,7 +346,7 @@ def drop_recordings(session: Session, keys: Sequence[int]) -> None:
 
 
 def _is_another(before: tuple[Any, ...], found: Found) -> bool:
-    """Whether an id has been given anew: what never changes in a recording is different."""
+    """Whether an id now belongs to another recording: a fact that never changes is different."""
     descriptor = found.descriptor
     return (before[_START_TIME], before[_INITIAL_TERM]) != (
         descriptor.start_timestamp,

@@ -27,7 +27,7 @@ _CHUNK: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What to look for; what is None does not matter.
+    """The conditions of a search; a condition that is None is not applied.
 
     Attributes:
         stream_id: of the recording.
@@ -38,8 +38,8 @@ class Search:
         since_ms: recorded at this time or later, UTC epoch milliseconds; that is from its start to
             its stop, but where its time index knows that it was silent.
         until_ms: recorded before this time. With ``since_ms``: at some time between the two.
-        min_size: bytes.
-        max_size: bytes.
+        min_size: least size of the stream, bytes.
+        max_size: greatest size of the stream, bytes.
         archive: its place (a path or URL) or the id of its mark file.
         recording_ids: one of these.
         limit: how many at most.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 #: A condition that this many recordings meet at most is rare.
 FEW: Final = 5000
-#: The first rows of a range of time that are looked at.
+#: How many of the first rows of a range of time are looked at.
 SIFTED: Final = 250
 #: Streams that are named one by one.
 _LISTED: Final = 200
@@ -184,7 +184,7 @@ def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
 
 
 def _one(rows: Select[Any]) -> ColumnElement[bool]:
-    """Whether there is a row: looked up for one recording at a time.
+    """A condition that a row exists, looked up for one recording at a time.
 
     Planners make a join of EXISTS, and read all that ever was tagged for the first hundred rows.
     """
@@ -326,7 +326,7 @@ def _of_times(session: Session, wanted: Search) -> list[Condition]:
 
 
 def _found(rows: Select[Any]) -> ColumnElement[bool]:
-    """As `_one`, and false where there is no row, so that it can be denied."""
+    """As `_one`, but false and not null where there is no row, so that it can be negated."""
     row = rows.limit(1).correlate(Recording).scalar_subquery()
     return func.coalesce(row, 0) == 1
 

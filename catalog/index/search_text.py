@@ -1,4 +1,4 @@
-"""Searches as people write them: options of a command, a table in TOML, words of an option."""
+"""Parses searches that people write as options of a command, a TOML table or words of an option."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class TimeMirror:
         """The rows of a recording; None when there is nothing to be known."""
         state = State.ACTIVE if descriptor.is_active else State.STOPPED
         if row.state != state:
-            return None  # it may have stopped since its entry was read: the next sync tells
+            return None  # It may have stopped meanwhile; the next sync tells.
         stamp: Values = {"end_position": None, "size_bytes": None, "modified_ns": None}
         if state == State.STOPPED:
             try:

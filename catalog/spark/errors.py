@@ -6,7 +6,7 @@ from aerolog.transport.errors import RecordingChangedError, RecordingDamagedErro
 
 
 class DataLostError(RecordingChangedError):
-    """What a stream has not read yet is gone: purged, truncated, or with its whole recording."""
+    """Data that a stream has not read yet was purged or truncated, or its recording is gone."""
 
 
 class RejectedMessageError(RecordingDamagedError):

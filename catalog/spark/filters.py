@@ -22,7 +22,7 @@ _COLUMNS = ("recording_id", "position", "session_id", "stream_id")
 
 @dataclass(slots=True)
 class Bounds:
-    """What filters leave; everything at first.
+    """The rows that filters leave; without filters, all rows.
 
     Attributes:
         after_position: positions are behind it.

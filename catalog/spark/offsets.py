@@ -22,7 +22,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one recording.
+    """How far a stream has read one recording.
 
     Attributes:
         start: position where its first batch began.
@@ -56,7 +56,7 @@ def from_spark(offset: Mapping[str, Any]) -> Offset:
     """An offset as Spark gives it back.
 
     Raises:
-        ConfigurationError: it is none of ours: the checkpoint is of another source or version.
+        ConfigurationError: it is not ours: the checkpoint is of another source or version.
     """
     try:
         return {

@@ -45,12 +45,12 @@ class ReadOptions:
         partition_bytes: of stream in a partition, about.
         min_partitions: where there is enough to read; None for the session's parallelism.
         skip_bad: what cannot be read becomes a row of the rejects; False: an error.
-        decoder: its name, for ``payload="decoded"``.
+        decoder: name of the decoder, for ``payload="decoded"``.
         decoder_options: for ``make_decoder``.
         rejects: where messages go that cannot be decoded: ``apart`` in a table of their own,
             ``inline`` beside the rows, ``fail``.
         cache_bytes: of segments fetched from an object store, in each Python worker.
-        cache_dir: for them.
+        cache_dir: folder of those segments.
         max_rows: of a micro-batch.
         max_bytes: of stream, of a micro-batch.
         from_latest: a new stream begins where the recordings are then; False: at their start.
@@ -209,7 +209,7 @@ def _check(options: ReadOptions) -> None:
 
 
 class _Texts:
-    """Options that nobody has looked at yet."""
+    """Options that have not been parsed yet."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self._texts = texts

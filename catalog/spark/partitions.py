@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.spark.options import ReadOptions
 
 PARTITION_BYTES_MIN = 16 * 1024 * 1024
-PARTITIONS_EACH = 2  # for each thing that runs at once, so that none waits long for the last
+PARTITIONS_EACH = 2  # for each task that runs at once, so that none waits long
 _OFFSET = offsets(FRAME_HEADER)
 _FRAME_HEAD = 8
 
@@ -205,7 +205,7 @@ def _split(folder: ArchiveFolder, whole: Range, size: int) -> list[Range]:
     """A range in parts of about a size: cut at segments, at terms where those are too large."""
     descriptor = folder.catalog.checked_entry(whole.recording_id).descriptor
     step, is_local = descriptor.segment_file_length, Path(folder.path).is_dir()
-    if step > size and is_local:  # from a store, segments are fetched whole
+    if step > size and is_local:  # Segments are fetched whole from an object store.
         step = descriptor.term_buffer_length
     first = descriptor.segment_base(whole.from_position)
     step *= max(size // step, 1)
@@ -228,7 +228,7 @@ def _begins(folder: ArchiveFolder, descriptor: RecordingDescriptor, position: in
         with folder.files.open_data_file(path) as file:
             head = file.read_at(_FRAME_HEAD, position - base)
     except OSError:
-        return False  # whoever reads there says what is wrong
+        return False  # The reader of this range reports the damage.
     if len(head) < _FRAME_HEAD:
         return False
     kind = int.from_bytes(head[_OFFSET["type"] : _OFFSET["type"] + 2], "little")

@@ -1,6 +1,6 @@
 """Ranges of recordings to record batches, on an executor: rows, or what is in place of them.
 
-Plain Python with Arrow, without a session of Spark. Nothing is kept between two calls.
+This is plain Python with Arrow and needs no Spark session. No state is kept between two calls.
 """
 
 from __future__ import annotations

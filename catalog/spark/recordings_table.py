@@ -1,4 +1,4 @@
-"""The recordings themselves as a table: one row each, with what their descriptors tell."""
+"""The recordings themselves as a table: one row each, with the facts of its descriptor."""
 
 from __future__ import annotations
 

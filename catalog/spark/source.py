@@ -33,7 +33,7 @@ _PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 class RangesPartition(InputPartition):  # type: ignore[misc]
-    """What one task reads."""
+    """The ranges that one task reads."""
 
     def __init__(self, ranges: tuple[Range, ...]) -> None:
         self.ranges = ranges
@@ -43,7 +43,7 @@ class RangesPartition(InputPartition):  # type: ignore[misc]
 
 
 class RecordingsPartition(InputPartition):  # type: ignore[misc]
-    """Rows of the table of recordings: the plan has found them."""
+    """Rows of the table of recordings, which were found when the read was planned."""
 
     def __init__(self, rows: pa.RecordBatch) -> None:
         self.rows = rows
@@ -75,7 +75,7 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
 
 
 class PushingBatchReader(BatchReader):
-    """Reads in batch what filters leave."""
+    """Reads in batch the rows that filters leave."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
         """Take what chooses recordings, positions, sessions and streams; return the rest."""

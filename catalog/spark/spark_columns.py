@@ -1,6 +1,6 @@
 """Arrow schemas as Spark takes them: it compares names, order, types and nullability exactly.
 
-Arrow has types that Spark has not. They become the nearest ones that hold all their values, but
+Arrow has types that Spark lacks. They become the nearest ones that hold all their values, but
 for times finer than a microsecond, which are cut, with the exact number in a column beside.
 """
 

@@ -87,10 +87,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         return (self.columns.batch(batch) for batch in self.rows.batches(partition.ranges))
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing to do: recordings stay, and retention is not a reader's business."""
+        """Does nothing: reading a recording removes nothing from the archive."""
 
     def stop(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file or connection is kept open."""
 
     def _limits(self, limit: ReadLimit) -> Limits:
         if isinstance(limit, ReadAllAvailable):

@@ -1,6 +1,6 @@
 """Recordings as a stream sees them: how far it may read now, and what it has lost.
 
-Plain Python, without a session of Spark.
+This is plain Python and needs no Spark session.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one micro-batch, for all recordings together."""
+    """The limits of one micro-batch, for all recordings together."""
 
     rows: int = MAX_I64
     bytes: int = MAX_I64
 
     @property
     def is_open(self) -> bool:
-        """No limit at all."""
+        """Whether there is no limit."""
         return self.rows == self.bytes == MAX_I64
 
 
@@ -177,7 +177,7 @@ class Follower:
             self._lost(key[1], progress.position, None, problem, cause)
 
     def _progress(self, key: Key, recording: Recording, known: Progress | None) -> Progress:
-        """Where reading goes on."""
+        """The position from which reading goes on."""
         if known is None:
             return Progress(recording.start_position, recording.start_position)
         if recording.start_position > known.position:

@@ -1,7 +1,7 @@
 """SBE by its XML schema, compiled once to readers that work on whole batches.
 
 The header of each message says its template, which chooses the reader. Fixed fields are gathered
-for all messages of a kind at once; see ``places`` for groups and data, ``columns`` for fields.
+for all messages of a kind at once; see ``extents`` for groups and data, ``block`` for fields.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class SbeDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """As the XML says."""
+        """The columns that the XML schema describes."""
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:

@@ -1,4 +1,4 @@
-"""One batch of messages while it is decoded: bytes, ends of messages, who is rejected."""
+"""One batch of messages while it is decoded: bytes, ends of messages, and rejects."""
 
 from __future__ import annotations
 

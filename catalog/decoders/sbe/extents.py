@@ -22,7 +22,7 @@ np: Any = require("numpy", "decoding SBE")
 
 @dataclass(slots=True)
 class DataExtents:
-    """Of each row where its data begins and how long it is; both ascend with the rows."""
+    """Where the data of each row begins and how long it is, in the order of rows."""
 
     start: Array
     length: Array

@@ -139,7 +139,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Of the group."""
+        """The group's name."""
         return self.body.name
 
 

@@ -50,7 +50,7 @@ class Types:
         return found
 
     def resolve(self, name: str, asking: Element, depth: int = 0) -> Type:
-        """The type of a name.
+        """Resolve a name to its type.
 
         Raises:
             DecoderError: there is none, or it is wrong.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Commits:
-    """A target's commits and the catalog that is told of them."""
+    """A target's commits, and the catalog that notes them."""
 
     def __init__(self, catalog: RecordingCatalog, store: Store, job: str, to: str) -> None:
         self._catalog = catalog
@@ -51,7 +51,7 @@ class Commits:
         return read_manifest(self._store, numbers[-1]) if numbers else None
 
     def recover(self) -> tuple[str, ...]:
-        """Finish what was committed, remove what was not; returns ids of finished runs."""
+        """Finish runs that committed, remove the files of others; returns ids of finished runs."""
         undone = self.undone()
         for manifest in undone:
             publish(self._store, manifest)
@@ -66,7 +66,7 @@ class Commits:
         for sequence in reversed(sequences(self._store)):
             manifest = read_manifest(self._store, sequence)
             if manifest.run_id in applied:
-                break  # they are told in order
+                break  # Commits are noted in order.
             undone.append(manifest)
         return undone[::-1]
 

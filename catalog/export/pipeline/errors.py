@@ -24,7 +24,7 @@ class JobFileError(PipelineError, ValueError):
 
 
 class TargetError(PipelineError):
-    """An output that cannot be used: not ours, not empty, gone, unreachable, of another schema."""
+    """An unusable output: another job's, not empty, gone, unreachable or of another schema."""
 
 
 class RunInProgressError(PipelineError):

@@ -389,7 +389,7 @@ class _Table:
         ]
 
     def rest(self) -> dict[str, Any]:
-        """All that was not taken."""
+        """The values that were not taken."""
         left, self._values = self._values, {}
         return left
 

@@ -82,10 +82,10 @@ class Work:
 
 
 class Executor(Protocol):
-    """Who does the work: Spark, or a test in its place."""
+    """Stages the files of units: Spark, or a test in its place."""
 
     def start(self) -> None:
-        """Be ready for work.
+        """Get ready to run units.
 
         Raises:
             SparkRunError: that is not possible.
@@ -104,11 +104,11 @@ class Executor(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of all that is in use; a second call does nothing."""
+        """Release all resources; a second call does nothing."""
 
 
 class Observer(Protocol):
-    """Who is told how far a run is."""
+    """Receives the progress of a run."""
 
     def planned(self, plan: Plan) -> None:
         """What it will do."""
@@ -118,7 +118,7 @@ class Observer(Protocol):
 
 
 class NoObserver:
-    """An observer that does nothing with it."""
+    """An observer that ignores all progress."""
 
     def planned(self, plan: Plan) -> None:
         """See ``Observer``."""
@@ -172,7 +172,7 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
         if found is None:
             refuse_foreign(store, job.output.to)
         elif found["job"] != job.name:
-            claim(store, job.output.to, job.name)  # says whose it is
+            claim(store, job.output.to, job.name)  # Fails when the output belongs to another job.
         undone = commits.undone()
         marks = load_marks(catalog, job.name, commits.output)
         for manifest in undone:
@@ -253,14 +253,14 @@ class _Run:
             with _Heartbeat(self._catalog, self._run_id):
                 yield
         except CatalogError:
-            raise  # whom to tell?
+            raise  # The catalog itself fails, so that nothing can be noted in it.
         except BaseException as error:
             if not self._committing:
                 fail_run(self._catalog, self._run_id, str(error) or type(error).__name__)
             raise
 
     def load(self, *, restart: bool) -> RunReport:
-        """The whole way."""
+        """Load everything that is new, from the plan to the commit."""
         job, to = self._job, self._job.output.to
         claim(self._store, to, job.name)
         if restart:

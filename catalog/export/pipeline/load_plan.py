@@ -65,7 +65,7 @@ class PlannedRecording:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of a run.
+    """Everything that a run will do.
 
     Attributes:
         recordings: that the job's conditions choose, by place and id.
@@ -149,12 +149,12 @@ class _Planner:
         self._gathered = _Gathered()
 
     def plan(self) -> Plan:
-        """What was added."""
+        """The plan of all recordings added so far."""
         self._end_unit()
         return Plan(tuple(self._recordings), tuple(self._units))
 
     def add(self, found: FoundRecording) -> None:
-        """One recording."""
+        """Add one recording to the plan."""
         mark = self._marks.get((found.place, found.recording_id))
         if found.state in {State.ACTIVE, State.STOPPED}:
             loaded = mark is not None and found.stop_position == mark

@@ -1,4 +1,4 @@
-"""The layout of an output, and whose it is.
+"""The layout of an output, and the job that it belongs to.
 
 ::
 
@@ -102,7 +102,7 @@ def refuse_foreign(store: Store, to: str) -> None:
     Raises:
         TargetError: it has something in it.
     """
-    # Ours alone is what a run leaves that was killed before it had claimed the folder.
+    # A run that was killed before it claimed the folder leaves only files of ours.
     others = [name for name in store.names("") if name != OURS]
     if others:
         raise TargetError(

@@ -1,4 +1,4 @@
-"""What a run came to, for people and as JSON; kept in the catalog with the run."""
+"""The report of a run, for people and as JSON; the catalog keeps it with the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunReport:
         job: its name.
         run_id: of this run.
         target: where it wrote to, without secrets.
-        recordings: by status, see ``planning.PlannedRecording``.
+        recordings: by status, see ``load_plan.PlannedRecording``.
         stream_bytes: of the recordings' streams that were read.
         messages: in them.
         payload_bytes: in these.
@@ -64,12 +64,12 @@ class RunReport:
 
     @property
     def rows_per_second(self) -> float:
-        """Once Spark was up."""
+        """Rows a second, counted from when Spark was up."""
         return self._rate(self.rows)
 
     @property
     def bytes_per_second(self) -> float:
-        """Of the streams, once Spark was up."""
+        """Bytes of the streams a second, counted from when Spark was up."""
         return self._rate(self.stream_bytes)
 
     def _rate(self, count: int) -> float:

@@ -1,4 +1,4 @@
-"""How a job stands: its last runs, and what waits for the next one."""
+"""The state of a job: its last runs, and what the next run would load."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class JobState:
 
 
 def job_state(job: Job, *, runs: int = RUNS) -> JobState:
-    """How a job stands; errors as ``plan_job`` has."""
+    """The state of a job; raises what ``plan_job`` raises."""
     plan, unfinished = plan_job(job)
     with RecordingCatalog.open(job.catalog, archive_dir=job.archive_dir) as catalog:
         return JobState(run_states(catalog, job.name, runs), plan, tuple(unfinished))

@@ -89,7 +89,7 @@ class _Reader:
         self._last_position = 0
 
     def read(self, folder: ArchiveFolder, part: Slice) -> Iterator[pa.RecordBatch]:
-        """One slice."""
+        """Read one slice."""
         self.recording_id = part.recording_id
         self._last_position = part.from_position
         totals, decoded = ScanTotals(part.from_position), DecodeTotals()

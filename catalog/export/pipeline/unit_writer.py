@@ -1,4 +1,4 @@
-"""WriteOptions of one unit's batches to staged Parquet files, in the task that read it.
+"""Writes one unit's batches to staged Parquet files, in the task that read the unit.
 
 Memory is bounded: rows that wait for their row group take at most ``BUFFERED_BYTES`` over all
 open files, and at most ``OPEN_FILES`` files are open.
@@ -40,7 +40,7 @@ ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 OPEN_FILES: Final = 32
 _SHOWN_REJECTS: Final = 5
 _EPOCH: Final = date(1970, 1, 1)
-NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # what Spark and Hive read as null
+NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # The folder name that Spark and Hive read as null.
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def write(
 
     Args:
         unit: whose batches they are.
-        batches: as ``loading.load`` gives them, rules applied.
+        batches: as ``unit_reader.load`` gives them, rules applied.
         how: and where.
         store: of the target, opened by default.
 
@@ -120,7 +120,7 @@ class _UnitWriter(ExitStack):
         self.callback(self._abandon)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Rows of one kind or of several."""
+        """Write a batch, whose rows may be of one kind or of several."""
         kinds = batch.column(c.KIND)
         for kind in pc.unique(kinds).to_pylist():
             part = batch.filter(pc.equal(kinds, kind))
@@ -258,26 +258,26 @@ class _StagedFile:
         self._file = ParquetFile(sink, schema, options)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Rows."""
+        """Add rows, which wait for their row group."""
         self.buffered += batch.nbytes
         self._waiting.append(batch)
         if self.buffered >= ROW_GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Waiting rows are a row group."""
+        """Write the waiting rows as a row group."""
         if self._waiting:
             self._file.write_group(self._waiting)
             self._waiting, self.buffered = [], 0
 
     def close(self) -> LoadedFile:
-        """Complete it."""
+        """Complete the file."""
         with self._stack:
             self.flush()
             length, checksum = self._file.finish()
         return LoadedFile(self._staged, self.path, self._file.rows, length, checksum)
 
     def abandon(self) -> None:
-        """Let go of it, incomplete."""
+        """Close the file and leave it incomplete."""
         with self._stack:
             self._file.abandon()

@@ -63,7 +63,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What a unit came to.
+    """The result of a unit.
 
     Attributes:
         index: of the unit.
