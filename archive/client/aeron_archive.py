@@ -1,7 +1,7 @@
 """The archive clients (spec client 22, spec archive-protocol 21): one waits, the other is awaited.
 
-Positions are bytes in the stream. An operation that has no answer in ``message_timeout`` raises
-AeronTimeoutError, one that the archive refuses ArchiveError with its code.
+Positions are bytes in the stream. An operation raises AeronTimeoutError when no answer comes within
+``message_timeout``, and ArchiveError with the archive's error code when the archive refuses it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AeronArchive(ArchiveOperations, WaitingForm):
-    """A session with an archive. Any thread may call it, one at a time gets through.
+    """A session with an archive. Any thread may call it; calls are carried out one at a time.
 
     Example:
         with AeronArchive(aeron) as archive:
@@ -34,12 +34,13 @@ class AeronArchive(ArchiveOperations, WaitingForm):
         idle: Callable[[int], object] | None = None,
         **options: Any,
     ) -> None:
-        """Connect.
+        """Connect to an archive.
 
         Args:
-            aeron: the client to use; without one an own client is made and closed with this.
-            aeron_dir: the driver's directory, for an own client.
-            idle: called with the work done while waiting.
+            aeron: the transport client to use. Without one the session makes its own, which it
+                closes at its end.
+            aeron_dir: the driver's directory, for a transport client that the session makes.
+            idle: called while waiting, with the number of things done since the last call.
             options: see ArchiveClientOptions: request_channel, response_channel and their stream
                 ids, message_timeout (seconds), message_retry_attempts, name, credentials,
                 on_challenge, on_signal, on_error, ...
@@ -65,8 +66,8 @@ class AeronArchive(ArchiveOperations, WaitingForm):
 class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
     """A session with an archive, for one event loop; see `AeronArchive` for the operations.
 
-    Nothing here blocks the event loop but the making of a transport client, where none is given.
-    Several requests may be under way at once; listings go one by one, as the archive wants them.
+    Only the making of a transport client, where none is given, blocks the event loop. Several
+    requests may be under way at once; an archive takes only one listing at a time.
 
     Example:
         async with await AsyncAeronArchive.connect(aeron) as archive:
@@ -74,7 +75,7 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
     """
 
     def __init__(self, aeron: Aeron | None, aeron_dir: str | None, options: dict[str, Any]) -> None:
-        """Use `connect`, which makes the session."""
+        """Prepare a client without a session; `connect` makes both."""
         super().__init__(aeron, aeron_dir, options)
         self.caller = AwaitedCaller(self.conversation.turn, self.conversation.lock)
 
@@ -82,7 +83,7 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
     async def connect(
         cls, aeron: Aeron | None = None, *, aeron_dir: str | None = None, **options: Any
     ) -> Self:
-        """Connect; arguments as `AeronArchive`, without ``idle``."""
+        """Connect to an archive; the arguments are those of `AeronArchive`, without ``idle``."""
         archive = cls(aeron, aeron_dir, options)
         try:
             await archive.caller.carry_out(archive.conversation.connect())

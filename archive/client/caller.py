@@ -1,9 +1,9 @@
 """Operations written once as steps, and the callers that carry them out: waiting and awaited.
 
-Steps never wait. They yield how much they did when they can go no further, and return the result;
-a series yields lists of what it has found as well. `operation` and `series` make methods of them
-that block in a `WaitingForm` and are awaited in an `AwaitedForm`, with the arguments of the steps
-and with types that checkers see.
+Steps are generators that never wait. When they can go no further they yield how much they did, and
+at the end they return the result; a series also yields lists of what it has found. `operation` and
+`series` turn them into methods that block in a `WaitingForm` and are awaited in an `AwaitedForm`.
+The methods keep the arguments of the steps, and type checkers see the types of each form.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ T = TypeVar("T")
 OwnerT = TypeVar("OwnerT")
 Steps = Generator[int, None, T]
 Parts = Generator[int | list[T], None, None]
-BUSY_TURNS: Final = 50  # of the loop without work, before it sleeps
-MOST_TURNS: Final = BUSY_TURNS + 10  # by when the sleeps have become the longest
+BUSY_TURNS: Final = 50  # turns of the loop without work before it sleeps
+MOST_TURNS: Final = BUSY_TURNS + 10  # turns after which the sleeps grow no longer
 FIRST_SLEEP: Final = 50e-6
 LONGEST_SLEEP: Final = 1e-3
 
@@ -37,7 +37,7 @@ class Caller:
     """Carries steps out.
 
     Attributes:
-        turn: called between two steps, for what has no thread of its own.
+        turn: called between two steps; it turns clients that have no thread of their own.
         lock: held while steps are carried out.
     """
 
@@ -61,14 +61,14 @@ class WaitingCaller(Caller):
 
         Args:
             turn: called between two steps.
-            idle: called with the work done while waiting; a back-off by default.
+            idle: called while waiting, with how much was done; a back-off by default.
             lock: held while steps are carried out, a new one by default.
         """
         super().__init__(turn, lock)
         self.idle = BackoffIdleStrategy() if idle is None else idle
 
     def wait(self, work_count: int) -> None:
-        """Turn, then idle where nothing was done."""
+        """Call ``turn``, then ``idle`` when nothing was done."""
         self.turn()
         self.idle(work_count)
 
@@ -87,7 +87,7 @@ class WaitingCaller(Caller):
                 steps.close()
 
     def iterate(self, parts: Parts[T]) -> Iterator[T]:
-        """What a series finds, one by one; others may call between two parts."""
+        """Give what a series finds, one by one; other threads may call between two parts."""
         try:
             while True:
                 with self.lock:
@@ -108,10 +108,10 @@ class AwaitedCaller(Caller):
     """Carries steps out in an event loop; several may be under way at once."""
 
     async def pause(self, work_count: int, idle_turns: int) -> int:
-        """Give the loop its turn, and the machine a rest when there was nothing to do for long.
+        """Let the event loop run, and sleep when there was nothing to do for many turns.
 
         Returns:
-            How many turns in a row there was nothing to do.
+            The number of turns in a row in which there was nothing to do.
         """
         self.turn()
         if work_count > 0:
@@ -156,7 +156,7 @@ class AwaitedCaller(Caller):
 
 
 class WaitingForm(Resource):
-    """What is called by threads that wait.
+    """The base of objects whose operations block the calling thread.
 
     Attributes:
         caller: carries operations out.
@@ -166,7 +166,7 @@ class WaitingForm(Resource):
 
 
 class AwaitedForm(AsyncResource):
-    """What is awaited in an event loop.
+    """The base of objects whose operations are awaited in an event loop.
 
     Attributes:
         caller: carries operations out.
@@ -176,7 +176,7 @@ class AwaitedForm(AsyncResource):
 
 
 class Operation(Generic[P, T]):
-    """What `operation` looks like to a type checker: a method in the form of its owner."""
+    """The type that checkers see for `operation`: a method that blocks or is awaited."""
 
     @overload
     def __get__(self, owner: None, kind: type[Any]) -> Self: ...
@@ -191,7 +191,7 @@ class Operation(Generic[P, T]):
 
 
 class Series(Generic[P, T]):
-    """What `series` looks like to a type checker: a method that gives an iterator."""
+    """The type that checkers see for `series`: a method that returns an iterator."""
 
     @overload
     def __get__(self, owner: None, kind: type[Any]) -> Self: ...
@@ -204,7 +204,7 @@ class Series(Generic[P, T]):
 
 
 def operation(steps: Callable[Concatenate[OwnerT, P], Steps[T]]) -> Operation[P, T]:
-    """A method that carries steps out and gives their result."""
+    """Make a method that carries steps out and returns their result."""
 
     @functools.wraps(steps)
     def carry_out(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -215,7 +215,7 @@ def operation(steps: Callable[Concatenate[OwnerT, P], Steps[T]]) -> Operation[P,
 
 
 def series(parts: Callable[Concatenate[OwnerT, P], Parts[T]]) -> Series[P, T]:
-    """A method that gives what a series finds, one by one."""
+    """Make a method that iterates over what a series finds."""
 
     @functools.wraps(parts)
     def iterate(owner: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -226,7 +226,7 @@ def series(parts: Callable[Concatenate[OwnerT, P], Parts[T]]) -> Series[P, T]:
 
 
 def _show_as(method: Callable[..., Any], steps: Callable[..., Any], kind: str, shown: str) -> None:
-    """Have ``help`` show what a method gives, not the steps that lead there."""
+    """Have ``help`` show the type that a method returns instead of the type of its steps."""
     signature = inspect.signature(steps)
     given = str(signature.return_annotation).removeprefix(kind)
     given = shown + given if shown else given.removesuffix("]")

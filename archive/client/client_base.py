@@ -1,4 +1,4 @@
-"""What the waiting and the awaited archive client have in common: a conversation, and its state."""
+"""The base class of both archive clients: it holds the conversation and tells its state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE: Final = 256
 
 
 class ArchiveClientState(Enum):
-    """Where a client stands (spec archive-protocol 21.4)."""
+    """The states of an archive client (spec archive-protocol 21.4)."""
 
     CONNECTED = "connected"
     DISCONNECTED = "disconnected"
@@ -29,8 +29,8 @@ class ArchiveClientBase:
     """A client with at most one session.
 
     Attributes:
-        options: as checked at connect.
-        conversation: with the archive.
+        options: the options, checked when the client was made.
+        conversation: the conversation with the archive, which holds the session.
     """
 
     def __init__(self, aeron: Aeron | None, aeron_dir: str | None, options: dict[str, Any]) -> None:
@@ -59,12 +59,12 @@ class ArchiveClientBase:
 
     @property
     def last_correlation_id(self) -> int:
-        """Correlation id of the last request: signals and errors of it carry the same."""
+        """Correlation id of the last request, which its signals and later errors carry too."""
         return self.conversation.usable().last_correlation_id
 
     @property
     def state(self) -> ArchiveClientState:
-        """CONNECTED, DISCONNECTED when the archive is gone, CLOSED."""
+        """CONNECTED, DISCONNECTED once the archive was found to be gone, or CLOSED."""
         if self.closed:
             return ArchiveClientState.CLOSED
         if self.is_disconnected:

@@ -1,7 +1,7 @@
-"""A control session: requests under way, their answers, and what comes unasked.
+"""A control session: its requests under way, their answers, and the archive's signals and errors.
 
-Time is read from the clock given; nothing here waits, so blocking and asyncio clients share it
-(spec archive-protocol 21.3 and 21.4).
+Time is read from the given clock. Nothing in this module waits, so blocking and asyncio clients
+share it (spec archive-protocol 21.3 and 21.4).
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ERROR_LIMIT: Final = 64
-IN_FLIGHT_LIMIT: Final = 32  # sent and unanswered: they and their answers fit into the logs
+IN_FLIGHT_LIMIT: Final = 32  # unanswered requests: they and their answers fit into the logs
 ENDS_OF_LISTING: Final = frozenset(
     {ControlResponseCode.RECORDING_UNKNOWN, ControlResponseCode.SUBSCRIPTION_UNKNOWN}
 )
 
 
 def refusal_text(correlation_id: int, text: str) -> str:
-    """What an archive said to a request, as the error of the request puts it."""
+    """The message of a refused request's error, with the text that the archive sent."""
     return f"response for correlationId={correlation_id}, error: {text}"
 
 
 @dataclass(slots=True)
 class ArchiveClientStats:
-    """Counts since the client was made; they go on over a reconnect.
+    """Counts since the client was made, which a reconnect does not reset.
 
-    A round trip is the time from the moment a request is in the log to the moment its last answer
-    is taken in, so it holds the waits of a client between two looks at its responses.
+    A round trip lasts from the moment a request is in the log to the moment the client reads its
+    last answer, so it includes the client's waits between two polls of its responses.
 
     Attributes:
-        requests: sent.
-        answers: requests that ended in a result or in an error of the archive's.
-        refused: of these, in an error.
-        timeouts: requests that had no answer in the message timeout.
-        signals: recording signals that came.
-        sessions: connected, the first one included.
-        round_trip_last_ns: of the last answer.
-        round_trip_min_ns: the shortest, 0 before there is any.
-        round_trip_max_ns: the longest.
-        round_trip_total_ns: of all together.
+        requests: requests sent.
+        answers: requests that ended in a result or in an error from the archive.
+        refused: requests that ended in an error from the archive; ``answers`` counts them too.
+        timeouts: requests that had no answer within the message timeout.
+        signals: recording signals received.
+        sessions: sessions connected, the first one included.
+        round_trip_last_ns: the round trip of the last answer.
+        round_trip_min_ns: the shortest round trip, 0 before the first answer.
+        round_trip_max_ns: the longest round trip, 0 before the first answer.
+        round_trip_total_ns: the sum of all round trips.
     """
 
     requests: int = 0
@@ -82,11 +82,11 @@ class ArchiveClientStats:
 
     @property
     def round_trip_mean_ns(self) -> float:
-        """Of the answers so far, 0 before there is any."""
+        """The mean round trip of the answers so far, 0 before the first."""
         return self.round_trip_total_ns / self.answers if self.answers else 0.0
 
     def on_answer(self, round_trip_ns: int, *, refused: bool) -> None:
-        """A request was answered."""
+        """Count an answer and its round trip."""
         first = self.answers == 0
         self.answers += 1
         self.refused += refused
@@ -101,14 +101,14 @@ class PendingRequest(Generic[T]):
     """A request under way: unsent, sent, then done with a result or an error.
 
     Attributes:
-        request: what is asked.
-        message: it as bytes.
-        correlation_id: of the request and its answer.
-        tries: how often it was offered in vain.
+        request: the request and the way to read its answer.
+        message: the encoded request.
+        correlation_id: the id that the request and its answer carry.
+        tries: how often the request was offered and not taken.
         sent_ns: when it was sent, None before.
-        deadline_ns: when it is late, once it was sent.
+        deadline_ns: when it times out, set when it is sent.
         done: whether there is a result or an error.
-        found: descriptors of a listing.
+        found: the descriptors that a listing has received so far.
     """
 
     def __init__(self, request: Request[T], message: bytes, correlation_id: int) -> None:
@@ -124,7 +124,7 @@ class PendingRequest(Generic[T]):
         self._error: BaseException | None = None
 
     def mark_sent(self, now_ns: int, timeout_ns: int) -> None:
-        """The archive has until now and the timeout."""
+        """Take note that the request was sent at ``now_ns``; its time runs from then."""
         self.sent_ns = now_ns
         self.deadline_ns = now_ns + timeout_ns
 
@@ -134,7 +134,7 @@ class PendingRequest(Generic[T]):
         self.done = True
 
     def forgive(self) -> None:
-        """The error that came is a result of this request."""
+        """End without an error: the refusal that came counts as a result of this request."""
         self._result = self.request.forgiven_result
         self.done = True
 
@@ -144,7 +144,7 @@ class PendingRequest(Generic[T]):
         self.done = True
 
     def result(self) -> T:
-        """The result; raises what the request ended in."""
+        """The result; raises the error that the request ended in."""
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]  # done without an error: set
@@ -153,16 +153,16 @@ class PendingRequest(Generic[T]):
 class ControlSession:
     """One client's session with an archive.
 
-    Requests are sent in the order in which they begin, some at once; listings go one by one, as
-    the archive wants them.
+    Requests are sent in the order in which they begin. Several may be unanswered at once, but only
+    one listing, as an archive takes no more.
 
     Attributes:
-        control_session_id: the archive's id of it.
-        archive_id: of the archive, -1 when it is too old to tell.
-        disconnected: the archive's responses stopped coming; the session will not recover.
-        closed: this side has ended it.
-        signals: what came, and who wants to be told.
-        stats: what is counted.
+        control_session_id: the id that the archive gave to the session.
+        archive_id: the archive's own id, -1 when it is too old to tell.
+        disconnected: whether the archive's responses stopped coming; the session does not recover.
+        closed: whether this side has ended the session.
+        signals: the recording signals that were not taken yet, and their handlers.
+        stats: the counts of requests, answers and round trips.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class ControlSession:
         self._in_callback = False
 
     def inherit(self, previous: ControlSession) -> None:
-        """Go on with what a session before this one has collected."""
+        """Take over the signals, handlers and counts of the session before this one."""
         self.signals = previous.signals
         self.stats = previous.stats
         self._errors = previous._errors
@@ -199,9 +199,9 @@ class ControlSession:
         """Note a request; `pump` sends it and finds its answer.
 
         Args:
-            request: what to ask.
-            correlation_id: a new one.
-            sent: the request goes another way than the session's own stream.
+            request: the request to send.
+            correlation_id: an id that no other request of the client has.
+            sent: whether the caller sends the request on another stream than the session's own.
 
         Raises:
             ResourceClosedError: the session is closed, or was found to be disconnected.
@@ -222,12 +222,12 @@ class ControlSession:
         return pending
 
     def forget(self, pending: PendingRequest[Any]) -> None:
-        """Nobody waits for this request any more; its answer will be ignored."""
+        """Drop a request that nobody waits for any more; its answer will be ignored."""
         if self._sent.pop(pending.correlation_id, None) is None and pending in self._unsent:
             self._unsent.remove(pending)
 
     def pump(self) -> int:
-        """Send what is unsent, take in what has come, end what is overdue; the work done.
+        """Send new requests, read what has come, and end overdue requests; the work done.
 
         Raises:
             ReentrantCallError: called from a signal handler.
@@ -247,7 +247,8 @@ class ControlSession:
         """The oldest error response that came when no request waited for it.
 
         Args:
-            correlation_id: only of this request, answered before: a replay may fail later on.
+            correlation_id: only an error of this request, which was answered before: a replay may
+                still fail later on.
         """
         for error in self._errors:
             if correlation_id in {None, error.correlation_id}:
@@ -256,7 +257,7 @@ class ControlSession:
         return None
 
     def close(self) -> None:
-        """Tell the archive, without waiting, and close the streams; idempotent."""
+        """Tell the archive, without waiting, that the session ends, and close the streams."""
         if self.closed:
             return
         self.closed = True
@@ -275,7 +276,7 @@ class ControlSession:
     # -- sending ---------------------------------------------------------------------------------
 
     def _send_next(self) -> int:
-        """Send in order what may be sent; the number of requests that left the queue."""
+        """Send requests in order while limits allow; the number that left the queue."""
         left = 0
         while self._unsent and len(self._sent) < IN_FLIGHT_LIMIT:
             pending = self._unsent[0]

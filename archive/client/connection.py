@@ -47,7 +47,7 @@ Steps = Generator[None, None, ControlSession]
 
 
 class ConnectStep(IntEnum):
-    """Where a connection stands; numbers as the reference reports them."""
+    """The steps of connecting, with the numbers by which the reference reports them."""
 
     AWAIT_SUBSCRIPTION = 0
     ADD_PUBLICATION = 1
@@ -70,10 +70,10 @@ def give_up(adding: Future[Subscription] | Future[ExclusivePublication]) -> None
 
 
 class ArchiveConnection:
-    """A connection being made.
+    """A connection to an archive that is being made.
 
     Attributes:
-        step: where it stands.
+        step: the step that it has reached.
     """
 
     def __init__(self, aeron: Aeron, options: ArchiveClientOptions) -> None:
@@ -87,7 +87,7 @@ class ArchiveConnection:
         self._steps = self._run()
 
     def poll(self) -> ControlSession | None:
-        """Do what can be done now; the session when connected.
+        """Do what can be done now; returns the session once connected, None before.
 
         Raises:
             AeronTimeoutError: not connected within the message timeout.

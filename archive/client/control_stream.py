@@ -26,8 +26,8 @@ FRAGMENT_LIMIT = 10
 class ControlStream:
     """Sends requests on a publication and reads responses from a subscription.
 
-    Bytes that are no message of the schema are reported and skipped: they come from anybody who can
-    publish to the response stream.
+    Bytes that are no message of the schema are reported and skipped, since anybody may publish to
+    the response stream.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ControlStream:
         return not self.subscription.closed and self.subscription.is_connected
 
     def offer(self, request: bytes) -> bool:
-        """Send a request; False means: not now.
+        """Send a request; False when the stream cannot take it now.
 
         Raises:
             NotConnectedError: the archive does not take requests any more.
@@ -68,7 +68,7 @@ class ControlStream:
         return False
 
     def poll(self) -> list[Message]:
-        """The messages that have come, oldest first, up to a batch."""
+        """The messages that have come, oldest first, one batch at most."""
         if self.subscription.closed:
             return []
         messages = []
@@ -83,7 +83,7 @@ class ControlStream:
         return messages
 
     def report(self, error: BaseException) -> None:
-        """An error that belongs to no request."""
+        """Report an error that belongs to no request."""
         if self._on_error is not None:
             self._on_error(error)
 

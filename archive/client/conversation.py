@@ -1,8 +1,8 @@
-"""A client's conversation with an archive: what connects, asks, turns, pumps and closes.
+"""A client's conversation with an archive: it connects, asks, turns, pumps and closes.
 
-It is written once, as steps that never wait. A caller carries them out: one that waits
-(`AeronArchive`), one that is awaited (`AsyncAeronArchive`), or an agent in its duty cycle, as a
-persistent subscription and a replication do.
+It is written once, as steps that never wait. A caller that waits (`AeronArchive`) carries them
+out, or one that is awaited (`AsyncAeronArchive`), or an agent in its duty cycle, such as a
+persistent subscription or a replication.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aerolog.transport.errors import ArchiveError
 
 T = TypeVar("T")
-#: An archive is listened to so often by who has nothing to ask: it ends sessions that do not read.
+#: How often a client without requests reads: an archive ends sessions that do not read its pings.
 TEND_INTERVAL_NS: Final = 100_000_000
 
 
@@ -36,11 +36,11 @@ class Conversation:
 
     Attributes:
         aeron: the transport client in use.
-        options: as checked at connect.
-        clock: that deadlines are of.
-        lock: held by whoever turns or asks, where several threads may.
-        session: the present one, None before there is one.
-        closed: whether it was ended for good.
+        options: the options of the client, checked.
+        clock: the clock of all deadlines.
+        lock: held while turning or asking, where several threads may do so.
+        session: the present session, None before the first.
+        closed: whether the conversation was ended for good.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Conversation:
         options: ArchiveClientOptions,
         renew: Callable[[], Aeron] | None = None,
     ) -> None:
-        """Make one without a session.
+        """Make a conversation that has no session yet.
 
         Args:
             aeron: the transport client.
             options: how the archive is reached.
-            renew: makes the client anew. With it the client is the conversation's own, and closed
-                with it.
+            renew: makes a new transport client. When given, the conversation owns the transport
+                client, replaces it when it has lost its driver, and closes it at the end.
         """
         self.aeron = aeron
         self.options = options
@@ -70,7 +70,7 @@ class Conversation:
     # -- the session -----------------------------------------------------------------------------
 
     def connect(self) -> Steps[None]:
-        """Make a session, which goes on with what one before it has collected.
+        """Make a session, which takes over the signals and counts of the one before it.
 
         Raises:
             AeronTimeoutError: no archive answered.
@@ -92,7 +92,7 @@ class Conversation:
         self.session = session
 
     def reconnect(self) -> Steps[None]:
-        """End the session and connect anew, once for all who ask for it at a time."""
+        """End the session and connect anew; callers that ask at the same time share one attempt."""
         previous = self.known()
         if self._is_reconnecting:
             while self._is_reconnecting:
@@ -108,7 +108,7 @@ class Conversation:
             self._is_reconnecting = False
 
     def _renew_aeron(self) -> None:
-        """A new transport client in place of an own one that has lost its driver."""
+        """Replace an own transport client that has lost its driver."""
         if not self.aeron.closed:
             return
         if self._renew is None:
@@ -118,7 +118,7 @@ class Conversation:
         self.aeron = self._renew()
 
     def known(self) -> ControlSession:
-        """The session, whatever became of it.
+        """The session, also when it is closed or disconnected.
 
         Raises:
             ResourceClosedError: there is none, or the conversation was closed.
@@ -134,7 +134,7 @@ class Conversation:
             ResourceClosedError: there is none.
         """
         session = self.known()
-        if session.closed:  # by a reconnect that is not through
+        if session.closed:  # by a reconnect that has not finished
             raise ResourceClosedError("client is closed: the archive has disconnected")
         return session
 
@@ -155,11 +155,11 @@ class Conversation:
     def answer(
         self, pending: PendingRequest[T], on_sent: Callable[[], object] | None = None
     ) -> Steps[T]:
-        """The answer to a request, which is forgotten when nobody waits for that any more.
+        """Wait for the answer to a request; the request is dropped when the waiting is given up.
 
         Args:
-            pending: that was begun in the present session.
-            on_sent: called once when the request is under way.
+            pending: a request that was begun in the present session.
+            on_sent: called once, when the request has been sent.
         """
         session = self.usable()
         try:
@@ -175,7 +175,7 @@ class Conversation:
             session.forget(pending)
 
     def ask(self, request: Request[T], on_sent: Callable[[], object] | None = None) -> Steps[T]:
-        """A request, sent and answered."""
+        """Send a request and wait for its answer."""
         return (yield from self.answer(self.begin(request), on_sent))
 
     def tell(self, request: Request[T]) -> None:
@@ -186,11 +186,11 @@ class Conversation:
         asking.close()
 
     def take_error(self, correlation_id: int) -> ArchiveError | None:
-        """What the archive said later on about a request that it had agreed to."""
+        """The error that the archive sent after it had agreed to a request, None without one."""
         return self.usable().take_error(correlation_id)
 
     def added(self, adding: Future[T]) -> Steps[T]:
-        """A stream, when the driver has added it; taken back when nobody waits any more."""
+        """Wait until the driver has added a stream; taken back when the waiting is given up."""
         done = False
         try:
             while not adding.done():
@@ -204,18 +204,18 @@ class Conversation:
     # -- turning ---------------------------------------------------------------------------------
 
     def turn(self) -> int:
-        """Turn a transport client that has no thread of its own, and what was asked for."""
+        """Turn a transport client that has no thread of its own, and the user's agent invoker."""
         work = self.aeron.do_work() if self.aeron.options.invoker else 0
         if self.options.agent_invoker is not None:
             self.options.agent_invoker()
         return work
 
     def pump(self) -> int:
-        """Take in what the archive sends; the work done."""
+        """Send requests and read what the archive has sent; the work done."""
         return self.usable().pump()
 
     def keep_up(self) -> None:
-        """Turn and pump, for who waits for something else than the archive's answers."""
+        """Turn and pump, for callers that wait for something else than the archive's answers."""
         with self.lock:
             self.turn()
             if not self.closed:
@@ -230,7 +230,7 @@ class Conversation:
         return 0 if self.session.closed else self.session.pump()
 
     def deadline_ns(self, timeout: float | None) -> int | None:
-        """When so many seconds will have passed, None for never."""
+        """The clock's time after ``timeout`` seconds from now, None when there is no timeout."""
         return None if timeout is None else self.clock.now_ns() + round(timeout * NS_PER_SECOND)
 
     def is_late(self, deadline_ns: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""What an archive client is told at connect, checked, and the channels made of it."""
+"""The options of an archive client, checked, and the control channels that follow from them."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ PROPERTIES: Final = _declare.table
 class ArchiveClientOptions:
     """Everything that ``AeronArchive`` takes, checked (spec archive-protocol 21.1).
 
-    Made by ``of``, which also reads the reference's properties.
+    ``of`` makes them and also reads the reference's properties.
 
     Attributes:
         request_channel: where the archive listens.
-        response_channel: where it shall answer; None is aeron:ipc, for requests over IPC only.
+        response_channel: where the archive answers; None is aeron:ipc, for requests over IPC only.
         message_timeout: seconds for one request, and for the whole of connecting.
         message_retry_attempts: tries to send one request, at least 1.
-        term_length: of both control streams, where their channels do not say.
+        term_length: bytes of a term of both control streams, where their channels do not say.
         credentials: sent with the connect request, or a supplier of them, which is asked each time
             and answers an archive that asks for proof.
         on_challenge: makes the answer to an archive that asks for proof.
-        replay_channel: where ``replay`` and ``read`` have replays published when they are told
-            nothing; None is the medium and the host of the response channel.
+        replay_channel: where ``replay`` and ``read`` have replays published by default; None takes
+            the medium and the host of the response channel.
         on_signal: called with each recording signal; it may not call the client.
         on_error: called with errors that belong to no request.
-        agent_invoker: turned in each round of waiting, for what shall run in the same thread.
+        agent_invoker: called in each round of waiting, to run other agents in the same thread.
     """
 
     request_channel: str = REQUEST_CHANNEL.default
@@ -112,11 +112,11 @@ class ArchiveClientOptions:
 
     @classmethod
     def of(cls, *, properties: Properties | None = None, **options: Any) -> Self:
-        """Options out of keywords, then properties, then defaults.
+        """Make options: keywords come before properties, and properties before defaults.
 
         Args:
-            properties: texts of the reference's property names; the environment when None.
-            options: attributes of this class; None is as if it were not given.
+            properties: values by the reference's property names; the environment when None.
+            options: attributes of this class; a value of None counts as not given.
 
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
@@ -175,16 +175,16 @@ class ArchiveClientOptions:
         return ChannelUri.parse(self.response_channel)
 
     def encoded_credentials(self) -> bytes:
-        """For a connect request."""
+        """The credentials for a connect request, empty without any."""
         if isinstance(self.credentials, bytes):
             return self.credentials
         return self.credentials.encoded_credentials()
 
     def answer_challenge(self, challenge: bytes) -> bytes:
-        """Proof for an archive that asks for it.
+        """The answer to an archive that asks for proof of identity.
 
         Raises:
-            ConfigurationError: there is nobody to answer.
+            ConfigurationError: neither ``on_challenge`` nor a supplier of credentials can answer.
         """
         if not isinstance(self.credentials, bytes):
             return self.credentials.on_challenge(challenge)
@@ -197,7 +197,7 @@ class ArchiveClientOptions:
 
     @property
     def message_timeout_ns(self) -> int:
-        """Time for one request."""
+        """The message timeout in nanoseconds."""
         return round(self.message_timeout * NS_PER_SECOND)
 
     @property
@@ -207,7 +207,7 @@ class ArchiveClientOptions:
 
     @property
     def default_replay_channel(self) -> str:
-        """Where replays go that are asked for without a channel."""
+        """The channel of replays that are asked for without one."""
         if self.replay_channel is not None:
             return self.replay_channel
         response = self.response_uri
@@ -227,8 +227,8 @@ class ArchiveClientOptions:
         """Request and response channel with the parameters that they lack.
 
         Args:
-            session_id: shared by both, so that clients can share an endpoint; None in response
-                mode.
+            session_id: the session id of both, by which clients can share an endpoint; None in
+                response mode.
         """
         request, response = (
             self._with_defaults(uri)

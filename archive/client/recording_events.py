@@ -38,7 +38,7 @@ class RecordingEventsBase:
     """A subscription to what an archive publishes about its recordings.
 
     Attributes:
-        subscription: to the events, usable with whatever waits for messages.
+        subscription: the subscription to the events, which anything that waits for messages takes.
     """
 
     subscription: Subscription
@@ -67,8 +67,8 @@ class RecordingEventsBase:
         """Events as they come, until the subscription is closed.
 
         Args:
-            timeout: seconds without a wanted one after which the iteration ends.
-            recording_id: only of this recording.
+            timeout: seconds without a wanted event after which the iteration ends.
+            recording_id: only events of this recording are wanted.
         """
         last_ns = self._clock.now_ns()
         while not self.subscription.closed:
@@ -109,9 +109,9 @@ class RecordingEventsBase:
 class RecordingEvents(RecordingEventsBase, WaitingForm):
     """A subscription to what an archive publishes about its recordings.
 
-    The archive publishes only when it is told to (``aeron.archive.recording.events.enabled``), to
-    whoever listens; progress may be skipped when nobody reads fast enough. What is no event is
-    given to ``on_error`` and passed over.
+    The archive publishes events only with ``aeron.archive.recording.events.enabled``. It may skip
+    progress events when subscribers do not read fast enough. Messages that are no events are
+    reported to ``on_error`` and skipped.
 
     Example:
         for event in RecordingEvents(aeron).events(timeout=1.0): ...
@@ -152,7 +152,7 @@ class AsyncRecordingEvents(RecordingEventsBase, AwaitedForm):
         *,
         on_error: Callable[[BaseException], object] | None = None,
     ) -> Self:
-        """Subscribe; arguments as `RecordingEvents`."""
+        """Subscribe; the arguments are those of `RecordingEvents`."""
         events = cls(aeron, on_error)
         events.caller = AwaitedCaller(events._turn)
         events.subscription = await events.caller.carry_out(_subscribed(aeron, channel, stream_id))

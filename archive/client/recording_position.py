@@ -1,4 +1,4 @@
-"""Counters that say how far a recording is (spec client 25, spec archive-protocol 19.1)."""
+"""The position counters of active recordings (spec client 25, spec archive-protocol 19.1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RecordingPositionKey:
 
     @classmethod
     def decode(cls, key: bytes) -> RecordingPositionKey | None:
-        """The key's parts, None when its lengths do not fit."""
+        """The parts of a key, None when the lengths that it states do not fit."""
         if len(key) < _HEAD.size + _ARCHIVE_ID.size:
             return None
         recording_id, session_id, length = _HEAD.unpack_from(key)
@@ -56,12 +56,12 @@ def _positions(counters: Counters) -> Iterator[tuple[CounterInfo, RecordingPosit
 def find_by_recording(
     counters: Counters, recording_id: int, archive_id: int = ANY_ARCHIVE
 ) -> int | None:
-    """Counter of an active recording, None when there is none.
+    """The id of an active recording's position counter, None when there is none.
 
     Args:
-        counters: of the archive's driver.
-        recording_id: which recording.
-        archive_id: where several archives share a driver; -1 matches any.
+        counters: the counters of the archive's driver.
+        recording_id: the recording to look for.
+        archive_id: the archive to look for, where several share a driver; -1 matches any.
     """
     for counter, key in _positions(counters):
         if key.recording_id == recording_id and archive_id in {ANY_ARCHIVE, key.archive_id}:
@@ -72,7 +72,7 @@ def find_by_recording(
 def find_by_session(
     counters: Counters, session_id: int, archive_id: int = ANY_ARCHIVE
 ) -> int | None:
-    """As find_by_recording, by the session that is recorded."""
+    """As find_by_recording, but finds the recording by the session that it records."""
     for counter, key in _positions(counters):
         if key.session_id == session_id and archive_id in {ANY_ARCHIVE, key.archive_id}:
             return counter.counter_id
@@ -80,11 +80,11 @@ def find_by_session(
 
 
 class RecordingPosition:
-    """How far one active recording is.
+    """The position of one active recording, read from its counter.
 
     Attributes:
         counter: the counter, which the archive frees when the recording ends.
-        recording_id: of the recording.
+        recording_id: the id that the counter's key must name while the recording is active.
     """
 
     def __init__(self, counter: CounterView, recording_id: int, clock: Clock | None = None) -> None:
@@ -94,7 +94,7 @@ class RecordingPosition:
 
     @property
     def key(self) -> RecordingPositionKey | None:
-        """Whose position it is, None once the counter is something else."""
+        """The counter's key, None once the counter is used for something else."""
         if not self.counter.is_active or self.counter.type_id != RECORDING_POSITION_TYPE_ID:
             return None
         return RecordingPositionKey.decode(self.counter.key)
@@ -113,7 +113,7 @@ class RecordingPosition:
             ResourceClosedError: the recording has ended.
         """
         position = self.counter.value
-        if not self.is_active:  # looked at after the value: counters are reused
+        if not self.is_active:  # checked after the value was read, since counters are reused
             raise ResourceClosedError(f"recording {self.recording_id} is not active any more")
         return position
 
@@ -121,7 +121,7 @@ class RecordingPosition:
         """Wait until everything up to a position is recorded; the position reached.
 
         Raises:
-            AeronTimeoutError: it was not in ``timeout`` seconds.
+            AeronTimeoutError: the position was not recorded within ``timeout`` seconds.
             ResourceClosedError: the recording has ended.
         """
         deadline_ns = None if timeout is None else self._clock.now_ns() + round(timeout * 1e9)

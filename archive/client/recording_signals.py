@@ -1,7 +1,4 @@
-"""Recording signals of a session: kept until taken, and given to handlers.
-
-Spec archive-protocol 16.
-"""
+"""The recording signals of a session, queued until taken (spec archive-protocol 16)."""
 
 from __future__ import annotations
 
@@ -20,18 +17,18 @@ if TYPE_CHECKING:
 
     SignalConsumer = Callable[[RecordingSignalEvent], object]
 
-SIGNAL_LIMIT: Final = 65_536  # signals nobody asks for are forgotten, oldest first
+SIGNAL_LIMIT: Final = 65_536  # signals kept until taken; beyond that the oldest are dropped
 SignalKinds = RecordingSignal | Iterable[RecordingSignal]
 
 
 @dataclass(frozen=True, slots=True)
 class SignalFilter:
-    """Which signals are wanted; what is None does not matter.
+    """Which signals are wanted; an attribute that is None matches every signal.
 
     Attributes:
-        recording_id: of one recording.
-        correlation_id: of what one request began; for a replication its replication id.
-        kinds: START, STOP and so on.
+        recording_id: the recording that a signal has to be of.
+        correlation_id: the request that a signal has to come from; for a replication its id.
+        kinds: the kinds of signals wanted, such as START and STOP.
     """
 
     recording_id: int | None = None
@@ -45,7 +42,7 @@ class SignalFilter:
         correlation_id: int | None = None,
         kinds: SignalKinds | None = None,
     ) -> Self:
-        """A filter of one kind, or of several."""
+        """Make a filter of one kind, of several, or of all."""
         if kinds is None:
             return cls(recording_id, correlation_id)
         several = {kinds} if isinstance(kinds, RecordingSignal) else kinds
@@ -68,7 +65,7 @@ class SignalHandler(Resource):
 
     Attributes:
         consumer: called with each signal that is wanted; it may not call the client.
-        wanted: which signals.
+        wanted: the signals that it is called with.
     """
 
     def __init__(
@@ -108,16 +105,16 @@ class SignalQueue:
         self._handlers = tuple(one for one in self._handlers if one is not handler)
 
     def handlers_of(self, event: RecordingSignalEvent) -> list[SignalConsumer]:
-        """Who wants to be called with a signal."""
+        """The consumers that want a signal."""
         return [one.consumer for one in self._handlers if one.wanted.matches(event)]
 
     def put(self, event: RecordingSignalEvent) -> None:
-        """A signal has come."""
+        """Add a signal that has come; the oldest is dropped when the queue is full."""
         self.received += 1
         self._waiting.append(event)
 
     def take(self, wanted: SignalFilter = EVERY_SIGNAL) -> RecordingSignalEvent | None:
-        """The oldest wanted signal; others stay for whoever wants them."""
+        """Take the oldest wanted signal, None without one; the others stay in the queue."""
         for index, event in enumerate(self._waiting):
             if wanted.matches(event):
                 del self._waiting[index]
@@ -125,7 +122,7 @@ class SignalQueue:
         return None
 
     def take_all(self, wanted: SignalFilter = EVERY_SIGNAL) -> list[RecordingSignalEvent]:
-        """All wanted signals, oldest first."""
+        """Take all wanted signals, oldest first."""
         taken = [event for event in self._waiting if wanted.matches(event)]
         if taken:
             left = [event for event in self._waiting if not wanted.matches(event)]

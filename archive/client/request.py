@@ -1,7 +1,7 @@
 """The archive's operations as values: what is sent and what its answer means.
 
 A request knows nothing of time and streams, so all clients send the same ones.
-Positions are bytes in the stream; a position that there is none of is None (spec client 22).
+Positions are bytes in the stream; None stands for a position that does not exist (spec client 22).
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class Request(Generic[T]):
     """One request.
 
     Attributes:
-        what: its name in error texts.
-        message: makes the message out of control session id and correlation id.
-        result: makes the result out of the answer's relevant id, or of a list of descriptors.
+        what: the request's name in error texts.
+        message: makes the message from control session id and correlation id.
+        result: makes the result from the answer's relevant id, or from a list of descriptors.
         listing: how many descriptors are wanted, None for a request with one answer.
-        forgiven: an error code that is a result.
-        forgiven_result: that result.
+        forgiven: an error code that counts as a result and not as an error.
+        forgiven_result: the result that the forgiven error code stands for.
         awaits: what is awaited, in the text of a timeout.
-        takes_response: the result is made out of the whole response.
+        takes_response: whether ``result`` takes the whole response.
     """
 
     what: str
@@ -147,7 +147,10 @@ def archive_id() -> Request[int]:
 def start_recording(
     channel: Channel, stream_id: int, location: SourceLocation, *, auto_stop: bool | None
 ) -> Request[int]:
-    """Subscription id; without ``auto_stop`` the older message is sent, as the reference does."""
+    """Start a recording; the result is the subscription id.
+
+    When ``auto_stop`` is None the older message is sent, as the reference does.
+    """
     fields = {"stream_id": stream_id, "source_location": location, "channel": str(channel)}
     if auto_stop is None:
         return _request("start recording", StartRecordingRequest, int, **fields)
@@ -240,18 +243,18 @@ def start_replay(
 
 
 def stop_replay(replay_session_id: int) -> Request[None]:
-    """An unknown replay is no error."""
+    """End a replay; an unknown replay is no error."""
     return _request("stop replay", StopReplayRequest, _none, replay_session_id=replay_session_id)
 
 
 def stop_all_replays(recording_id: int | None) -> Request[None]:
-    """Of one recording, or of all."""
+    """End all replays of one recording, or of all recordings."""
     wanted = NULL_VALUE if recording_id is None else recording_id
     return _request("stop all replays", StopAllReplaysRequest, _none, recording_id=wanted)
 
 
 def replay_token(recording_id: int) -> Request[int]:
-    """Token for a replay over a response channel."""
+    """Ask for the token of a replay over a response channel."""
     return _request("replay token", ReplayTokenRequest, int, recording_id=recording_id)
 
 
@@ -428,12 +431,12 @@ def purge_segments(recording_id: int, new_start_position: int) -> Request[int]:
 
 
 def attach_segments(recording_id: int) -> Request[int]:
-    """Segment files attached."""
+    """Attach segment files; the result is how many were attached."""
     return _request("attach segments", AttachSegmentsRequest, int, recording_id=recording_id)
 
 
 def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Request[int]:
-    """Segment files moved."""
+    """Move segment files to another recording; the result is how many were moved."""
     return _request(
         "migrate segments",
         MigrateSegmentsRequest,
@@ -444,7 +447,7 @@ def migrate_segments(src_recording_id: int, dst_recording_id: int) -> Request[in
 
 
 def update_channel(recording_id: int, channel: Channel) -> Request[None]:
-    """Another channel for a recording in the catalog."""
+    """Change the channel that the catalog holds for a recording."""
     return _request(
         "update channel",
         UpdateChannelRequest,

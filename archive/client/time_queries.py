@@ -56,7 +56,7 @@ def time_index(
         answer = yield from _answer(conversation, recording_id, Question(TIMES, dict(wanted)))
         page = TimesPage.parse(answer.error_message)
         if page.next_page != NO_PAGE and page.next_page <= wanted["page"]:
-            break  # nonsense, which would go on for ever
+            break  # pages that do not advance would keep the loop going for ever
         pages.append(page)
         wanted["page"] = page.next_page
     return TimeIndex.from_pages(recording_id, pages)

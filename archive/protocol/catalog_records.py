@@ -1,4 +1,4 @@
-"""Messages that stand in the catalog file only (spec archive-files 3)."""
+"""Messages that only the catalog file holds and nobody sends (spec archive-files 3)."""
 
 from typing import Annotated
 

@@ -1,8 +1,8 @@
-"""From a message class to its encoder and decoder (spec archive-protocol 1).
+"""Encoders and decoders of message classes (spec archive-protocol 1).
 
-A message is a slotted dataclass, decorated with its template id; Layout reads the annotations once,
-at import, and compiles them to structs. What is decoded may come from anybody: every length is
-checked against the bytes that are there before it is used.
+A message is a slotted dataclass, decorated with its template id. Layout reads its annotations once,
+at import, and compiles them to structs. Decoded bytes are not trusted: every length is checked
+against the bytes that are there before it is used.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class Message:
 
     @classmethod
     def from_body(cls, buffer: Buffer, block_length: int, version: int) -> Self:
-        """As decode, with a header that has been read and checked already."""
+        """Decode a message whose header has been read and checked already."""
         return cls(**cls.LAYOUT.decode_body(buffer, HEADER_LENGTH, block_length, version))
 
 

@@ -1,7 +1,7 @@
-"""What native code knows of SBE messages and of catalog entries, which hold one as their body.
+"""Offsets in SBE messages and in catalog entries, for native code.
 
-See spec archive-protocol 1, spec archive-protocol 3 and spec archive-files 3.2. The whole tables
-are the message classes of this package; a test holds these numbers to them.
+See spec archive-protocol 1, spec archive-protocol 3 and spec archive-files 3.2. The message classes
+of this package have the whole tables; a test compares these numbers with them.
 """
 
 # The header of every message

@@ -7,7 +7,7 @@ from aerolog.archive.protocol.layout import Message, message
 
 @message(8)
 class ListRecordingsRequest(Message):
-    """Descriptors of recordings from an id on."""
+    """Asks for the descriptors of recordings from an id on."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -17,7 +17,7 @@ class ListRecordingsRequest(Message):
 
 @message(9)
 class ListRecordingsForUriRequest(Message):
-    """As ListRecordingsRequest, of one stream id and a part of the channel."""
+    """As ListRecordingsRequest, for one stream id and a part of the channel."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -29,7 +29,7 @@ class ListRecordingsForUriRequest(Message):
 
 @message(10)
 class ListRecordingRequest(Message):
-    """Descriptor of one recording."""
+    """Asks for the descriptor of one recording."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -38,7 +38,7 @@ class ListRecordingRequest(Message):
 
 @message(17)
 class ListRecordingSubscriptionsRequest(Message):
-    """The subscriptions through which the archive records."""
+    """Asks for the subscriptions through which the archive records."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -51,7 +51,7 @@ class ListRecordingSubscriptionsRequest(Message):
 
 @message(16)
 class FindLastMatchingRecordingRequest(Message):
-    """The newest recording of a session, a stream and a part of the channel."""
+    """Asks for the newest recording that matches a session, a stream and a part of the channel."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -63,7 +63,7 @@ class FindLastMatchingRecordingRequest(Message):
 
 @message(52)
 class StartPositionRequest(Message):
-    """Position at which a recording starts."""
+    """Asks for the position at which a recording starts."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -72,7 +72,7 @@ class StartPositionRequest(Message):
 
 @message(15)
 class StopPositionRequest(Message):
-    """Position at which a recording stopped."""
+    """Asks for the position at which a recording stopped."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -81,7 +81,7 @@ class StopPositionRequest(Message):
 
 @message(12)
 class RecordingPositionRequest(Message):
-    """Position up to which a live recording has been written."""
+    """Asks for the position up to which a live recording has been written."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -90,7 +90,7 @@ class RecordingPositionRequest(Message):
 
 @message(67, added_in=9)
 class MaxRecordedPositionRequest(Message):
-    """Position up to which a recording is written, live or stopped."""
+    """Asks for the position up to which a live or stopped recording is written."""
 
     control_session_id: Int64
     correlation_id: Int64

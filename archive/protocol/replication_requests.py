@@ -22,7 +22,7 @@ class ReplicateRequest(Message):
 
 @message(62)
 class TaggedReplicateRequest(Message):
-    """As ReplicateRequest, into a subscription with tags."""
+    """As ReplicateRequest, with tags of the channel and subscription that receive the replay."""
 
     control_session_id: Int64
     correlation_id: Int64

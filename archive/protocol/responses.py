@@ -9,7 +9,7 @@ from aerolog.archive.protocol.layout import Message, message
 
 @message(1)
 class ControlResponse(Message):
-    """Answer to a request: a code, and what it found."""
+    """The answer to a request: a code, and an id or text that the code gives a meaning."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -21,7 +21,7 @@ class ControlResponse(Message):
 
 @message(22)
 class RecordingDescriptor(Message):
-    """What is known about a recording; the body of a catalog entry, too."""
+    """The descriptor of a recording, which is also the body of its catalog entry."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -54,7 +54,7 @@ class RecordingSubscriptionDescriptor(Message):
 
 @message(24)
 class RecordingSignalEvent(Message):
-    """Something happened to a recording that this session asked for."""
+    """Tells a session of a change to a recording that one of its requests caused."""
 
     control_session_id: Int64
     correlation_id: Int64

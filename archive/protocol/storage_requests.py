@@ -25,7 +25,7 @@ class PurgeRecordingRequest(Message):
 
 @message(53)
 class DetachSegmentsRequest(Message):
-    """Lets a recording start later, and leaves the files."""
+    """Moves the start of a recording forward and keeps the files before it."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -44,7 +44,7 @@ class DeleteDetachedSegmentsRequest(Message):
 
 @message(55)
 class PurgeSegmentsRequest(Message):
-    """Detach and delete in one."""
+    """Detaches segments and deletes their files in one request."""
 
     control_session_id: Int64
     correlation_id: Int64
@@ -54,7 +54,7 @@ class PurgeSegmentsRequest(Message):
 
 @message(56)
 class AttachSegmentsRequest(Message):
-    """Takes files before the start of a recording in again."""
+    """Moves the start of a recording back over detached segment files."""
 
     control_session_id: Int64
     correlation_id: Int64

@@ -1,4 +1,4 @@
-"""From wall-clock time to position and back: the time index of recordings (docs/archive)."""
+"""The time index of recordings, which maps wall-clock times to positions and back."""
 
 from aerolog.archive.time_index.index import SOURCE_DESCRIPTOR, TimeIndex, epoch_ns
 from aerolog.archive.time_index.layout import SOURCE_CHANNEL, SOURCE_CLOCK, index_path

@@ -1,4 +1,4 @@
-"""Blocks of a time index: filling them, and reading them with what can be wrong in mind."""
+"""Blocks of a time index: native code that fills them and reads them with checks."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

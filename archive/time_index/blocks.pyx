@@ -1,7 +1,7 @@
 """Blocks of a time index (docs/archive/time-index.md): filled natively, read natively.
 
-A block is believed when its checksum is right and it says itself that it is this block of this
-index; any other is passed by, which costs the precision of what it held.
+A block is valid when its checksum is right and it names this index and its own number. Any other
+block is skipped, and times that it held are told less precisely.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -23,7 +23,7 @@ cdef enum:
     MIN_WORD = 509
     MAX_WORD = 510
     CHECKSUM_AT = 4092
-    # Looks at the last block, which somebody may be writing this moment.
+    # How often the last block is read, since the recorder may be writing it at the same time.
     ATTEMPTS = 64
 
 
@@ -154,9 +154,9 @@ cdef class TimeBlocks:
     """The blocks of a time index, behind its header.
 
     Args:
-        source: the file, or the whole of one in memory.
-        recording_id: that each block has to name, as identity.
-        identity: of the header.
+        source: the file, or the content of a whole file in memory.
+        recording_id: the recording that each block has to name.
+        identity: the identity in the header, which each block has to repeat.
         first: number of the first block that is kept.
     """
 
@@ -193,7 +193,7 @@ cdef class TimeBlocks:
         return BLOCK_LENGTH
 
     cdef int32_t read(self, int64_t number, block_t* block) noexcept nogil:
-        """The entries of a block that is as it should be, else 0."""
+        """Read a block; the number of its entries, 0 when it is not valid."""
         cdef int _attempt, attempts = ATTEMPTS if number == self.limit - 1 else 1
         for _attempt in range(attempts):
             if self.raw_read(number, block) != BLOCK_LENGTH:
@@ -206,7 +206,7 @@ cdef class TimeBlocks:
         return 0
 
     def damaged(self) -> list:
-        """Numbers of blocks that are not as they should be; reads the whole file."""
+        """The numbers of all blocks that are not valid; reads the whole file."""
         cdef block_t block
         return [number for number in range(self.first, self.limit) if not self.read(number, &block)]
 
@@ -238,12 +238,12 @@ def encode_blocks(times, positions, int64_t recording_id, int32_t identity):
 
     Args:
         times: int64, epoch nanoseconds.
-        positions: int64, as many, none before the one before it.
-        recording_id: named in each block, as identity.
-        identity: of the header.
+        positions: int64, as many as times, never descending.
+        recording_id: the recording that each block names.
+        identity: the identity in the header, which each block repeats.
 
     Raises:
-        ValueError: as many of the one as of the other are wanted, positions in order.
+        ValueError: there are not as many positions as times, or the positions descend.
     """
     cdef const int64_t[::1] all_times = memoryview(times).cast("B").cast("q")
     cdef const int64_t[::1] all_positions = memoryview(positions).cast("B").cast("q")

@@ -28,14 +28,14 @@ def write_index(
 
     Args:
         archive_dir: the archive's folder.
-        header: of the index.
-        times: int64, epoch ns of the entries.
-        positions: int64, none before the one before it.
-        files: the file system door.
+        header: the header of the index.
+        times: int64, the entries' times in epoch nanoseconds.
+        positions: int64, the entries' positions, never descending.
+        files: the file system to use.
 
     Raises:
-        ValueError: positions out of order.
-        OSError: it cannot be written; the index that was there is as it was.
+        ValueError: the positions descend.
+        OSError: the index cannot be written; an index that was there is unchanged.
     """
     path = index_path(archive_dir, header.recording_id)
     blocks = encode_blocks(times, positions, header.recording_id, header.identity)

@@ -1,4 +1,4 @@
-"""``TimeIndex``: from wall-clock time to position and back, for one recording."""
+"""``TimeIndex`` maps wall-clock times to positions and back, for one recording."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ def epoch_ns(time: int | datetime) -> int:
 
 
 class TimeIndex(Resource):
-    """When what was recorded, and where. One thread at a time; a context manager.
+    """The times and positions of one recording, for one thread at a time; a context manager.
 
     An entry (time, position) says that at that time the recording had come to that position. Times
     are epoch nanoseconds. What is missing or damaged costs precision, never an error: ``problems``
     tells of it, and at worst the times are those of the recording's descriptor.
 
     Attributes:
-        recording_id: of the recording.
+        recording_id: the recording that the index is of.
         source: where times come from: ``clock`` of the archive, ``channel`` for timestamps in the
             messages, ``descriptor`` without an index.
-        is_rebuilt: the index was made afterwards, not while recording.
-        problems: what is wrong with the index file, as far as it was met; see ``check``.
+        is_rebuilt: whether the index was made afterwards and not while recording.
+        problems: the faults of the index file that were met so far; see ``check``.
         start_position: answers lie between it and end_position.
-        size_bytes: of the index file.
+        size_bytes: the length of the index file, 0 without one.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class TimeIndex(Resource):
         self._cursor = self.cursor()
         self._ends = self._cursor.ends()
         if source == SOURCE_CHANNEL and self._ends is not None:
-            # The descriptor's times are of another clock: nothing is known outside of the entries.
+            # The descriptor's times are of another clock: nothing is known outside the entries.
             self._head_time_ns, self._tail_time_ns = INT64_MIN, None
             self._cursor = self.cursor()
 
@@ -194,7 +194,7 @@ class TimeIndex(Resource):
                 recording that goes on.
 
         Raises:
-            ValueError: as many times as positions are wanted, positions in order.
+            ValueError: there are not as many positions as times, or the positions descend.
         """
         all_times, all_positions = _int64s(times), _int64s(positions)
         image = bytes(BLOCK_LENGTH) + encode_blocks(all_times, all_positions, recording_id, 0)
@@ -218,7 +218,7 @@ class TimeIndex(Resource):
 
     @classmethod
     def from_pages(cls, recording_id: int, pages: Sequence[TimesPage]) -> Self:
-        """An index out of the pages that an archive gave; there is one at least.
+        """Make an index from the pages, at least one, that an archive gave.
 
         Raises:
             ValueError: their positions are not in order.
@@ -282,7 +282,7 @@ class TimeIndex(Resource):
             times, positions = words[::2], words[1::2]
             first = sum(1 for position in positions if position < self.start_position)
             limit = sum(1 for position in positions if position <= self.end_position)
-            # Of entries before the start the last one counts: the start lies behind it.
+            # The last entry before the start is kept: it bounds the time of the start.
             first = max(first - 1, 0) if first < len(positions) else first
             if first < limit:
                 yield times[first:limit], positions[first:limit]
@@ -290,7 +290,7 @@ class TimeIndex(Resource):
     def page(
         self, number: int = NO_PAGE, from_position: int = 0, until_position: int = MAX_I64
     ) -> TimesPage:
-        """A part of the index for somebody who has no access to the folder.
+        """A part of the index, for clients that have no access to the folder.
 
         Args:
             number: of the page, as the page before it said.
@@ -393,7 +393,7 @@ class TimeIndex(Resource):
         self._ends = self._cursor.ends()
 
     def close(self) -> None:
-        """Let go of the file; again is harmless. It is the last use, also of cursors."""
+        """Close the file; idempotent. The index and its cursors may not be used afterwards."""
         if self._file is not None:
             self._file.close()
 

@@ -57,7 +57,7 @@ def resume_notes(
     position: int,
     time_offset: int = TIME_OF_CLOCK,
 ) -> TimeNotes:
-    """Notes of a recording that goes on; an index that is not of it, or no use, begins anew.
+    """Notes of a recording that is extended; an index that is foreign or damaged begins anew.
 
     Args:
         archive_dir: the archive's folder.
@@ -126,12 +126,12 @@ def blocks_of(file: DataFile, header: IndexHeader) -> TimeBlocks:
 
 
 def _write_header(file: DataFile, header: IndexHeader) -> None:
-    """Write one copy, never the one that counted so far."""
+    """Write one copy of the header, never the copy that was valid so far."""
     file.write_at(header.encode(), HEADER_COPIES[header.generation % len(HEADER_COPIES)])
 
 
 def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: FileSystem) -> None:
-    """Let go of the entries that tell only of what lies before the start of a recording.
+    """Free the blocks whose entries all lie before the start of a recording.
 
     The recorder may be writing to the file. Without an index nothing happens.
 

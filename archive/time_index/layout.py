@@ -1,8 +1,9 @@
 """Layout of a time index file, as tables (docs/archive/time-index.md).
 
-A header of one block, two copies of which the valid one of the higher generation counts; then
-blocks of 252 entries, each with a trailer that says enough for a search to pass it by. All integers
-are little-endian. Native modules repeat the offsets that they use; a test holds them against these.
+A file has a header of one block, then blocks of 252 entries. The header has two copies; the valid
+one of the higher generation counts. Each block ends in a trailer, which tells a search whether it
+may skip the block. All integers are little-endian. Native modules repeat the offsets that they use;
+a test compares them with these.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ class IndexHeader:
         return cls(source=_SOURCES[source], **(values | {"rebuilt": bool(values["rebuilt"])}))
 
     def why_foreign(self, descriptor: RecordingDescriptor) -> str | None:
-        """What tells that the index is not of this recording as it is now, None for nothing."""
+        """Why the index is not one of this recording as it is now, None when it is."""
         if self.recording_id != descriptor.recording_id:
             return f"it is of recording {self.recording_id}"
         if (self.start_timestamp, self.initial_term_id, self.term_length) != (

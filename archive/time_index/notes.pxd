@@ -1,4 +1,4 @@
-"""What the recorder notes of time and position, on its way to the index file."""
+"""Notes of time and position, from the recorder to the index file."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,8 +1,8 @@
-"""Notes of time and position: taken by the recorder, written to the index by somebody else.
+"""Notes of time and position: the recorder takes them, another thread writes them to the index.
 
-The recorder tells of every block that it has written. Most of them need no note; for one that does
-the epoch clock is read, and the note goes into a ring that never makes the recorder wait: a full
-one loses the note, and times between its neighbours are told by these.
+The recorder tells of every block that it has written. Most blocks need no note. For one that does,
+the epoch clock is read and the note goes into a ring, which never makes the recorder wait. When the
+ring is full the note is lost, and times around it are interpolated between its neighbours.
 """
 
 from libc.errno cimport EIO
@@ -127,11 +127,11 @@ cdef class TimeNotes:
 
         Args:
             clock: for the epoch time.
-            begin_ns: monotonic time of the write's begin.
-            end_ns: of its end, just now.
-            position: of the block's first frame.
+            begin_ns: monotonic time at which the write began.
+            end_ns: monotonic time at which the write ended, just now.
+            position: position of the block's first frame.
             frames: the block.
-            length: of it.
+            length: bytes of the block.
         """
         if begin_ns >= self._quiet_ns or (
             begin_ns >= self._due_ns and position >= self._due_position
@@ -198,7 +198,7 @@ cdef class TimeNotes:
         return load_acquire_i32(&self._closed) != 0
 
     cdef int32_t drain(self) noexcept nogil:
-        """Write what is in the ring, if nobody else is doing that; entries written or -1."""
+        """Write the notes in the ring; entries written, -1 when another thread is writing."""
         cdef int32_t count = 0
         if not cas_i32(&self._lock, 0, 1):
             return 0

@@ -1,4 +1,4 @@
-"""Indexes of recordings that were made without one, and of such as are damaged."""
+"""Rebuilding the index of a recording that has none, or whose index is damaged."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _of_descriptor(recording: Recording) -> Iterator[tuple[int, int]]:
 
 
 def _of_messages(recording: Recording, offset: int) -> Iterator[tuple[int, int]]:
-    """An entry every 4 KiB, and where the times go back, since no search may pass that by."""
+    """An entry every 4 KiB, and one where the times go back, which no search may miss."""
     begin, due, latest = recording.start_position, recording.start_position, 0
     columns: tuple[str, ...] = ("position", "flags", "reserved_value")
     if offset != TIME_OF_RESERVED:

@@ -1,4 +1,4 @@
-"""Searching a time index: binary, block by block, past what is damaged.
+"""Binary search in a time index, block by block, skipping damaged blocks.
 
 An entry (time, position) says that at that time the recording had come to that position: what lies
 before it was recorded before, what lies at or behind it then or later. Times of entries ascend
@@ -171,7 +171,7 @@ cdef class TimeCursor:
                 # Before everything that is known.
                 self._low_time, self._low_position = self._high_time, INT64_MIN
         elif self._tail_time == INT64_MAX:
-            # It goes on, and nobody knows when it came how far.
+            # The recording goes on, and there are no times yet of what follows the last entry.
             self._high_time, self._high_position = self._low_time, INT64_MAX
         elif self._tail_position > position:
             self._high_time, self._high_position = self._tail_time, self._tail_position
@@ -257,7 +257,7 @@ cdef class TimeCursor:
         return self._entry_behind(number, index - 1)
 
     cdef int64_t _end_in_runs(self, int64_t time_ns) noexcept nogil:
-        """The same where times are not in order."""
+        """The end position for a time where the times of entries are not in order."""
         cdef int64_t low = self.blocks.first, high = self._suffix_limit, middle
         cdef int32_t index
         # The last block from which on there is an earlier time.
@@ -305,7 +305,7 @@ cdef class TimeCursor:
                 if number + 1 < behind and (
                     number < first or runs < 0 or block_runs_after(&self._block) != runs
                 ):
-                    # The clock went back in what is damaged: who knows how far.
+                    # The clock went back within a damaged block, by an unknown amount.
                     least = INT64_MIN
                 for gap in range(max(number, first - 1) + 1, behind):
                     self._suffix_min[gap - first] = least

@@ -1,4 +1,4 @@
-"""Asking an archive for times over its control protocol: an extension of ours.
+"""Questions to an archive about times: an extension of the control protocol.
 
 A question is the channel fragment of a FindLastMatchingRecording request, whose smallest recording
 id names the recording. No channel begins with ``aerolog:``, so an archive that does not know the
@@ -75,9 +75,9 @@ class TimesPage:
 
     Attributes:
         entries: pairs of int64, time and position.
-        next_page: the one to ask for next, NO_PAGE behind the last.
+        next_page: the page to ask for next, NO_PAGE behind the last.
         source: where the times come from.
-        is_rebuilt: the index was made afterwards.
+        is_rebuilt: whether the index was made afterwards.
         start_position: of the recording, as end_position, start_time_ns and end_time_ns, which is
             None while it goes on.
     """
@@ -110,7 +110,7 @@ class TimesPage:
         """A page out of an answer's text.
 
         Raises:
-            MessageFormatError: it is none.
+            MessageFormatError: the text is no page.
         """
         head, _, encoded = text.removeprefix(PREFIX).partition(";")
         try:

@@ -1,4 +1,4 @@
-"""Health of recordings: what verification knows of each closed segment, and what it finds."""
+"""Verification of recordings: checks of closed segments, their findings, and repairs."""
 
 from aerolog.archive.verification.findings import Finding, Kind
 from aerolog.archive.verification.health import Health, SegmentHealth

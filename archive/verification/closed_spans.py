@@ -1,4 +1,4 @@
-"""Which bytes of which segments of a recording are closed: nothing is written to them any more."""
+"""The closed segments of a recording, to which nothing is written any more."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Span:
     """The recorded bytes of one closed segment.
 
     Attributes:
-        recording_id: whose it is.
+        recording_id: the recording that the segment is of.
         base: position at which the file begins.
         start: offset of the first frame, 0 but in a recording's first segment.
         length: offset behind the last frame.
-        is_last: the recording has stopped here.
+        is_last: whether the recording has stopped at the end of this segment.
     """
 
     recording_id: int

@@ -1,4 +1,4 @@
-"""What a verification finds: where, what it is, in words, and what can be done about it."""
+"""The findings of a verification: where they are, what is wrong, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """Where in a recording something is wrong."""
+    """The kinds of faults that a verification finds."""
 
     HEADER = "header"  #: a frame's header does not say where it stands, or of what stream
     LENGTH = "length"  #: a frame has a length that it cannot have there
@@ -95,7 +95,7 @@ _TEXTS: Final = {
 
 
 def remedy_of(kind: Kind, recording_id: int) -> str:
-    """What can be done about something."""
+    """A line that says what can be done about a kind of fault."""
     return _REMEDIES.get(kind, _REPAIR).format(recording_id)
 
 
@@ -121,7 +121,7 @@ def finding_of(span: Span, kind: Kind, text: str, position: int | None = None) -
 
 
 def finding_of_check(span: Span, check: SegmentCheck) -> Finding:
-    """What a native check has ended with."""
+    """The finding that a native check has ended with."""
     if check.status == native.CHECK_IO_ERROR:
         text = os.strerror(check.found)
     else:

@@ -1,4 +1,4 @@
-"""``Health``: what verification knows of a recording, for who looks at it."""
+"""``Health``: what verification knows of a recording, for users and commands."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class Health:
 
     @property
     def verified_ms(self) -> int | None:
-        """When the segment was verified whose verification is longest ago; None when one never."""
+        """When the least recently verified segment was verified, None when one never was."""
         times = [segment.verified_ms for segment in self.segments]
         known = [time for time in times if time is not None]
         return min(known) if known and len(known) == len(times) else None
 
     @property
     def bad_segments(self) -> list[SegmentHealth]:
-        """Those that are damaged, changed or missing."""
+        """The segments that are damaged, changed or missing."""
         return [one for one in self.segments if one.state not in {"sound", "unchecked"}]
 
 

@@ -1,8 +1,8 @@
 """Reading and writing of health files.
 
-Each verification of a segment appends a record. The file is written anew, beside itself and then in
-its place, when most of its records are superseded or some are damaged. Nothing is synced but then:
-what a loss of power takes is verified again.
+Each verification of a segment appends a record. When most records are superseded or some are
+damaged, a new file is written and put in place of the old one. Only then is the file synced:
+segments whose records a loss of power takes are verified again.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class HealthWriter:
             self._write_anew()
 
     def _append(self, record: SegmentRecord) -> bool:
-        """False when the file is not what it was: cut off, or gone."""
+        """Append a record; False when the file was cut off or is gone."""
         try:
             with self._files.open_data_file(self._path, writable=True) as file:
                 end = file.file_size()

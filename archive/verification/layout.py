@@ -1,6 +1,7 @@
-"""The health file: a header, then a record for each verification of a segment, the last one counts.
+"""Layout of the health file: a header, then a record for each verification of a segment.
 
-Little-endian. A record that was written in part does not match its checksum and is passed over.
+The last record of a segment counts. All integers are little-endian. A record that was written only
+in part does not match its checksum and is skipped.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _INODE_MASK: Final = (1 << 64) - 1
 
 
 class SegmentState(IntEnum):
-    """What verification knows of a segment. The order is that of how bad it is."""
+    """What verification knows of a segment; a worse state has a higher number."""
 
     SOUND = 0
     UNCHECKED = 1
@@ -122,7 +123,7 @@ class SegmentRecord:
 
     @classmethod
     def decode(cls, data: bytes) -> SegmentRecord | None:
-        """A record of its bytes, None when they are none."""
+        """Decode a record, None when the bytes are no whole record."""
         values = _RECORD.unpack(data)
         if values[-1] != zlib.crc32(data[:_CHECKSUM_AT]):
             return None

@@ -1,4 +1,4 @@
-"""Verification of one segment after the other: frames, checksums, and what was known before."""
+"""Verification of a recording's segments, one by one: frames, checksums and earlier records."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class SpanResult:
     """What a verification of a segment has come to.
 
     Attributes:
-        record: to be kept.
-        finding: None when the segment is sound.
-        is_explained: the archive has purged, truncated or extended meanwhile: neither of the two
-            says anything.
+        record: the record to keep in the health file.
+        finding: what is wrong, None when the segment is sound.
+        is_explained: whether the archive has purged, truncated or extended the recording meanwhile,
+            so that record and finding mean nothing.
     """
 
     record: SegmentRecord
@@ -120,7 +120,7 @@ class RecordingChecker:
         return self._result(span, before, now_ms, stamp, finding, value)
 
     def _odd_file(self, span: Span) -> Finding | None:
-        """A segment is a file of the folder, and nothing else."""
+        """A finding when the segment is not a regular file of the folder, None when it is."""
         if self._files.is_regular(self.path_of(span)):
             return None
         return finding_of(span, Kind.UNREADABLE, "what is there is a link or a folder")
@@ -217,7 +217,7 @@ class RecordingChecker:
 
 
 class closing_view:  # noqa: N801 - a context manager
-    """Lets go of a view of memory that is used again."""
+    """Releases a view of memory that is used again."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view

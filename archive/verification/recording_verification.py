@@ -1,4 +1,4 @@
-"""Verification of whole recordings, for commands and for who wants to know at once."""
+"""Verification of whole recordings, for commands and for programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aerolog.archive.verification.recording_check import SpanResult
 
 _THREADS_MAX: Final = 4
-_AHEAD: Final = 2  # segments that wait, a thread
+_AHEAD: Final = 2  # segments in the queue for each thread
 
 
 def verify_recording(

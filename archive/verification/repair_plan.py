@@ -1,8 +1,9 @@
-"""What can be saved of a recording that is not sound: a pure function of what was found.
+"""Plans for the repair of a recording that is not sound, made from the findings alone.
 
-Nothing is done here. A plan prefers what destroys nothing: a file is given back its name, a changed
-file is taken as it is. What cannot be read any more is cut off at an end of the recording; in its
-middle it cannot be, and then the recording is marked INVALID, which can be taken back.
+Nothing is changed here. A plan prefers steps that destroy nothing: it gives a file its name back,
+or accepts a changed file as it is. Data that cannot be read is cut off at the start or end of the
+recording. In the middle it cannot be cut off; then the recording is marked INVALID, which can be
+undone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class StepKind(StrEnum):
     INVALIDATE = "invalidate"  #: nobody replays the recording any more
 
 
-#: What a running archive has a request for.
+#: The steps that a running archive has a request for.
 BY_REQUEST: Final = frozenset({StepKind.TRUNCATE, StepKind.CUT_HEAD})
 
 
@@ -70,7 +71,7 @@ class RepairStep:
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What can be saved of a recording.
+    """The plan for the repair of one recording.
 
     Attributes:
         recording_id: of the recording.
@@ -91,7 +92,7 @@ def plan_repair(
     findings: Iterable[Finding],
     names: Iterable[str],
 ) -> RepairPlan:
-    """What can be saved.
+    """Plan the repair of a recording.
 
     Args:
         descriptor: of the recording.

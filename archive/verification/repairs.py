@@ -1,7 +1,7 @@
-"""Doing what a repair plan says: in the files of an archive that is down, or by its requests.
+"""Repairs carried out: in the files of an archive that is down, or by requests to a running one.
 
-As an archive does it, the catalog is changed first and files after it. What can be kept is kept:
-segments of a damaged beginning stay in the folder, an INVALID recording keeps all its files.
+The catalog is changed first and the files after it, as an archive does. As much as possible is
+kept: segments of a damaged start stay in the folder, and an INVALID recording keeps all its files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHECKSUMS: Final = ("CRC-32C", "CRC-32")
 
 
 class RepairRefusedError(AerologError):
-    """A step is not done: what it would change is not what it was, or an archive runs."""
+    """A step was refused, as what it would change has changed since, or an archive runs."""
 
 
 class Repairs(Protocol):
@@ -69,7 +69,7 @@ class RequestedRepairs:
         self._client = client
 
     def apply(self, step: RepairStep) -> None:
-        """By a request; see ``Repairs``."""
+        """Do a step by a request to the archive; see ``Repairs``."""
         if step.kind not in BY_REQUEST:
             raise RepairRefusedError(
                 f"an archive that runs cannot do this, stop it first: {step.text}"
@@ -86,7 +86,7 @@ class FolderRepairs:
     Args:
         folder: the archive's.
         files: the file system door.
-        beat: keeps archives out a while longer.
+        beat: a function that renews the claim on the folder, which keeps archives out.
     """
 
     def __init__(self, folder: str, files: FileSystem, beat: Callable[[], None]) -> None:
@@ -99,7 +99,7 @@ class FolderRepairs:
     def borrow(
         cls, folder: str | Path, files: FileSystem, clock: Clock | None = None
     ) -> Iterator[FolderRepairs]:
-        """The folder, with archives kept out of it meanwhile.
+        """Repairs of a folder, out of which archives are kept meanwhile.
 
         Raises:
             ActiveArchiveError: an archive runs there.
@@ -108,7 +108,7 @@ class FolderRepairs:
             yield cls(str(folder), files, beat)
 
     def apply(self, step: RepairStep) -> None:
-        """In the files; see ``Repairs``."""
+        """Do a step in the files; see ``Repairs``."""
         self._beat()
         {
             StepKind.RESTORE: self._restore,

@@ -330,7 +330,7 @@ cdef class SegmentCheck:
         return CHECKSUM_NONE
 
     cdef int _doubt(self) noexcept nogil:
-        """The end of a doubt: what stood before was no session."""
+        """Resolve a doubt: the value in the frame before was no session id."""
         if self._doubtful_offset < 0:
             return END
         return self._fail(

@@ -39,21 +39,21 @@ class Aeron(Resource):
     there is no thread: call ``do_work`` at least once a second.
 
     Args:
-        dir: the driver's directory; ``AERON_DIR``, or the default of this user, when None.
+        dir: the driver's directory; None takes ``AERON_DIR``, or else the default of this user.
         driver_timeout: seconds (or a timedelta, or text as ``"10s"``) to wait for a driver and for
             its answers, and the age at which its heartbeat means that it is gone.
-        name: shown beside this client's heartbeat; at most 100 characters.
-        on_error: gets errors that belong to no call; without, they are logged.
-        options: the rest, as of ``ClientOptions.of``: keepalive_interval, idle_sleep, invoker,
+        name: shown in the label of this client's heartbeat; at most 100 characters.
+        on_error: called with errors that belong to no call; without it they are logged.
+        options: further options of ``ClientOptions.of``: keepalive_interval, idle_sleep, invoker,
             driver_invoker, driver_bell, pre_touch, on_close, on_image, on_image_gone, on_counter,
             on_counter_gone, on_publication_error, clock, file_system, properties.
 
-    Handlers run on the client's thread, or in the call that happens to look for messages; they may
-    not call add, remove or close. ``events()`` has no such rule.
+    Handlers run on the client's thread, or in a call that reads the driver's messages. They may not
+    call add, remove or close; readers of ``events()`` may.
 
     Raises:
-        DriverTimeoutError: no driver in that time.
-        FileFormatError: a cnc.dat that is damaged or of another version.
+        DriverTimeoutError: no driver was found within the driver timeout.
+        FileFormatError: the driver's cnc.dat is damaged or of another version.
         ConfigurationError: options that cannot be used.
     """
 
@@ -95,7 +95,7 @@ class Aeron(Resource):
 
     @property
     def conductor(self) -> ClientConductor:
-        """The engine room, for this package's own use."""
+        """The client's conductor, which is internal to the packages of this project."""
         if self._conductor is None:
             raise ResourceClosedError("this client was never connected")
         return self._conductor
@@ -185,8 +185,9 @@ class Aeron(Resource):
             channel: as text or ChannelUri; with the prefix ``aeron-spy:`` it spies on a local
                 network publication.
             stream_id: a 32-bit number.
-            on_image: called with each new image; the client's own handler when None.
-            on_image_gone: called with each image that went, closed by then; likewise.
+            on_image: called with each new image; None takes the client's own handler.
+            on_image_gone: called with each image that went, which is closed by then; None takes the
+                client's own handler.
             timeout: seconds to wait for the driver's answer; None for the driver timeout.
 
         Raises:
@@ -333,7 +334,7 @@ class Aeron(Resource):
 
     @property
     def client_id(self) -> int:
-        """Of this client, as its heartbeat counter has it."""
+        """The id of this client, which its heartbeat counter carries."""
         return self.conductor.client_id
 
     @property
@@ -342,7 +343,7 @@ class Aeron(Resource):
         return self.options.aeron_dir
 
     def next_correlation_id(self) -> int:
-        """An id that nobody else in the reach of this driver has."""
+        """An id that no other client of this driver has been given."""
         return self.conductor.next_correlation_id()
 
     def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
@@ -377,10 +378,10 @@ class Aeron(Resource):
     # -- life ------------------------------------------------------------------------------------
 
     def events(self, timeout: float | None = None) -> EventStream:
-        """What happens from now on, to be iterated over; ends with ClientClosed.
+        """A stream of the events from now on; it ends with ClientClosed.
 
         Args:
-            timeout: end the iteration after so many seconds without an event.
+            timeout: seconds without an event after which the iteration ends.
         """
         return self.conductor.events(timeout)
 
@@ -471,7 +472,7 @@ def _check_counter(label: str, key: bytes) -> None:
 
 @atexit.register
 def _close_open_clients() -> None:
-    """Tell drivers good-bye at the end of the program, whoever forgot to."""
+    """Close the clients that are still open at the end of the program."""
     for client in list(_open_clients):
         if client.__dict__.get("_conductor") is not None:
             client.close()

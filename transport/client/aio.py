@@ -1,8 +1,8 @@
-"""The client for asyncio: the same objects, whose waits give the event loop its turn.
+"""The client for asyncio: the same objects, whose waits let the event loop run.
 
-Nothing wakes an event loop when shared memory changes, so waits look again and again: at once at
-first, then after sleeps that grow to a few milliseconds. Every batch of messages is followed by a
-turn of the loop, however busy the stream is.
+Nothing wakes an event loop when shared memory changes, so waits poll: at once at first, then after
+sleeps that grow to a few milliseconds. After every batch of messages the loop runs, however busy
+the stream is.
 """
 # ruff: noqa: ASYNC109  (timeouts are arguments as of the blocking methods)
 
@@ -93,8 +93,8 @@ class AsyncPublication(AsyncResource):
         """Wait for a subscriber.
 
         Raises:
-            AeronTimeoutError: nobody came in time.
-            PublicationClosedError: it was closed.
+            AeronTimeoutError: no subscriber came in time.
+            PublicationClosedError: the publication was closed.
         """
         publication = self.publication
         await _until(
@@ -249,7 +249,7 @@ class AsyncResponseClient:
         raise ResourceClosedError("the response client is closed")
 
     def close(self) -> None:
-        """Take leave of the server at once."""
+        """Leave the server at once."""
         self.client.close()
 
 
@@ -337,7 +337,7 @@ class AsyncAeron(AsyncResource):
         return await asyncio.to_thread(self.aeron.next_session_id, stream_id, timeout=timeout)
 
     async def events(self) -> AsyncIterator[Event]:
-        """What happens from now on; ends after ClientClosed."""
+        """The client's events from now on; the iteration ends after ClientClosed."""
         backoff = _AsyncBackoff()
         with self.aeron.events() as stream:
             while not stream.ended:

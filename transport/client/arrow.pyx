@@ -1,8 +1,8 @@
 """Messages to and from Arrow memory, without any Arrow library (Arrow C data interface).
 
 Publishing takes whatever offers ``__arrow_c_array__`` or ``__arrow_c_stream__``; polling gives an
-``ArrowBatch`` that offers the former. Memory that was handed out belongs to the taker, who releases
-it in his own time and thread.
+``ArrowBatch`` that offers the former. Memory that was handed out belongs to its consumer, which may
+release it at any time and from any thread.
 """
 
 import importlib
@@ -160,7 +160,7 @@ cdef class ArrowBatch:
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):
-        """The schema and the data, as capsules; a requested schema is not minded."""
+        """The schema and the data, as capsules; a requested schema is ignored."""
         cdef ArrowArray* array
         cdef ArrowArray* child
         cdef int i
@@ -316,7 +316,7 @@ cdef int64_t _append_column(
 
 
 cdef int _require_no_nulls(ArrowArray* array) except -1:
-    """A null is no message; an unknown null count is counted."""
+    """Refuse an array with nulls, as a null is no message; an unknown null count is counted."""
     cdef const uint8_t* valid
     cdef int64_t i
     if array.null_count == 0 or array.n_buffers < 1 or array.buffers[0] == NULL:

@@ -1,8 +1,8 @@
 """The client's conductor: sends commands, acts on the driver's messages, keeps the resources.
 
 Any thread may enter it, one at a time, under ``lock``: the client's own thread when a message has
-come, and callers of the API, who help themselves while they wait (spec client 4 to 7).
-Handlers run in here and so may not come back in.
+come, and callers of the API, which handle messages themselves while they wait (spec client 4 to 7).
+Handlers run under the lock and so may not call the client.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ class ClientConductor:
         return None if self._client is None else self._client()
 
     def ensure_usable(self) -> None:
-        """Raise when the client is closed, forked, or called out of a handler of its own.
+        """Raise when the client is closed, forked, or called from one of its handlers.
 
         Raises:
-            ResourceClosedError: the program closed it, or the process was forked after it.
-            AeronTimeoutError: what the client died of, with the driver or this process too slow.
-            ReentrantCallError: a handler calls.
+            ResourceClosedError: the program closed the client, or the process was forked after it.
+            AeronTimeoutError: the client ended because the driver or this process was too slow.
+            ReentrantCallError: a handler of the client made the call.
         """
         if self.forked:
             raise ResourceClosedError(
@@ -127,7 +127,7 @@ class ClientConductor:
         return self._fork_generation != liveness.current_fork_generation()
 
     def next_correlation_id(self) -> int:
-        """An id that nobody else in the reach of this driver has."""
+        """An id that no other client of this driver has been given."""
         if self.closed:
             self._raise_closed()
         return self.connection.ring.next_correlation_id()
@@ -394,7 +394,7 @@ class ClientConductor:
         self.closed = True
 
     def close_dropped(self, close: Callable[[], None]) -> None:
-        """Close a client that was garbage collected, maybe in here: then a moment later."""
+        """Close a client that was garbage collected; later, if this thread runs the conductor."""
         if threading.get_ident() in {self._serving_thread, self._callback_thread}:
             self._release_later(close)
         else:

@@ -1,4 +1,4 @@
-"""Counters for a program: a live mapping of all of them, and own ones (spec client 15)."""
+"""Counters: a live mapping of all of a driver's, and those of this client (spec client 15)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CounterView:
 
     @property
     def registration_id(self) -> int:
-        """Of the resource it belongs to, when it was looked up."""
+        """Registration id of the resource that it belonged to when it was looked up."""
         return self._registration_id
 
     @property
@@ -71,7 +71,7 @@ class CounterView:
 
     @property
     def reference_id(self) -> int:
-        """Of what it refers to, 0 for none."""
+        """The id of what the counter refers to, 0 for none."""
         return self._counters.counter_reference_id(self.counter_id)
 
     @property
@@ -165,10 +165,10 @@ class Counter(Resource):
     """A counter of this client, to be written; made by ``Aeron``. Any thread may use it.
 
     Attributes:
-        counter_id: of the counter.
-        registration_id: of the command that added it; for a static counter the one that it was
-            added with.
-        is_static: it outlives the client, and other clients may share it.
+        counter_id: the id by which the driver's counters are found.
+        registration_id: the id of the command that added it; for a static counter the id that it
+            was added with.
+        is_static: whether it outlives the client, so that other clients may share it.
     """
 
     def __init__(

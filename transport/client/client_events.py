@@ -1,7 +1,7 @@
-"""What happens to a client without being asked for, as values that a program can iterate over.
+"""Events of a client, as values that a program can iterate over.
 
-Handlers run on the client's own thread and may not call back into it. Events may be read at
-leisure from any thread: ``for event in aeron.events(): ...``.
+Handlers run on the client's own thread and may not call the client. Events may be read later and
+from any thread: ``for event in aeron.events(): ...``.
 """
 
 from __future__ import annotations

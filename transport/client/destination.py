@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def _nothing(_: object) -> None:
-    """An answer without content."""
+    """The result of an answer without content."""
 
 
 class Destination:
     """One destination that was added; leaving its ``with`` block removes it.
 
     Attributes:
-        channel: of the destination.
-        registration_id: of the command that added it.
-        future: done when the driver has added it; raises what it was refused for.
+        channel: the destination's channel.
+        registration_id: the id of the command that added it.
+        future: done when the driver has added it; raises the error when the driver refused it.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Destination:
         """Take the destination away; nothing happens the second time.
 
         Args:
-            wait: for the driver's answer, which is otherwise nobody's business any more.
+            wait: whether to wait for the driver's answer; otherwise the answer is ignored.
             timeout: seconds to wait; None for the driver timeout.
         """
         if self.removed:

@@ -1,4 +1,4 @@
-"""Looking at a driver without being its client: is it there, what went wrong, what was lost."""
+"""Diagnostics of a driver, without being its client: liveness, errors and losses."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def request_termination(
 
     Args:
         dir: the driver's directory; the default one of this user when None.
-        token: for the validator.
+        token: the bytes that the driver's termination validator checks.
 
     Raises:
         FileNotFoundError: there is no driver directory.

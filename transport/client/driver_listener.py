@@ -1,4 +1,4 @@
-"""What the client does with each message of the driver (spec client 5 and 7)."""
+"""The client's handling of each message from the driver (spec client 5 and 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native face of images, for the archive's recorder and the benchmarks.
+"""The native interface of images, for the archive's recorder and the benchmarks.
 
 ``reader`` reads the log from the image's position on and needs no GIL: hold a reference to the
 image (a borrowed pointer kept alive by a Python list is enough) and call ``image.reader.block``,

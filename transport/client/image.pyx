@@ -1,8 +1,8 @@
 """Images: one publication as one subscription sees it (spec client 11, spec log-buffers 19 to 23).
 
-The log reader finds frames without the GIL. Here they become what a Python program wants of them:
-calls of a handler over memoryviews, copies, or blocks. A handler's error leaves the poll, with the
-position just behind the message it was raised for; what follows it is not read yet.
+The log reader finds frames without the GIL. An image delivers them to Python as calls of a handler
+with memoryviews, as copies, or as blocks. A handler's error ends the poll, and the position is then
+just behind the message that it was raised for; what follows is not read yet.
 """
 
 import os
@@ -117,7 +117,7 @@ cdef class Image(BatchSource):
         return 0
 
     cdef int _descriptor(self) except -1:
-        """Of the log's file, which is there as long as it is not drained."""
+        """A descriptor of the log's file, which exists until the image is drained."""
         if self._log_fd < 0:
             self._log_fd = os.open(self.reader.logs.file.path, os.O_RDONLY | os.O_CLOEXEC)
         return self._log_fd

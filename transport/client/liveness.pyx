@@ -1,9 +1,9 @@
-"""A client's clockwork: its heartbeat, the driver's, and the look for messages, without the GIL.
+"""Liveness of a client: its heartbeat, the driver's, and the check for messages, without the GIL.
 
-A Python program that holds the interpreter lock for a long time must not lose its client, so the
-client thread spends its life in ``wait``: it beats the client's heartbeat counter, watches the
-driver's, and returns to Python only when there is a message to act on or the client has to end
-(spec client 4). Called by one thread at a time, except for ``stop`` and ``await_message``.
+A Python program that holds the interpreter lock for a long time must not lose its client. So the
+client's thread stays in ``wait``, which updates the client's heartbeat counter, watches the
+driver's heartbeat, and returns to Python only when there is a message to act on or the client has
+to end (spec client 4). One thread at a time may call it, except for ``stop`` and ``await_message``.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -183,7 +183,7 @@ cdef class Liveness:
         )
 
     cdef void _sign_label(self, int32_t counter_id) noexcept nogil:
-        """Say who we are; the driver never touches the label again (spec cnc-and-commands 22)."""
+        """Append the suffix; the driver leaves the label as it is (spec cnc-and-commands 22)."""
         cdef uint8_t* record = (
             self._counters._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
         )

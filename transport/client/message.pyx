@@ -1,4 +1,4 @@
-"""Headers and messages as values: nothing in them refers to a log."""
+"""Headers and messages as values, which do not refer to a log."""
 
 from enum import IntEnum
 

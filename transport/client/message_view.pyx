@@ -31,7 +31,7 @@ cdef MessageView view_of(object keeps_mapped):
 
 
 cdef MessageView detach_from(Assembler assembler, MessageView view):
-    """Leave the assembler's buffer to a view that somebody kept; returns the next view to use.
+    """Leave the assembler's buffer to a view that a program kept; returns the next view to use.
 
     The assembler goes on with a copy, since an aborted message is assembled again.
     """

@@ -1,4 +1,4 @@
-"""How a client is set up (spec client 1)."""
+"""The options of a client (spec client 1)."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ class ClientOptions:
     Attributes:
         aeron_dir: the driver's directory.
         driver_timeout_ns: age at which a driver counts as gone, and the time for its answers.
-        keepalive_interval_ns: between two heartbeats of the client.
-        idle_sleep_ns: between two looks of the client's thread.
-        name: shown beside the heartbeat.
-        invoker: no thread: the program calls ``do_work``.
+        keepalive_interval_ns: the time between two heartbeats of the client.
+        idle_sleep_ns: the time that the client's thread sleeps between two checks for messages.
+        name: shown in the label of the heartbeat.
+        invoker: whether the client has no thread, so that the program calls ``do_work``.
         driver_invoker: called while the client waits, to turn an embedded driver.
         driver_bell: called after each command, to wake a driver of the same process.
         pre_touch: touch every page of a log when it is mapped.

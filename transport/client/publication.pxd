@@ -1,4 +1,4 @@
-"""Native face of publications, for the archive's replayer and the benchmarks.
+"""The native interface of publications, for the archive's replayer and the benchmarks.
 
 ``appender`` writes into the log and needs no GIL: hold a reference to the publication (a borrowed
 pointer kept alive by a Python list is enough) and call ``publication.appender.append(...)``,

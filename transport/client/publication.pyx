@@ -2,9 +2,9 @@
 
 Spec client 8 and 9, spec log-buffers 8 to 12.
 
-The appender does the work. Here is what a Python program sees of it: any buffer as a message, a
-position or an ``OfferStatus`` as the answer, and errors only for what no retry can mend. Small
-messages are copied with the GIL held, large ones and batches without it.
+The appender writes the log. A publication takes any buffer as a message and answers with a position
+or an ``OfferStatus``; it raises errors only for what no retry can mend. Small messages are copied
+with the GIL held, large ones and batches without it.
 """
 
 import warnings
@@ -74,7 +74,7 @@ cdef object _status(int64_t result):
 
 
 cdef class BasePublication:
-    """What shared and exclusive publications have in common; made by ``Aeron``.
+    """The base of shared and exclusive publications, which ``Aeron`` makes.
 
     A closed publication answers OfferStatus.CLOSED. Its log stays mapped while this object, a
     claim or a view of it is referred to, so it may be closed from any thread at any time.
@@ -121,7 +121,7 @@ cdef class BasePublication:
         return 0
 
     cdef object _answer(self, int64_t result, int64_t length):
-        """What the caller of an offer gets to see."""
+        """The result of an offer, or its error, as the caller gets it."""
         if result == TOO_LONG:
             raise MessageTooLargeError(
                 f"message exceeds maxMessageLength of {self.max_message_length}, length={length}: "
@@ -371,7 +371,7 @@ cdef class BasePublication:
 
     @property
     def max_possible_position(self):
-        """Where the stream ends for good."""
+        """The highest position that the stream can reach."""
         return self.appender.log.max_position
 
     @property

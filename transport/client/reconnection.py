@@ -1,8 +1,8 @@
 """A client that is connected anew when its driver was restarted (spec client 4: nothing recovers).
 
-A client that has lost its driver is dead, and all that was added with it. What a program wants to
-have again is declared here once and added again with each new connection. Positions and sessions
-start over: what was not polled from the lost driver is lost.
+A client that has lost its driver is closed, and so is everything that was added with it. A program
+declares its streams once, and they are added again with each new connection. Positions and
+sessions start over: what was not polled from the lost driver is lost.
 """
 
 from __future__ import annotations

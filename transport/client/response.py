@@ -75,7 +75,7 @@ class ResponseSession:
         return int(publication.send(data, timeout=timeout, on_not_connected="raise"))
 
     def close(self) -> None:
-        """Let the client go."""
+        """End the session with the client."""
         publication = None if self._future.cancel() else self.publication
         if publication is not None:
             publication.close()
@@ -172,7 +172,7 @@ class ResponseServer(Resource):
         self._running = False
 
     def close(self) -> None:
-        """Let all clients go."""
+        """End the sessions with all clients."""
         for session in self.sessions.values():
             session.close()
         self.sessions.clear()
@@ -290,6 +290,6 @@ class ResponseClient(Resource):
         raise ResourceClosedError("the response client is closed")
 
     def close(self) -> None:
-        """Take leave of the server at once."""
+        """Leave the server at once."""
         self.publication.revoke()
         self.subscription.close()

@@ -59,11 +59,11 @@ def raise_closed(publication: BasePublication) -> None:
 def raise_timeout(
     publication: BasePublication, result: int | OfferStatus, timeout: float | None
 ) -> None:
-    """Raise for a wait that was too long, by what it waited for.
+    """Raise the error of a wait that was too long.
 
     Raises:
-        NotConnectedError: for a subscriber.
-        BackPressuredError: for subscribers to make room.
+        NotConnectedError: it waited for a subscriber.
+        BackPressuredError: it waited for subscribers to make room.
     """
     if result == OfferStatus.NOT_CONNECTED:
         raise NotConnectedError(f"no subscriber of {publication!r} within {timeout} s")

@@ -32,4 +32,4 @@ class ChannelStatus(IntEnum):
     INITIALIZING = 0
     ACTIVE = 1
     CLOSING = 2
-    NO_ID_ALLOCATED = -1  # of a closed object, as the reference answers
+    NO_ID_ALLOCATED = -1  # the status of a closed object, as in the reference

@@ -1,4 +1,4 @@
-"""Native face of subscriptions; see image.pxd for what may be called without the GIL."""
+"""The native interface of subscriptions; image.pxd says what may be called without the GIL."""
 
 from libc.stdint cimport int32_t, int64_t
 

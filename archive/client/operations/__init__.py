@@ -28,8 +28,8 @@ class ArchiveOperations(
 ):
     """The operations of `AeronArchive`, which waits, and of `AsyncAeronArchive`, which is awaited.
 
-    Each raises ArchiveError when the archive refuses, AeronTimeoutError when it does not answer in
-    ``message_timeout``, NotConnectedError when it has gone, BackPressuredError when it does not
-    take the request, ResourceClosedError on a client that is closed or was found disconnected, and
-    ReentrantCallError in a handler of signals.
+    Each raises ArchiveError when the archive refuses, AeronTimeoutError when it does not answer
+    within ``message_timeout``, NotConnectedError when it has gone, BackPressuredError when it does
+    not take the request, ResourceClosedError on a client that is closed or was found disconnected,
+    and ReentrantCallError when called from a signal handler.
     """

@@ -37,7 +37,7 @@ class QueryOperations(ArchiveClientBase):
     def list_recordings_for_uri(
         self, from_recording_id: int, count: int, channel_fragment: str, stream_id: int
     ) -> Steps[list[RecordingDescriptor]]:
-        """As list_recordings, of one stream whose original channel contains a text."""
+        """As list_recordings, but only recordings of a stream whose original channel has a text."""
         return self.conversation.ask(
             request.list_recordings_for_uri(from_recording_id, count, channel_fragment, stream_id)
         )
@@ -57,7 +57,7 @@ class QueryOperations(ArchiveClientBase):
             from_recording_id: the first id wanted.
             channel: a text that the original channel contains.
             stream_id: only this stream.
-            page: recordings to ask for at once.
+            page: how many recordings one request asks for.
         """
         begin = from_recording_id
         while True:
@@ -104,10 +104,10 @@ class QueryOperations(ArchiveClientBase):
         """The newest recording of a session, None when there is none.
 
         Args:
-            min_recording_id: the lowest id that will do.
+            min_recording_id: recordings with lower ids are not considered.
             channel_fragment: a text that the original channel contains.
-            stream_id: of the recording.
-            session_id: of the recorded publication.
+            stream_id: the stream id of the recording.
+            session_id: the session id of the recorded publication.
         """
         return self.conversation.ask(
             request.find_last_matching(
@@ -117,33 +117,33 @@ class QueryOperations(ArchiveClientBase):
 
     @operation
     def start_position(self, recording_id: int) -> Steps[int | None]:
-        """Where a recording begins."""
+        """The position at which a recording begins."""
         return self.conversation.ask(request.ask_position("start position", recording_id))
 
     @operation
     def stop_position(self, recording_id: int) -> Steps[int | None]:
-        """Where a recording ended, None while it is active."""
+        """The position at which a recording stopped, None while it is active."""
         return self.conversation.ask(request.ask_position("stop position", recording_id))
 
     @operation
     def recording_position(self, recording_id: int) -> Steps[int | None]:
-        """How far an active recording is, None when it is not active."""
+        """The position that an active recording has reached, None when it is not active."""
         return self.conversation.ask(request.ask_position("recording position", recording_id))
 
     @operation
     def max_recorded_position(self, recording_id: int) -> Steps[int | None]:
-        """How far a recording is or was."""
+        """The position that an active recording has reached, or at which a stopped one ended."""
         return self.conversation.ask(request.ask_position("max recorded position", recording_id))
 
     @operation
     def query_archive_id(self) -> Steps[int]:
-        """Ask for the archive's id, which connecting has asked for already (`archive_id`)."""
+        """Ask the archive for its id, which `archive_id` knows from connecting."""
         return self.conversation.ask(request.archive_id())
 
     def recording_position_counter(self, recording_id: int) -> RecordingPosition | None:
-        """The counter that tells how far an active recording is, None when it is not active.
+        """The position counter of an active recording, None when it is not active.
 
-        It is a counter of the archive's driver, so this is for clients of the same driver.
+        The counter belongs to the archive's driver, so only clients of that driver can read it.
         """
         archive_id = self.conversation.usable().archive_id
         counters = self.aeron.counters

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class ReaderOperations(ArchiveClientBase):
-    """What replays and replications of the archive need now."""
+    """Ask which positions the archive's replays and replications still need."""
 
     @operation
     def recording_readers(self) -> Steps[list[RecordingReader] | None]:
         """Which recordings are replayed or made by replications now, and from where on.
 
         Returns:
-            The lowest position of each kind by recording; None from an archive that does not tell,
-            as the reference's.
+            The lowest position of each kind, by recording; None from an archive that does not know
+            the question, such as the reference's.
         """
         found: list[RecordingReader] = []
         from_id = 0

@@ -31,12 +31,12 @@ class RecordingOperations(ArchiveClientBase):
         """Record every publication of a channel and stream from now on.
 
         Args:
-            channel: to record.
-            stream_id: to record.
-            location: LOCAL spies on publications of the archive's driver, REMOTE subscribes; over
-                IPC they are the same.
-            auto_stop: end with the first image that ends; None sends the older form of the request,
-                which has no such choice.
+            channel: the channel to record.
+            stream_id: the stream to record.
+            location: LOCAL spies on publications of the archive's driver, REMOTE subscribes to
+                them; over IPC both are the same.
+            auto_stop: whether recording ends when the first image ends; None sends the older form
+                of the request, which lacks this choice.
 
         Returns:
             The subscription id, for `stop_recording_subscription`.
@@ -58,11 +58,11 @@ class RecordingOperations(ArchiveClientBase):
         """Continue a stopped recording with a publication that starts where it stopped.
 
         Args:
-            recording_id: of the stopped recording.
-            channel: as of `start_recording`, as are the rest.
-            stream_id: to record.
-            location: of the publication.
-            auto_stop: end with the image.
+            recording_id: the stopped recording.
+            channel: this and the other arguments are those of `start_recording`.
+            stream_id: the stream to record.
+            location: where the publication is, seen from the archive's driver.
+            auto_stop: whether recording ends when the image ends.
 
         Returns:
             The subscription id.
@@ -122,7 +122,7 @@ class RecordingOperations(ArchiveClientBase):
 
     @operation
     def add_recorded_publication(self, channel: Channel, stream_id: int) -> Steps[Publication]:
-        """A publication whose session, and no other, is recorded.
+        """Add a publication and have the archive record its session, and no other.
 
         Raises:
             AerologError: this client has such a publication already.
@@ -143,7 +143,7 @@ class RecordingOperations(ArchiveClientBase):
     def add_recorded_exclusive_publication(
         self, channel: Channel, stream_id: int
     ) -> Steps[ExclusivePublication]:
-        """As add_recorded_publication, exclusive."""
+        """As add_recorded_publication, with an exclusive publication."""
         publication = yield from self.conversation.added(
             self.aeron.add_exclusive_publication_async(str(channel), stream_id)
         )

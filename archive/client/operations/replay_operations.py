@@ -1,4 +1,4 @@
-"""Replay: onto a channel, to a subscription, as messages (spec archive-protocol 11, 21.5)."""
+"""Replays to a channel, to a subscription or as messages (spec archive-protocol 11, 21.5)."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class ReplayOperations(ArchiveClientBase):
         limit_counter_id: int | None = None,
         file_io_max_length: int | None = None,
     ) -> Steps[int]:
-        """Replay onto a channel of your own.
+        """Have the archive replay a recording onto a channel of the caller's.
 
         Args:
-            recording_id: what to replay.
-            channel: where the archive shall publish.
-            stream_id: where the archive shall publish.
+            recording_id: the recording to replay.
+            channel: the channel that the archive publishes on.
+            stream_id: the stream that the archive publishes on.
             position: where to begin; None is the start of the recording.
-            length: bytes; None is all there is.
-            follow: without a length: go on with a live recording until it stops; else end at what
-                is recorded now.
-            limit_counter_id: a counter whose value the replay does not pass.
-            file_io_max_length: bytes that the archive reads at once.
+            length: how many bytes to replay; None is all that is recorded.
+            follow: whether a replay without a length goes on with a live recording until that
+                stops. When false, it ends at what is recorded now.
+            limit_counter_id: a counter of the archive's driver; the replay does not pass its value.
+            file_io_max_length: how many bytes the archive reads from a file at once, at most.
 
         Returns:
             The replay session id; its low 32 bits are the session id of the image.
@@ -77,16 +77,16 @@ class ReplayOperations(ArchiveClientBase):
         limit_counter_id: int | None = None,
         file_io_max_length: int | None = None,
     ) -> Steps[int]:
-        """Replay to a subscription of your own over its response channel.
+        """Replay to a subscription of the caller's, over its response channel.
 
         Args:
-            subscription: whose channel has ``control-mode=response``.
-            recording_id: what to replay; it and the rest as of `start_replay`.
+            subscription: a subscription whose channel has ``control-mode=response``.
+            recording_id: this and the other arguments are those of `start_replay`.
             position: where to begin.
-            length: bytes.
-            follow: go on with a live recording.
+            length: how many bytes to replay.
+            follow: whether to go on with a live recording.
             limit_counter_id: a counter whose value the replay does not pass.
-            file_io_max_length: bytes that the archive reads at once.
+            file_io_max_length: how many bytes the archive reads from a file at once, at most.
 
         Returns:
             The replay session id.
@@ -115,11 +115,12 @@ class ReplayOperations(ArchiveClientBase):
         limit_counter_id: int | None = None,
         file_io_max_length: int | None = None,
     ) -> Steps[Subscription]:
-        """Replay and subscribe to it; arguments as `start_replay` and `Aeron.add_subscription`.
+        """Start a replay and subscribe to it.
 
-        Close the subscription to end the replay. Without a channel the replay comes where the
-        responses come, to a port of its own. With ``control-mode=response`` it comes over a
-        response channel; of an endpoint with port 0 the system chooses the port.
+        The arguments are those of `start_replay` and `Aeron.add_subscription`. Closing the
+        subscription ends the replay. Without a channel the replay comes by the medium and to the
+        host of the responses, to a port of its own. With ``control-mode=response`` it comes over a
+        response channel. For an endpoint with port 0 the system chooses the port.
         """
         params = ReplayParams(
             recording_id,
@@ -146,17 +147,17 @@ class ReplayOperations(ArchiveClientBase):
         *,
         timeout: float | None = 10.0,
     ) -> Parts[Message]:
-        """Messages of a recording from one position to another, as it stands now.
+        """The messages of a recording from one position to another.
 
         Args:
-            recording_id: what to read.
+            recording_id: the recording to read.
             start: a position at which a message begins; None is the start of the recording.
-            stop: where to end; None is what is recorded now.
+            stop: the position at which to end; None is the end of what is recorded now.
             timeout: seconds without a message after which the iteration ends in an error.
 
         Raises:
-            ArchiveError: the archive could not go on, for example for damage on its disk.
-            AeronTimeoutError: the replay stalled or was ended by somebody.
+            ArchiveError: the archive could not go on, for example because a file is damaged.
+            AeronTimeoutError: the replay stalled, or another client ended it.
         """
         begin, end = start, stop
         if begin is None:

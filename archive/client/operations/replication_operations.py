@@ -33,26 +33,28 @@ class ReplicationOperations(ArchiveClientBase):
         credentials: bytes = b"",
         src_response_channel: Channel | None = None,
     ) -> Steps[int]:
-        """Copy a recording of another archive into this one, from where the copy ends.
+        """Copy a recording of another archive into this one; a copy that exists is continued.
 
-        Signals tell how it goes (REPLICATE, EXTEND, SYNC, MERGE, STOP, REPLICATE_END); they and
-        its errors carry the replication id as correlation id.
+        Signals tell of its progress (REPLICATE, EXTEND, SYNC, MERGE, STOP, REPLICATE_END). They
+        and its errors carry the replication id as correlation id.
 
         Args:
-            src_recording_id: in the other archive.
-            src_control_channel: where the other archive listens.
-            src_control_stream_id: where the other archive listens.
-            dst_recording_id: the recording here to continue; None makes a new one.
-            live_destination: of the live stream, which is joined when the copy has caught up.
+            src_recording_id: the recording's id in the other archive.
+            src_control_channel: the control channel of the other archive.
+            src_control_stream_id: the control stream of the other archive.
+            dst_recording_id: the recording of this archive to continue; None makes a new one.
+            live_destination: where the live stream comes to, which is joined when the copy has
+                caught up; None joins none.
             stop_position: where to end; None ends with the recording.
             channel_tag_id: tag of the channel that the replay is received on.
             subscription_tag_id: tag of the subscription that the replay is received on.
-            replication_channel: for the replay; None is the property of this archive.
-            replication_session_id: of the replay; not together with ``live_destination``.
-            file_io_max_length: bytes that the other archive reads at once.
-            credentials: for the other archive.
-            src_response_channel: where the other archive shall answer; None is the property of
-                this archive.
+            replication_channel: the channel of the replay; None takes this archive's property.
+            replication_session_id: the session id of the replay; not together with
+                ``live_destination``.
+            file_io_max_length: how many bytes the other archive reads from a file at once, at most.
+            credentials: the credentials for the other archive.
+            src_response_channel: where the other archive answers; None takes this archive's
+                property.
 
         Returns:
             The replication id.

@@ -1,4 +1,4 @@
-"""What happens unasked: recording signals and stray errors (spec archive-protocol 16, 21.4)."""
+"""Recording signals, and errors that belong to no request (spec archive-protocol 16, 21.4)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class HappeningOperations(ArchiveClientBase):
-    """Take in what the archive sends when nobody asked; `poll` and the like never wait."""
+    """Read the signals and errors that an archive sends on its own; only `signals` waits."""
 
     def poll(self) -> int:
-        """Take in what has come: signals for handlers and `signals`, errors; the work done."""
+        """Read the signals and errors that have come and call the handlers; the work done."""
         with self.conversation.lock:
             self.conversation.turn()
             return self.conversation.pump()
@@ -31,12 +31,12 @@ class HappeningOperations(ArchiveClientBase):
         correlation_id: int | None = None,
         kinds: SignalKinds | None = None,
     ) -> list[RecordingSignalEvent]:
-        """The recording signals of this session that came and were not taken yet.
+        """Take the recording signals of this session that have come and were not taken yet.
 
         Args:
-            recording_id: only of this recording; others stay for whoever wants them.
-            correlation_id: only of what this request began.
-            kinds: only of this kind, or of these.
+            recording_id: take only signals of this recording; the others stay in the queue.
+            correlation_id: take only signals of what this request began.
+            kinds: take only signals of this kind, or of these kinds.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
         with self.conversation.lock:
@@ -55,10 +55,10 @@ class HappeningOperations(ArchiveClientBase):
         """Recording signals of this session as they come, until the archive is gone.
 
         Args:
-            timeout: seconds without a wanted one after which the iteration ends.
-            recording_id: only of this recording; others stay for whoever wants them.
-            correlation_id: only of what this request began.
-            kinds: only of this kind, or of these.
+            timeout: seconds without a wanted signal after which the iteration ends.
+            recording_id: take only signals of this recording; the others stay in the queue.
+            correlation_id: take only signals of what this request began.
+            kinds: take only signals of this kind, or of these kinds.
         """
         wanted = SignalFilter.of(recording_id, correlation_id, kinds)
         deadline = self.conversation.deadline_ns(timeout)
@@ -88,14 +88,14 @@ class HappeningOperations(ArchiveClientBase):
     ) -> SignalHandler:
         """Call a function with each wanted signal from now on, also after a reconnect.
 
-        It is called in the thread that happens to take the signal in: in any operation, or in
-        `poll`. It may not call the client. Signals are there for `signals` all the same.
+        It is called in the thread that reads the signal, from any operation or from `poll`, and may
+        not call the client. `signals` gives the same signals again.
 
         Args:
-            consumer: the function.
-            recording_id: only of this recording.
-            correlation_id: only of what this request began.
-            kinds: only of this kind, or of these.
+            consumer: the function to call.
+            recording_id: only signals of this recording are wanted.
+            correlation_id: only signals of what this request began are wanted.
+            kinds: only signals of this kind, or of these kinds, are wanted.
 
         Returns:
             The handler; closing it ends the calls.

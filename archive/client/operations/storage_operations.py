@@ -1,7 +1,4 @@
-"""Keeping house: cut, remove, detach, attach and move what is recorded.
-
-Spec archive-protocol 14.
-"""
+"""Operations that cut, remove, detach, attach and move recorded data (spec archive-protocol 14)."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StorageOperations(ArchiveClientBase):
-    """Files are deleted after the answer; a DELETE signal tells when they are gone."""
+    """Change what is stored. Files are deleted after the answer; a DELETE signal tells when."""
 
     @operation
     def truncate_recording(self, recording_id: int, position: int) -> Steps[int]:
@@ -52,7 +49,7 @@ class StorageOperations(ArchiveClientBase):
 
     @operation
     def purge_segments(self, recording_id: int, new_start_position: int) -> Steps[int]:
-        """Detach and delete.
+        """Detach the segments before a position and delete their files.
 
         Returns:
             How many segment files will be deleted.
@@ -61,7 +58,7 @@ class StorageOperations(ArchiveClientBase):
 
     @operation
     def attach_segments(self, recording_id: int) -> Steps[int]:
-        """Move the start back over files that are there.
+        """Move the start back over the detached segment files that are in the folder.
 
         Returns:
             How many segment files were attached.

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class TimeOperations(ArchiveClientBase):
     """Find places in recordings by wall-clock time.
 
-    Times are epoch nanoseconds or datetimes, one without a zone is UTC. Each operation raises
-    TimeIndexUnavailableError at an archive that does not know the question, as the reference's.
+    Times are epoch nanoseconds or datetimes; a datetime without a zone is UTC. Each operation
+    raises TimeIndexUnavailableError when the archive does not know the question, which the
+    reference's archive does not.
     """
 
     @operation
@@ -45,8 +46,8 @@ class TimeOperations(ArchiveClientBase):
         """When the frame at a position was recorded, epoch ns.
 
         Args:
-            recording_id: of the recording, active or not.
-            position: of the frame.
+            recording_id: a recording, active or not.
+            position: the position at which the frame begins.
         """
         return time_queries.find_time(self.conversation, recording_id, position)
 
@@ -62,9 +63,9 @@ class TimeOperations(ArchiveClientBase):
         Outside that part the index tells times only roughly.
 
         Args:
-            recording_id: of the recording, active or not.
-            from_position: the start by default.
-            until_position: the end by default.
+            recording_id: a recording, active or not.
+            from_position: where the part begins; the recording's start by default.
+            until_position: where the part ends; the recording's end by default.
         """
         return time_queries.time_index(
             self.conversation, recording_id, from_position, until_position

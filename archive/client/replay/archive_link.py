@@ -1,4 +1,4 @@
-"""The conversation of a persistent subscription: lost, made again, never waited for."""
+"""The conversation of a persistent subscription, whose session may be lost and made again."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class ArchiveLostError(Exception):
 
 
 class StartOverError(Exception):
-    """This round came to nothing; another one may do."""
+    """This attempt failed in a way that another attempt may not."""
 
 
 class ArchiveLink(Conversation):
-    """A conversation whose session comes and goes: errors say what helps."""
+    """A conversation whose session comes and goes; its errors tell how to recover."""
 
     def connect(self) -> Steps[None]:
         """Make a session.
 
         Raises:
-            AeronTimeoutError: no archive answers.
-            ArchiveError: it refuses.
-            StartOverError: something that another try may do.
+            AeronTimeoutError: no archive answered.
+            ArchiveError: the archive refused the session.
+            StartOverError: it failed, but another attempt may succeed.
         """
         try:
             yield from super().connect()
@@ -56,7 +56,7 @@ class ArchiveLink(Conversation):
         """The session.
 
         Raises:
-            ArchiveLostError: there is none.
+            ArchiveLostError: there is no session, or the archive is gone.
         """
         session = self.session
         if session is None or session.disconnected:
@@ -70,8 +70,8 @@ class ArchiveLink(Conversation):
 
         Raises:
             ArchiveError: the archive refused.
-            AeronTimeoutError: it did not answer in time.
-            ArchiveLostError: it is gone.
+            AeronTimeoutError: the archive did not answer in time.
+            ArchiveLostError: the archive is gone.
         """
         session = self.usable()
         with _losses(session):
@@ -99,17 +99,17 @@ class ArchiveLink(Conversation):
             raise as_temporary(error) from error
 
     def tend(self) -> int:
-        """Take in now and then what the archive says.
+        """Read now and then what the archive has sent; the work done.
 
         Raises:
-            ArchiveLostError: it says nothing any more.
+            ArchiveLostError: the archive is gone.
         """
         work = super().tend()
         self.usable()
         return work
 
     def tend_if_there(self) -> int:
-        """As ``tend``; a loss does not matter now and is found later."""
+        """As ``tend``, but a lost archive raises nothing: the next request finds the loss."""
         try:
             return 0 if self.session is None else self.tend()
         except ArchiveLostError:
@@ -125,7 +125,7 @@ class ArchiveLink(Conversation):
 
 @contextlib.contextmanager
 def _losses(session: ControlSession) -> Iterator[None]:
-    """Errors of a request as what they mean for the link."""
+    """Turn the errors of a request into those that tell the link how to recover."""
     try:
         yield
     except BackPressuredError as error:
@@ -139,7 +139,7 @@ def _losses(session: ControlSession) -> Iterator[None]:
 
 
 def as_temporary(error: RegistrationError) -> Exception:
-    """The error, unless another try may do."""
+    """StartOverError when another attempt may succeed, else the error itself."""
     if error.code is ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
         return StartOverError()
     return error

@@ -49,14 +49,14 @@ def replay_length(length: int | None, *, follow: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ReplayParams:
-    """What is to be replayed, wherever it goes.
+    """What an archive is to replay, on whatever channel.
 
     Attributes:
-        recording_id: which recording.
-        position: where to begin; None is its start.
-        length: bytes, or one of the lengths that mean all.
+        recording_id: the recording to replay.
+        position: where to begin; None is the start of the recording.
+        length: how many bytes to replay, or one of the lengths that mean all.
         limit_counter_id: a counter whose value the replay does not pass.
-        file_io_max_length: bytes that the archive reads at once.
+        file_io_max_length: how many bytes the archive reads from a file at once, at most.
     """
 
     recording_id: int
@@ -127,7 +127,7 @@ def request_publication_channel(options: ArchiveClientOptions, subscription_id: 
 
 
 class ReplayOverResponse(Resource):
-    """Asks for a replay on a publication of its own, to which the archive answers with the replay.
+    """Asks for a replay on a publication of its own, whose response channel carries the replay.
 
     `poll` never waits. The publication is closed at the end; the replay does not need it.
     """
@@ -149,7 +149,7 @@ class ReplayOverResponse(Resource):
         self._publication: ExclusivePublication | None = None
 
     def poll(self) -> bool:
-        """Do what can be done now; True when the archive has agreed.
+        """Do what can be done now; True once the archive has agreed.
 
         Raises:
             ArchiveError: the archive refused.
@@ -180,14 +180,14 @@ class ReplayChannelError(AerologError):
 
 
 class ArchiveReplay(Resource):
-    """One replay: asked for, subscribed to, watched and given back. All steps never wait.
+    """One replay of an archive, from the request to its end, as steps that never wait.
 
     Attributes:
         params: what is replayed.
-        subscription: that it comes to, None before that is there.
-        session_id: the archive's id of the replay, None before it has agreed.
-        correlation_id: of the request, -1 before: errors that come later on carry it.
-        images: that have come to the subscription.
+        subscription: the subscription that the replay comes to, None before it was added.
+        session_id: the archive's id of the replay, None before the archive has agreed.
+        correlation_id: the request's id, which later errors carry; -1 before it was sent.
+        images: the images that have come to the subscription.
     """
 
     def __init__(
@@ -200,15 +200,15 @@ class ArchiveReplay(Resource):
         go: Callable[[State], object] | None = None,
         **handlers: Any,
     ) -> None:
-        """Make one that was not asked for.
+        """Prepare a replay; `open` or `ask` requests it.
 
         Args:
-            conversation: with the archive.
-            params: what is wanted.
-            channel: where it shall come to; None is the default of the archive's client.
-            stream_id: where it shall come to.
-            go: is told the states of asking, as the reference counts them.
-            handlers: of images, as of ``Aeron.add_subscription``.
+            conversation: the conversation with the archive.
+            params: what to replay.
+            channel: the channel that the replay comes to; None is the default of the client.
+            stream_id: the stream that the replay comes to.
+            go: called with each state of the request, as the reference numbers them.
+            handlers: the handlers of images that ``Aeron.add_subscription`` takes.
         """
         options = conversation.options
         self.params = params
@@ -231,24 +231,24 @@ class ArchiveReplay(Resource):
 
     @property
     def position(self) -> int:
-        """Up to where it has been read."""
+        """The position up to which the replay has been read."""
         image = self.image
         return (self.params.position or 0) if image is None else image.position
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing comes any more: ask before a poll, then nothing is left behind it."""
+        """Whether nothing more comes; read it before a poll, which then takes what is left."""
         image = self.image
         return image is not None and (image.closed or image.is_end_of_stream)
 
     # -- asking ----------------------------------------------------------------------------------
 
     def open(self) -> Steps[Subscription]:
-        """Ask and subscribe, in the order of the kind of channel.
+        """Ask for the replay and subscribe to it, in the order that the kind of channel needs.
 
         Raises:
-            ArchiveError: the archive refuses.
-            AeronTimeoutError: something did not come in time.
+            ArchiveError: the archive refused.
+            AeronTimeoutError: the archive's answer or the replay did not come in time.
             ReplayChannelError: the driver could not open the channel.
         """
         channel, conversation = self._channel, self._conversation
@@ -318,7 +318,7 @@ class ArchiveReplay(Resource):
         return channel
 
     def ask(self, channel: Channel, stream_id: int) -> Steps[None]:
-        """Ask for the replay to a channel that somebody has subscribed to, or will."""
+        """Ask for the replay on a channel, which the caller subscribes to before or afterwards."""
         self._go(State.SEND_REPLAY_REQUEST)
         pending = self._conversation.begin(self.params.request(channel, stream_id))
         self.correlation_id = pending.correlation_id
@@ -332,8 +332,8 @@ class ArchiveReplay(Resource):
         """The image of the replay.
 
         Raises:
-            ArchiveError: the archive agreed, and then could not.
-            AeronTimeoutError: it did not come in time.
+            ArchiveError: the archive agreed, but then could not replay.
+            AeronTimeoutError: the image did not come in time.
         """
         conversation = self._conversation
         self._go(State.REPLAY)
@@ -349,14 +349,14 @@ class ArchiveReplay(Resource):
         """Raise what the archive has said about the replay since it agreed.
 
         Raises:
-            ArchiveError: it could not go on.
+            ArchiveError: the archive could not go on with the replay.
         """
         error: ArchiveError | None = self._conversation.take_error(self.correlation_id)
         if error is not None:
             raise error
 
     def stop(self) -> None:
-        """Have the archive stop, without waiting for that, and close."""
+        """Ask the archive to end the replay, without waiting for its answer, and close."""
         session_id, self.session_id = self.session_id, None
         self.close()
         if session_id is not None:

@@ -1,11 +1,11 @@
 """Replay by time onto a channel, at a pace.
 
 The archive replays natively, bounded by a counter of this client, and the client moves the counter
-along the recording's time index: each entry's bytes are let through when the entry is due. So the
-messages do not pass through this process, are seen by any subscriber, and keep the recording's
-positions; a pause is a counter that stands. The pace is as fine as the index. The counter only ever
-has positions of entries, which are frame boundaries: within a frame a bounded replay would stand
-for good.
+along the recording's time index: each entry's bytes are released when the entry is due. So the
+messages do not pass through this process, any subscriber sees them, and they keep the recording's
+positions; during a pause the counter does not move. The pace is as fine as the index. The counter
+only takes positions of index entries, which are frame boundaries: a bounded replay whose limit lies
+within a frame would never go on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _LOOK_NS: Final = 20_000_000
 class ChannelReplay(PaceControl, Resource):
     """A recording that an archive replays onto a channel at its recorded pace, or another.
 
-    A context manager: at its end the replay ends too. For an archive on the driver of its client.
+    It is a context manager, at whose end the replay ends. The archive has to use the same driver
+    as its client.
 
     Example:
         with ChannelReplay(archive, 7, "aeron:udp?endpoint=host:4000", 10, speed=2.0) as replay:
@@ -144,7 +145,7 @@ class ChannelReplay(PaceControl, Resource):
         return part
 
     def run(self, on_wait: Callable[[], object] | None = None) -> bool:
-        """Let the recording through, at its pace, until all is.
+        """Release the recording at its pace, until all of it is released.
 
         Args:
             on_wait: called now and then; when it returns something true, this ends.

@@ -1,8 +1,8 @@
 """A replay from a running archive as a source of a merge.
 
-Messages stay in the replay's log until they have been given out; then its position is stored, so
-that the archive goes on. Only a fragmented message is put together in memory of its own, for it
-may be longer than what the log shows at once.
+Messages stay in the replay's log until they have been given out. Then the image's position is
+stored, so that the archive goes on. Only a fragmented message is copied into separate memory, since
+it may be longer than the part of the log that is in view.
 """
 
 from libc.stdint cimport INT64_MAX, int64_t
@@ -32,15 +32,15 @@ cdef enum:
 
 
 cdef class ImageInput(MergeInput):
-    """A replay from a running archive; what is not said here is as of ``MergeInput``.
+    """The messages of a replay from a running archive; see ``MergeInput`` for the other arguments.
 
     Args:
         start: position of the first frame.
-        end: where the range ends, None for a replay that goes on.
+        end: position at which the range ends, None for a replay that goes on.
 
     Attributes:
-        image: of the replay, None before it has come.
-        covered: up to where times are known: messages that begin behind it wait.
+        image: the image of the replay, None before it has come.
+        covered: the position up to which times are known; later messages wait.
     """
 
     def __cinit__(self, *, int64_t start, end=None, **__):
@@ -57,22 +57,22 @@ cdef class ImageInput(MergeInput):
         return self._at
 
     def attach(self, Image image not None):
-        """The replay has come: read it from now on. Nobody else polls this image."""
+        """Read the replay's image from now on. Nothing else may poll this image."""
         self.image = image
         self._reader = image.reader
         self._at = self._reader.position()
         self.status = SOURCE_WAITING
 
     def use_times(self, TimeCursor times not None):
-        """Messages that are looked at from now on have their times from here."""
+        """Take the times of further messages from this cursor."""
         self.times = times
 
     def cover(self, int64_t position):
-        """Times are known up to here: messages that begin behind it wait."""
+        """Set the position up to which times are known; messages that begin later wait."""
         self.covered = position
 
     def end_at(self, int64_t position):
-        """Nothing is wanted from here on, of a replay that goes on."""
+        """End a replay without an end at a position: later messages are not wanted."""
         self._end = position
 
     cdef int _stand(self) noexcept nogil:

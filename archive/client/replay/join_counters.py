@@ -1,4 +1,4 @@
-"""The counters by which others see a persistent subscription (spec client 24)."""
+"""The counters that show the state of a persistent subscription (spec client 24)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class JoinCounters:
     """Values by type id, shown as soon as the driver has made the counters.
 
     Args:
-        aeron: whose counters they are; None to show nothing.
-        options: what the labels tell.
+        aeron: the client that owns the counters; None to make none.
+        options: the options of the subscription, which the labels name.
     """
 
     def __init__(self, aeron: Aeron | None, options: PersistentSubscriptionOptions) -> None:

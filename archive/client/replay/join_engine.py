@@ -1,7 +1,7 @@
-"""What a persistent subscription does besides delivering: asks, adds, watches (spec client 24).
+"""How a persistent subscription joins replay and live stream, beside delivery (spec client 24).
 
-Everything is a series of steps that never wait, one for each poll. What is delivered meanwhile
-comes from ``source``, the image of the replay or of the live stream.
+It is a series of steps that never wait, one for each poll. The messages delivered meanwhile come
+from ``source``, the image of the replay or of the live stream.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class JoinEngine:
     """The steps of one persistent subscription.
 
     Attributes:
-        state: where it stands.
+        state: the state of the subscription.
         source: the image that delivers, None when there is nothing to deliver.
-        switch: from replay to live, while it is attempted.
+        switch: the switch from replay to live while it is attempted, else None.
         link: the conversation with the archive.
     """
 
@@ -106,10 +106,10 @@ class JoinEngine:
         return self._position if self.source is None else self.source.message_position
 
     def run(self) -> Steps[None]:
-        """All steps; ends only by errors, which are final.
+        """All steps of the subscription; they end only with an error, which is final.
 
         Raises:
-            PersistentSubscriptionError: recording and live stream cannot be made one.
+            PersistentSubscriptionError: recording and live stream do not fit together.
             AerologError: any other reason to end.
         """
         while True:
@@ -146,21 +146,21 @@ class JoinEngine:
             yield from self._stay_live()
 
     def _pause(self) -> Steps[None]:
-        """Not at once again; longer the more often nothing came of it."""
+        """Wait before the next attempt, longer after each attempt that failed."""
         pause_ns = min(_FIRST_PAUSE_NS << min(self._fruitless, 10), _LONGEST_PAUSE_NS)
         until_ns = self._clock.now_ns() + pause_ns
         while self._clock.now_ns() < until_ns:
             yield 0
 
     def _is_stuck(self) -> bool:
-        """Whether nothing has helped for the message timeout."""
+        """Whether attempts have failed for as long as the message timeout."""
         now_ns = self._clock.now_ns()
         if self._stuck_since_ns is None:
             self._stuck_since_ns = now_ns
         return now_ns - self._stuck_since_ns > self._timeout_ns
 
     def go(self, state: State) -> None:
-        """Take note of where it stands."""
+        """Enter a state and show it."""
         self.state = state
         self._counters.set(STATE, state)
 
@@ -250,10 +250,10 @@ class JoinEngine:
             raise self._refusal(error) from error
 
     def _refusal(self, error: ArchiveError) -> Exception:
-        """What a refused replay means.
+        """The error that a refused replay means for the subscription.
 
-        A recording lags behind its live stream, and what was listed as active may have stopped:
-        another look at it helps. When a live stream drops, many ask for replays at once.
+        A recording lags behind its live stream, and one that was listed as active may have stopped:
+        listing it again helps. When a live stream drops, many clients ask for replays at once.
         """
         if error.code is ArchiveErrorCode.UNKNOWN_RECORDING:
             return PersistentSubscriptionError(Reason.RECORDING_NOT_FOUND, error.message)
@@ -267,7 +267,7 @@ class JoinEngine:
         return PersistentSubscriptionError(Reason.GENERIC, error.message)
 
     def _end_of_replay(self, error: ArchiveError) -> Exception:
-        """What it means that the archive has ended a replay: another one may get further."""
+        """The error that an ended replay means for the subscription; another may get further."""
         if error.code is ArchiveErrorCode.INVALID_POSITION:
             return PersistentSubscriptionError(Reason.INVALID_START_POSITION, error.message)
         self._fruitless_errors += 1
@@ -278,9 +278,10 @@ class JoinEngine:
     # -- from replay to live ---------------------------------------------------------------------
 
     def _approach(self, recording: RecordingDescriptor, replay: Image) -> Steps[Image | None]:
-        """Wait until the replay is near the live stream, subscribe to that; its image.
+        """Wait until the replay is near the live stream, and subscribe to the live stream.
 
-        None when the replay is over before.
+        Returns:
+            The live image, None when the replay was over before.
         """
         while True:
             call = request.ask_position("max recorded position", recording.recording_id)
@@ -379,9 +380,10 @@ class JoinEngine:
             yield self.link.tend()
 
     def _choose_from(self, choice: LiveChoice, recording: RecordingDescriptor) -> LiveChoice:
-        """Of streams that look alike, one that begins where this one has been is not its sequel.
+        """Choose the live image, leaving out those that begin before this stream's position.
 
-        Within one driver it may be: there an image begins where the slowest subscriber is.
+        Such an image is another stream of the same geometry. Only within one driver it may be the
+        same stream, as an image begins there at the position of the slowest subscriber.
         """
         image, wanted = choice.image, self._position
         if image is None or wanted is None or image.join_position >= wanted:
@@ -393,7 +395,7 @@ class JoinEngine:
         )
 
     def _on_gap(self, image: Image, recording: RecordingDescriptor) -> bool:
-        """The live stream is further than the recording was: look at that again."""
+        """Have the recording listed again, as the live stream has gone further than it."""
         if self._is_stuck():
             raise PersistentSubscriptionError(
                 Reason.NOT_RECORDED,
@@ -437,7 +439,7 @@ class JoinEngine:
             subscription.close()
 
     def close(self) -> None:
-        """Give back what it has."""
+        """Close the streams and the session."""
         if not self._aeron.closed:
             self.drop_streams()
         self.link.leave()

@@ -1,7 +1,7 @@
-"""Replay, then live: what both joins of a recorded stream and its live continuation have in common.
+"""The base of streams that deliver a replay and then the live stream.
 
-A `ReplayMerge` has the driver make one image of both, a `PersistentSubscription` goes from one
-image to the other. Either brings itself forward in each poll, and messages are taken of an image.
+A `ReplayMerge` has the driver make one image of both; a `PersistentSubscription` goes from one
+image to the other. Each poll does a turn of the join and then takes messages from an image.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class JoinedStream(MessageSource):
 
     @abstractmethod
     def deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
-        """Bring it forward and take messages of the image that delivers.
+        """Do a turn of the join and take messages from the image that delivers.
 
         Args:
-            take: given an image and a position to stop at, takes messages of it.
-            nothing: the answer when there is no image.
+            take: takes messages from the given image, up to the given position.
+            nothing: the result when there is no image.
         """
 
     def poll(self, handler: Callable[[memoryview, Header], object], limit: int = 10) -> int:
-        """Bring it forward and hand messages to a handler, as ``Image.poll``.
+        """Do a turn of the join and hand messages to a handler, as ``Image.poll``.
 
         Raises:
-            AerologError: it has failed for good.
+            AerologError: the join has failed for good.
         """
 
         def take(image: Image, until: int | None) -> int:
@@ -63,7 +63,7 @@ class JoinedStream(MessageSource):
         nothing: list[Message] = []
         return self.deliver(take, nothing)
 
-    # Batches know no position to stop at: near the live stream they are of one message each.
+    # Batches cannot stop at a position, so near the live stream they hold one message each.
 
     def poll_into(self, buffer: Any, offsets: Any, *, limit: int | None = None, **more: Any) -> int:
         """Copy whole messages into memory of the caller, as ``Image.poll_into``."""

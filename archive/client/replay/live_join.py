@@ -23,11 +23,11 @@ _SKIP_LIMIT: Final = 4096  # fragments at once
 
 @dataclass(frozen=True, slots=True)
 class LiveChoice:
-    """What there is of a live stream.
+    """The live image that was chosen, or why none was.
 
     Attributes:
-        image: continues the recording, None when there is none that does.
-        mismatch: why the images that there are do not, None without any.
+        image: the image that continues the recording, None without one.
+        mismatch: why the other images do not continue it, None when there are none.
     """
 
     image: Image | None = None
@@ -71,12 +71,12 @@ def choose_live(images: tuple[Image, ...], recording: RecordingDescriptor) -> Li
 class Switch:
     """Brings a replay and a live image to the same position, between two messages.
 
-    Of the live image what the replay has delivered is skipped; the replay delivers what comes
-    before the first whole message that is left. The image that is behind catches up, so it ends.
+    The live image skips what the replay has delivered, and the replay delivers what comes before
+    the first whole message of the live image. Whichever image is behind catches up.
 
     Attributes:
-        replay: delivers until then.
-        live: delivers from then on.
+        replay: the image that delivers up to the switch.
+        live: the image that delivers after the switch.
     """
 
     def __init__(self, replay: Image, live: Image) -> None:
@@ -84,11 +84,11 @@ class Switch:
         self.live = live
 
     def take(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
-        """Deliver what the replay has to deliver.
+        """Deliver the messages that the replay still has to deliver.
 
         Args:
-            take: given an image and the position to stop at, takes messages of it.
-            nothing: the answer when it is the live image that has to get on.
+            take: takes messages from the given image, up to the given position.
+            nothing: the result when the live image has to catch up.
         """
         self.catch_up()
         meeting = self.live.position
@@ -97,12 +97,12 @@ class Switch:
         return take(self.replay, meeting)
 
     def catch_up(self) -> None:
-        """Pass over what the live image has of the replay's past."""
+        """Skip what the live image has and the replay has delivered."""
         skip_to(self.live, self.replay.position)
 
     @property
     def is_done(self) -> bool:
-        """Whether the live image goes on exactly where the replay is."""
+        """Whether the live image is at the position of the replay."""
         reached = self.replay.position
         return self.live.position == reached == self.replay.message_position
 
@@ -110,7 +110,7 @@ class Switch:
 def skip_to(live: Image, reached: int) -> None:
     """Pass over live fragments before a position, and over ends of messages that began there.
 
-    A live image may begin inside of a message; whoever delivers that is the replay.
+    A live image may begin within a message; the replay delivers that message.
     """
 
     def skip(_: memoryview, header: Header) -> Action | None:

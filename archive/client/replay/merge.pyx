@@ -40,15 +40,16 @@ cdef class MergeInput:
     """Messages of one recording that wait for their turn.
 
     Args:
-        recording_id: named in each row.
-        session_id: of the recording.
-        stream_id: of the recording.
-        times: of positions.
-        floor_ns: no message is from before that time: nothing is read before it is its turn.
+        recording_id: the recording's id, which each row names.
+        session_id: the recording's session id.
+        stream_id: the recording's stream id.
+        times: a cursor that tells the time of each position.
+        floor_ns: a time before which no message was recorded; nothing is read before the merge
+            reaches it.
 
     Attributes:
         status: READY, WAITING, CONTROL, ENDED or DAMAGED.
-        position: up to where messages have been given out.
+        position: the position up to which messages have been given out.
     """
 
     def __cinit__(
@@ -88,7 +89,7 @@ cdef class MergeInput:
         cdef int64_t time_ns = self.times.time_at(first)
         cdef head_t* head
         if (time_ns < self.from_ns or time_ns >= self.until_ns) and first < self.sure:
-            # Of what goes on without an end only the time says that it is over.
+            # For a range without an end position, only the time tells that it is over.
             if time_ns >= self.until_ns and self.stop == INT64_MAX:
                 self.is_past = True
             return not self.is_past
@@ -107,10 +108,11 @@ cdef class MergeInput:
         """Leave messages out.
 
         Args:
-            from_ns: those before that time.
-            until_ns: those at that time or later.
-            sure: position up to which times say for sure; what begins there or later stays.
-            stop: position; what begins there or later is left out.
+            from_ns: messages before this time are left out.
+            until_ns: messages at this time or later are left out.
+            sure: position up to which times are certain; a message that begins there or later is
+                kept whatever its time.
+            stop: messages that begin at this position or later are left out.
         """
         self.from_ns = from_ns
         self.until_ns = until_ns
@@ -118,7 +120,7 @@ cdef class MergeInput:
         self.stop = stop
 
     def finish(self):
-        """There is nothing more to come: what was looked ahead to is still given out."""
+        """End the source: only the messages that it has looked ahead to are still given out."""
         self.status = SOURCE_ENDED
 
 
@@ -285,7 +287,7 @@ cdef class Merge:
         return self._losers[0]
 
     def raise_floor(self, int32_t index, int64_t floor_ns):
-        """A source without a message now counts as having its next one no earlier than that.
+        """Take the next message of a source that has none now to be no earlier than a time.
 
         Returns:
             Whether that changes anything.

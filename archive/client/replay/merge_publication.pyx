@@ -8,7 +8,7 @@ from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, ExclusiveAppende
 from aerolog.transport.logbuffer.frame_writer cimport reserved_t
 
 cdef enum:
-    # One is enough: the log turns to its next term, and the next try goes there.
+    # One retry is enough: the log has turned to its next term, and the retry goes there.
     RETRIES_MAX = 3
 
 

@@ -1,4 +1,4 @@
-"""Rows of a merge, column by column: memory that is filled again and again, or kept."""
+"""The rows of a merge in columns, whose memory may be filled again or kept."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
@@ -32,8 +32,8 @@ cdef class MergedBatch:
     """Messages of a merge in columns, in their order.
 
     Args:
-        rows_max: rows that there is room for.
-        payload_capacity: bytes that there is room for in the payload column.
+        rows_max: how many rows there is room for.
+        payload_capacity: how many bytes the payload column has room for.
 
     The columns, each a number a row but for the last two: ``recording_id``, ``source`` (its place
     among the recordings), ``time_ns`` (epoch nanoseconds), ``position`` (after the message, in the
@@ -65,7 +65,7 @@ cdef class MergedBatch:
         self.c.payload_offset[0] = 0
 
     cdef void* _place(self, str name, int64_t length) except NULL:
-        """Memory that nobody cleared, held where it is as long as this object lives."""
+        """Allocate a column without clearing it; it stays in place as long as this object lives."""
         cdef Py_buffer view
         memory = PyByteArray_FromStringAndSize(NULL, max(length, <int64_t> 1))
         PyObject_GetBuffer(memory, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
@@ -98,7 +98,7 @@ cdef class MergedBatch:
         return self.c.rows
 
     def clear(self):
-        """Empty it, to be filled again: views of its columns show what comes then."""
+        """Empty the batch to fill it again; views of its columns will show the new rows."""
         self.c.rows = 0
         self.c.payload_length = 0
 
@@ -117,7 +117,7 @@ cdef class MergedBatch:
         return self._memory[name][: rows * size].cast(text).toreadonly()
 
     def messages(self):
-        """The rows as messages of their own."""
+        """The rows as a list of messages that do not refer to this memory."""
         cdef list found = []
         cdef TimedMessage made
         cdef int64_t row, begin

@@ -56,12 +56,12 @@ LATENESS_S: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What has been published onto a stream.
+    """How much has been published onto a stream.
 
     Attributes:
-        messages: their number.
-        payload_bytes: the bytes in them.
-        position: of the publication, after the last one.
+        messages: the number of messages.
+        payload_bytes: the sum of their payloads in bytes.
+        position: the publication's position after the last message.
     """
 
     messages: int
@@ -70,7 +70,7 @@ class Published:
 
 
 class _MergedReplayBase(ABC):
-    """What both forms have in common."""
+    """The base of both forms of a merged replay."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class _MergedReplayBase(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What one should know of the times, by recording; empty before the first message."""
+        """Notes on how exact each recording's times are; empty before the first message."""
         return self._merge.notes
 
     @property
@@ -142,13 +142,13 @@ class _MergedReplayBase(ABC):
 
     @property
     def positions(self) -> list[int]:
-        """Up to where each recording has been given out, in the order of the recordings."""
+        """The position up to which each recording was delivered, in the order of the recordings."""
         return [source.messages.position for source in self._merge.sources]
 
     def parts(self, rows_max: int = PART_ROWS) -> Iterator[int | list[TimedMessage]]:
         """Lists of messages, or how much was done where there are none now; never waits.
 
-        For what waits by itself, such as a pace.
+        It is for callers that wait themselves, such as a paced replay.
 
         Args:
             rows_max: messages in a list at most.
@@ -205,7 +205,7 @@ class _MergedReplayBase(ABC):
 
     @abstractmethod
     def _set_caller(self) -> None:
-        """Have what carries steps out: it holds all archives, and turns them."""
+        """Make the caller that carries steps out; it locks all archives and turns them."""
 
     def _release(self) -> None:
         self._merge.close()
@@ -234,9 +234,9 @@ def _nothing(_: int) -> None: ...
 
 
 class MergedReplay(_MergedReplayBase, WaitingForm):
-    """Recordings merged in time order: an iterable of timed messages. A context manager.
+    """Recordings merged in time order: an iterable of timed messages and a context manager.
 
-    It is gone through once. For a pace, wrap it: ``paced(merged, 2.0)``.
+    It can be iterated over once. For a pace, wrap it: ``paced(merged, 2.0)``.
 
     Example:
         with MergedReplay(archive, [3, 1, 2], start, end) as merged:
@@ -274,7 +274,7 @@ class MergedReplay(_MergedReplayBase, WaitingForm):
         Raises:
             NotConnectedError: there was no subscriber in time.
             BackPressuredError: the subscribers made no room in time.
-            AerologError: as of `batches`.
+            AerologError: any error of `batches`.
         """
         parts = self._published(publication, timeout, on_batch)
         (published,) = self.caller.iterate(parts)

@@ -1,4 +1,4 @@
-"""What is polled for messages: gone through by a thread that waits, and in an event loop."""
+"""Sources that are polled for messages, iterated over by a thread or in an event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MessageSource(ABC, Resource):
-    """What is polled for messages, and has an end."""
+    """A source that is polled for messages until it ends."""
 
     @abstractmethod
     def poll_messages(self, limit: int = 64) -> list[Message]:
@@ -25,12 +25,12 @@ class MessageSource(ABC, Resource):
 
     @abstractmethod
     def close(self) -> None:
-        """Take no more."""
+        """End the source; no more messages are taken."""
 
     @property
     @abstractmethod
     def transport(self) -> Aeron:
-        """The client whose clock counts, and which is turned when it has no thread."""
+        """The client whose clock is used, and which is turned when it has no thread."""
 
     @property
     @abstractmethod

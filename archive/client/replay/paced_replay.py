@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _FIRST_NAP_NS: Final = 50_000
 _LAST_NAP_NS: Final = 1_000_000
 _NS_PER_S: Final = 1e9
-#: An event loop wakes up so much late: the rest of a wait is spent giving others their turn.
+#: How late an event loop may wake up; for the rest of a wait the loop only gets its turns.
 _LOOP_SLACK_NS: Final = 1_500_000
-#: At most so long between two turns of a source while nobody takes messages from it.
+#: The longest time between two turns of a source while no messages are taken from it.
 _TURN_S: Final = 0.05
 
 
 class PaceControl:
-    """What has a pace: paused, resumed, made faster and slower, from any thread."""
+    """The control of a pace: any thread may pause, resume, stop and change the speed."""
 
     def __init__(
         self, speed: float | None, *, clock: Clock | None = None, paused: bool = False
@@ -32,7 +32,7 @@ class PaceControl:
 
     @property
     def pacer(self) -> Pacer:
-        """Says when messages are due: for measurements."""
+        """The pacer that says when messages are due; it also has measurements."""
         return self._pacer
 
     @property
@@ -120,11 +120,11 @@ def paced(
     paused: bool = False,
     clock: Clock | None = None,
 ) -> Paced:
-    """Messages of a source, each when it is due.
+    """Give the messages of a source, each when it is due.
 
     Args:
-        source: messages with their times, such as a merged replay. One with a method ``turn`` has
-            it called while a message is waited for, every 50 ms and more often.
+        source: messages with their times, such as a merged replay. When it has a method ``turn``,
+            that is called at least every 50 ms while a message is waited for.
         speed: recorded seconds in one second; None: as fast as can be.
         paused: begin paused.
         clock: of the time that passes; the machine's by default.
@@ -146,12 +146,12 @@ def paced_async(
 def pace(
     pacer: Pacer, parts: Iterator[int | list[TimedMessage]], turn: Callable[[], object]
 ) -> Iterator[TimedMessage]:
-    """Messages of parts, each when it is due; ends with the parts, or when the pacer is stopped.
+    """Give messages when they are due, until the parts end or the pacer is stopped.
 
     Args:
-        pacer: says when.
+        pacer: the pacer that says when messages are due.
         parts: lists of messages, or how much was done where there are none now.
-        turn: called between two looks.
+        turn: called while a message is waited for.
     """
     wait = pacer.wait
     for part in _lists(pacer, parts, turn):
@@ -276,7 +276,7 @@ class Changes:
 
 
 def both(first: Callable[[], object], second: Callable[[], object] | None) -> Callable[[], object]:
-    """Calls two things, the second where there is one."""
+    """Make a function that calls both functions, the second unless it is None."""
     if second is None:
         return first
 
@@ -288,4 +288,4 @@ def both(first: Callable[[], object], second: Callable[[], object] | None) -> Ca
 
 
 def _nothing() -> None:
-    """For a source that needs no turns."""
+    """Do nothing: the turn of a source that needs none."""

@@ -1,4 +1,4 @@
-"""What a persistent subscription is told, and what it tells (spec client 24)."""
+"""The options, states and events of a persistent subscription (spec client 24)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FROM_LIVE: Final = -2
 
 
 class PersistentSubscriptionState(IntEnum):
-    """Where it stands; numbers as the reference's counter 114 has them."""
+    """The states of a persistent subscription, numbered as in the reference's counter 114."""
 
     AWAIT_ARCHIVE_CONNECTION = 0
     SEND_LIST_RECORDING_REQUEST = 1
@@ -42,7 +42,7 @@ class PersistentSubscriptionState(IntEnum):
 
 
 class ReplayChannelKind(Enum):
-    """How the replay's channel and session come together."""
+    """The ways in which a replay's channel gets the session of the replay."""
 
     SESSION_SPECIFIC = "the session that the archive names is subscribed to"
     DYNAMIC_PORT = "the system chooses a port, which the archive is told"
@@ -72,7 +72,7 @@ class LiveLeft:
 
 @dataclass(frozen=True, slots=True)
 class JoinTrouble:
-    """Something is not as it should be; it goes on unless it ``is_fatal``."""
+    """An error of the subscription, which goes on unless the error ``is_fatal``."""
 
     error: Exception
     is_fatal: bool
@@ -82,30 +82,30 @@ JoinEvent = ReplayStarted | LiveJoined | LiveLeft | JoinTrouble
 
 
 class PersistentSubscriptionListener:
-    """Override what you want to be told; called out of the polls, in the new state."""
+    """A listener to override; polls call its methods after the state has changed."""
 
     def on_live_joined(self) -> None:
         """Messages come from the live stream now."""
 
     def on_live_left(self) -> None:
-        """The live stream is gone; it goes on from the recording."""
+        """The live stream is gone; messages come from the recording again."""
 
     def on_error(self, error: Exception) -> None:
-        """Something is wrong: it may recover, or have failed (``has_failed``)."""
+        """An error came up; the subscription may recover, or has failed (``has_failed``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersistentSubscriptionOptions:
-    """What to follow, checked; made by ``of``.
+    """The options of a persistent subscription, checked; ``of`` makes them.
 
     Attributes:
-        recording_id: of the recording.
-        start_position: where a message begins, FROM_START or FROM_LIVE.
-        live_channel: of the stream itself.
-        live_stream_id: of the stream itself and of what was recorded.
-        replay_channel: where the archive shall replay to.
-        replay_stream_id: of the replays.
-        archive: how the archive is reached.
+        recording_id: the recording to replay.
+        start_position: a position at which a message begins, FROM_START or FROM_LIVE.
+        live_channel: the channel of the live stream.
+        live_stream_id: the stream id of the live stream and of the recording.
+        replay_channel: the channel that the archive replays to.
+        replay_stream_id: the stream id of the replays.
+        archive: the options of the archive client.
     """
 
     recording_id: int
@@ -128,7 +128,7 @@ class PersistentSubscriptionOptions:
         replay_stream_id: int = REPLAY_STREAM_ID,
         **archive_options: Any,
     ) -> Self:
-        """Check and complete.
+        """Check the options and fill in defaults.
 
         Raises:
             ConfigurationError: values that cannot be used.
@@ -173,7 +173,7 @@ class PersistentSubscriptionOptions:
 
     @property
     def kind(self) -> ReplayChannelKind:
-        """How the replay's channel and session come together."""
+        """The way in which the replay's channel gets the session of the replay."""
         if self.replay_channel.has_control_mode_response:
             return ReplayChannelKind.RESPONSE_CHANNEL
         if self.replay_channel.is_udp and self.replay_channel.get("endpoint", "").endswith(":0"):

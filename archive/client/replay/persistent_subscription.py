@@ -1,7 +1,7 @@
 """Replay, then live: one stream without gap or duplicate (spec client 24).
 
-What is told and heard is in `persistent_options`, what is done besides delivering in
-`persistent_engine`, how a replay and a live stream meet in `joining`.
+Its options and events are in `persistent_options`, its steps in `join_engine`, and the switch from
+replay to live stream in `live_join`.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 State = PersistentSubscriptionState
-_EVENT_LIMIT: Final = 4096  # events nobody asks for are forgotten, oldest first
+_EVENT_LIMIT: Final = 4096  # events kept until taken; beyond that the oldest are dropped
 _CLIENT_NAME: Final = "PersistentSubscription"
 
 
 class PersistentSubscription(JoinedStream):
     """Every message of a recorded stream once and in order: recorded ones first, then live ones.
 
-    When the live stream drops, it goes on from the recording and joins live again; when the archive
-    goes away while it is needed, it connects anew. It has a session of its own with the archive and
-    uses UDP, IPC and spies alike. Nothing but the iterators waits: each poll does what can be done
-    now. For one thread at a time.
+    When the live stream drops, the subscription goes on from the recording and joins the live
+    stream again. When the archive goes away while it is needed, it connects anew. It has a session
+    of its own with the archive and takes UDP, IPC and spy channels. Only the iterators wait; each
+    poll does what can be done now. One thread at a time may use it.
 
     Example:
         with PersistentSubscription(
@@ -67,7 +67,7 @@ class PersistentSubscription(JoinedStream):
 
     Attributes:
         aeron: the transport client in use.
-        options: as checked.
+        options: the options, checked.
     """
 
     def __init__(
@@ -88,19 +88,21 @@ class PersistentSubscription(JoinedStream):
         """Begin; the first polls connect.
 
         Args:
-            aeron: the client to use; without one an own client is made and closed with this.
-            recording_id: what to replay.
+            aeron: the transport client to use. Without one the subscription makes its own, which
+                it closes at its end.
+            recording_id: the recording to replay.
             live_channel: where the stream itself is subscribed to (``aeron:ipc``, a UDP channel,
                 ``aeron-spy:...``).
-            live_stream_id: of the live stream and of the recording.
-            start_position: where a message begins, FROM_START or FROM_LIVE.
-            replay_channel: where the archive shall replay to; None is where it answers, with a port
-                of its own. With ``control-mode=response`` it comes over a response channel.
-            replay_stream_id: of the replays.
+            live_stream_id: the stream id of the live stream and of the recording.
+            start_position: a position at which a message begins, FROM_START or FROM_LIVE.
+            replay_channel: the channel that the archive replays to; None takes the medium and host
+                of its responses, with a port of its own. With ``control-mode=response`` the replay
+                comes over a response channel.
+            replay_stream_id: the stream id of the replays.
             listener: is told about joins, drops and errors; see also `take_events`.
-            counters: show the four counters of the reference (types 114 to 117).
-            aeron_dir: the driver's directory, for an own client.
-            archive_options: as of `AeronArchive`: request_channel, response_channel,
+            counters: whether to show the four counters of the reference (types 114 to 117).
+            aeron_dir: the driver's directory, for a transport client of its own.
+            archive_options: the options of `AeronArchive`: request_channel, response_channel,
                 message_timeout (seconds), credentials, ...
 
         Raises:
@@ -136,7 +138,7 @@ class PersistentSubscription(JoinedStream):
 
     @property
     def state(self) -> PersistentSubscriptionState:
-        """Where it stands."""
+        """The state of the subscription."""
         return self._engine.state
 
     @property
@@ -156,14 +158,14 @@ class PersistentSubscription(JoinedStream):
 
     @property
     def failure(self) -> PersistentSubscriptionError | None:
-        """What it failed of."""
+        """The error that it failed with, None while it has not failed."""
         return self._failure
 
     @property
     def position(self) -> int | None:
         """Where the next message begins, None before that is known.
 
-        Everything before it has been delivered: keep it to go on there another time.
+        Everything before it has been delivered. A later subscription can start at this position.
         """
         return self._engine.position
 
@@ -201,7 +203,7 @@ class PersistentSubscription(JoinedStream):
     # -- polling ---------------------------------------------------------------------------------
 
     def deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
-        """Bring it forward and take messages of the image that delivers."""
+        """Do a turn and take messages from the image that delivers."""
         self.do_work()
         engine = self._engine
         source, switch = engine.source, engine.switch
@@ -261,7 +263,7 @@ class PersistentSubscription(JoinedStream):
 
     @property
     def is_over(self) -> bool:
-        """Whether it was closed: it has no other end."""
+        """Whether the subscription was closed, which is its only end."""
         return self._closed
 
     # -- the end ---------------------------------------------------------------------------------

@@ -114,13 +114,13 @@ class RecordingList:
             archive.conversation.lock.release()
 
     def turn(self) -> None:
-        """Turn what has no thread of its own."""
+        """Turn the transport clients that have no thread of their own."""
         for archive in self.archives:
             with archive.conversation.lock:
                 archive.conversation.turn()
 
     def pump(self) -> None:
-        """Take in what archives send: they end sessions that do not read."""
+        """Read what archives send, as they end sessions that do not read."""
         for archive in self.archives:
             with archive.conversation.lock:
                 if not archive.closed:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import RecordingDescriptor
 
 _NS_PER_MS: Final = 1_000_000
-#: Of a recording that goes on: behind anything.
+#: The end of a recording that goes on, which is behind every position.
 NO_END: Final = 2**63 - 1
 #: Bytes of the stream whose times are fetched at once: little at first, twice as much each time.
 FIRST_FETCH: Final = 4 * 1024 * 1024
@@ -188,7 +188,7 @@ class RecordingTimes:
             self._fetching = None
 
     def _may_ask(self) -> bool:
-        """A live recording is not asked for its times all the time."""
+        """Whether it is time to ask for a live recording's times again."""
         return self._end is not None or self._clock.now_ns() - self._asked_ns >= AGAIN_NS
 
     def _fetch(self) -> Steps[None]:

@@ -2,10 +2,10 @@
 
 Spec client 23, spec archive-protocol 21.7.
 
-The image belongs to a UDP subscription with destinations by hand. First the archive replays to one
-of them, then the live stream comes to another; both carry the same session, so the driver makes one
-image of them and what comes twice is one and the same. See `PersistentSubscription` for other media
-and for streams that drop.
+The image belongs to a UDP subscription with manual destinations. First the archive replays to one
+destination, then the live stream comes to another. Both carry the same session, so the driver makes
+one image of them, in which data that comes twice appears once. See `PersistentSubscription` for
+other media and for streams that drop.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LONGEST_PAUSE_NS: Final = 500 * _MS
 
 
 class ReplayMergeState(Enum):
-    """Where a merge stands."""
+    """The states of a replay merge."""
 
     RESOLVE_REPLAY_PORT = "resolve replay port"
     GET_RECORDING_POSITION = "get recording position"
@@ -105,7 +105,7 @@ class ReplayMerge(JoinedStream):
             live_destination: where the live stream comes to.
             recording_id: of the live stream.
             start_position: where a message of the recording begins.
-            progress_timeout: seconds without anything getting on after which it fails.
+            progress_timeout: seconds without progress after which the merge fails.
 
         Raises:
             ConfigurationError: channels that cannot be merged.
@@ -140,7 +140,7 @@ class ReplayMerge(JoinedStream):
 
     @property
     def state(self) -> ReplayMergeState:
-        """Where it stands."""
+        """The state of the merge."""
         return self._state
 
     @property
@@ -160,7 +160,7 @@ class ReplayMerge(JoinedStream):
 
     @property
     def failure(self) -> BaseException | None:
-        """What it failed of."""
+        """The error that it failed with, None while it has not failed."""
         return self._failure
 
     @property
@@ -176,7 +176,7 @@ class ReplayMerge(JoinedStream):
     # -- polling ---------------------------------------------------------------------------------
 
     def deliver(self, take: Callable[[Image, int | None], T], nothing: T) -> T:
-        """Bring it forward and take messages of the image."""
+        """Do a turn of the merge and take messages from the image."""
         self.do_work()
         return nothing if self._image is None else take(self._image, None)
 
@@ -187,7 +187,7 @@ class ReplayMerge(JoinedStream):
             ReplayMergeError: recording, replay and live stream do not fit together, or the image
                 went before they were one.
             ArchiveError: the archive refused, or could not go on with the replay.
-            AeronTimeoutError: nothing got on for the progress timeout.
+            AeronTimeoutError: there was no progress for the progress timeout.
         """
         if self._failure is not None:
             raise self._failure
@@ -352,7 +352,7 @@ class ReplayMerge(JoinedStream):
         return False
 
     def _stop_replay(self) -> Steps[None]:
-        """Tell the archive; whatever it says, the merge is done."""
+        """Have the archive end the replay; the merge is complete whatever it answers."""
         session_id, self._archive_replay.session_id = self._archive_replay.session_id, None
         if session_id is None:
             return
@@ -387,7 +387,7 @@ class ReplayMerge(JoinedStream):
         )
 
     def _stranger(self) -> Image | None:
-        """An image beside ours, when the live stream has been added and is not in ours."""
+        """Another image of the subscription, once the live stream was added but is not in ours."""
         image = self._image
         if image is None or self._live is None or image.active_transport_count >= 2:
             return None

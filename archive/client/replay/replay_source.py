@@ -1,8 +1,8 @@
-"""What a replay is of: a recording of a folder, or one of a running archive.
+"""The sources of replays: a recording in a folder, or one of a running archive.
 
 A source feeds the input that a merge reads natively, and does what the merge waits for: it opens
 segments, asks for replays and for times. Every replay by time reads its sources through a merge,
-be it of one recording.
+also when there is only one recording.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
-#: For so long other replays may end before it is an error that an archive has too many.
+#: How long a replay waits for others to end when the archive has as many as it allows.
 REPLAYS_PATIENCE_NS: Final = 1_000_000_000
 ASK_AGAIN_NS: Final = 20_000_000
-#: So often in the time of a lateness it is asked how far a live recording has come.
+#: How often within the lateness the position of a live recording is asked for.
 LOOKS: Final = 4
 
 
@@ -55,9 +55,9 @@ class Patience:
     """For how long sources are waited for.
 
     Attributes:
-        timeout_ns: after which a replay counts as stalled, None for never.
-        lateness_ns: by which a live recording may lag behind the clock.
-        is_merge: whether there are others to wait for: who is alone waits for nobody.
+        timeout_ns: time without progress after which a replay counts as stalled, None for never.
+        lateness_ns: time by which a live recording may lag behind the clock.
+        is_merge: whether there are several sources, which have to wait for each other.
     """
 
     timeout_ns: int | None
@@ -66,7 +66,7 @@ class Patience:
 
 
 def _choose(messages: MergeInput, part: TimedRange, index: TimeIndex) -> None:
-    """Tell an input which messages lie within the times; where an index is not sure, they do."""
+    """Tell an input which messages lie within the times; where the index is unsure, all do."""
     if part.start_ns is None and part.end_ns is None:
         return
     messages.choose(
@@ -86,7 +86,7 @@ def _floor(index: TimeIndex, position: int) -> int:
 
 
 def together(many: Sequence[Steps[None]]) -> Steps[None]:
-    """Carry several steps out side by side: they wait for each other's answers no longer."""
+    """Carry several steps out at the same time, so that they wait for their answers together."""
     left = list(many)
     try:
         while left:
@@ -108,11 +108,11 @@ class ReplaySource(ABC):
     """One recording, of which a part is replayed.
 
     Attributes:
-        range: what is replayed.
-        recording_id: of the recording.
+        range: the part of the recording that is replayed.
+        recording_id: the id of the recording.
         messages: the input that a merge reads.
-        quiet_until_ns: of a live recording that was read to its end: nothing is expected any more
-            that was recorded before that time.
+        quiet_until_ns: for a live recording that was read to its end, the time before which no
+            further message is expected to have been recorded.
     """
 
     messages: MergeInput
@@ -125,7 +125,7 @@ class ReplaySource(ABC):
     @property
     @abstractmethod
     def is_replay(self) -> bool:
-        """Whether an archive replays it, which allows so many at once."""
+        """Whether an archive replays it; an archive allows only so many replays at once."""
 
     @property
     @abstractmethod
@@ -145,7 +145,7 @@ class ReplaySource(ABC):
         """Do what the merge waits for.
 
         Args:
-            waited_ns: how long the merge has been waiting for this one.
+            waited_ns: how long the merge has been waiting for this source.
 
         Returns:
             Whether it is worth another try at once.
@@ -155,7 +155,7 @@ class ReplaySource(ABC):
         """
 
     def give_up(self) -> None:
-        """Nothing more is wanted of it."""
+        """End the source early, as no more of it is wanted."""
         self.messages.finish()
         self.close()
 
@@ -189,7 +189,7 @@ class FolderSource(ReplaySource):
 
     @property
     def is_replay(self) -> bool:
-        """It is none."""
+        """False: the files are read directly."""
         return False
 
     @property
@@ -203,7 +203,7 @@ class FolderSource(ReplaySource):
         self._open_segment()
 
     def look_ahead(self) -> None:
-        """Nothing: files are there."""
+        """Do nothing, as files need no preparation."""
 
     def go_on(self, waited_ns: int) -> Steps[bool]:
         """Open the next segment, or say what is wrong with this one."""
@@ -290,7 +290,7 @@ class ArchiveSource(ReplaySource):
 
     @property
     def is_replay(self) -> bool:
-        """It is one."""
+        """True: the archive replays the recording."""
         return True
 
     @property
@@ -427,7 +427,7 @@ class ArchiveSource(ReplaySource):
             raise self._early(self.range.end_position)
 
     def _end(self) -> Steps[None]:
-        """The replay has ended: rightly, or before its time."""
+        """End the source when the replay has ended where it should, else raise why it has not."""
         end = self.range.end_position
         if end is None and self._patience.is_merge:
             end = yield from self._ask_position("stop position")

@@ -54,7 +54,7 @@ WINDOW_LENGTH = 128 * 1024
 
 
 cdef class SegmentInput(MergeInput):
-    """A recording of a folder; what is not said here is as of ``MergeInput``.
+    """The messages of a recording in a folder; see ``MergeInput`` for the other arguments.
 
     Args:
         start: position of the first frame.
@@ -112,7 +112,7 @@ cdef class SegmentInput(MergeInput):
         self.status = SOURCE_CONTROL
 
     def extend(self, int64_t end):
-        """More has been recorded: the range ends later."""
+        """Move the end of the range forward, as more has been recorded."""
         if self._end < end <= self._term_length << 31:
             self._end = end
 

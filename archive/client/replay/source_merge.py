@@ -1,7 +1,7 @@
 """The one loop of replays by time: sources read through a merge, as steps that never wait.
 
-A merged replay has several sources, a timed one a single source. What is made of the steps is the
-operator's business: batches, messages, a pace, a publication.
+A merged replay has several sources, a timed replay has one. Operators make batches, messages, paced
+messages or a publication from the steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Rows and bytes of payload in a batch, unless one message alone is longer.
 ROWS_MAX: Final = 4096
 PAYLOAD_CAPACITY: Final = 1024 * 1024
-#: Messages in a list at most: to make them must not take long, the next one may be due.
+#: The most messages in a list; making them must not take long, as the next one may be due.
 PART_ROWS: Final = 256
 #: Archives allow 20 replays at once, unless they are told otherwise.
 REPLAYS_MAX: Final = 16
@@ -39,10 +39,10 @@ class SourceMerge:
     """The messages of recordings, merged in time order; gone through once.
 
     Attributes:
-        recordings: that are replayed.
-        sources: of them, in their order; empty before `begin`.
-        notes: what one should know of their times.
-        indexed: of each, whether its times are from an index.
+        recordings: the recordings that are replayed.
+        sources: the source of each recording, in the same order; empty before `begin`.
+        notes: notes on how exact the times are.
+        indexed: for each recording, whether its times are from an index.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class SourceMerge:
         replays_max: int = REPLAYS_MAX,
         on_error: OnError | None = None,
     ) -> None:
-        """Make one that has not begun.
+        """Make a merge that has not begun.
 
         Args:
-            recordings: what to replay; closed by the caller.
-            wanted: of each recording.
-            patience: with sources.
-            replays_max: replays that are opened ahead.
-            on_error: called with the number of a recording that cannot go on; the others do.
+            recordings: the recordings to replay, which the caller closes.
+            wanted: the part that is wanted of each recording.
+            patience: how long the merge waits for its sources.
+            replays_max: the most replays that are opened ahead.
+            on_error: called with the number of a recording that cannot go on, while the others do.
         """
         self.recordings = recordings
         self.sources: list[ReplaySource] = []
@@ -138,7 +138,7 @@ class SourceMerge:
     def parts(self, rows_max: int = PART_ROWS) -> Iterator[int | list[TimedMessage]]:
         """Lists of messages, or how much was done where there are none now; never waits.
 
-        For what waits by itself, such as a pace.
+        It is for callers that wait themselves, such as a paced replay.
 
         Args:
             rows_max: messages in a list at most.
@@ -205,7 +205,7 @@ class SourceMerge:
         return self.sources
 
     def _lose(self, error: AerologError) -> None:
-        """Go on without the source that has failed, or not at all."""
+        """Go on without the source that has failed, or raise its error without a handler."""
         if self._on_error is None:
             raise error
         number = self._merge.blocked
@@ -233,7 +233,7 @@ class _Waits:
         self._since_ns = 0
 
     def begin_anew(self) -> None:
-        """Nobody is waited for now."""
+        """Take note that the merge waits for no source now."""
         self._number = -1
 
     def on(self, number: int) -> int:

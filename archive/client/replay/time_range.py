@@ -1,4 +1,4 @@
-"""Which part of a recording is replayed by time: what was asked for, and what that is of it."""
+"""The part of a recording that is replayed by time: as it was asked for, and as positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NS_PER_MS: Final = 1_000_000
 #: A message has at most an eighth of a term (spec log-buffers 6); headers may double its size.
 _LONGEST: Final = 4
-#: How much an archive's clock may be behind, and its replay.
+#: How far an archive's clock and its replay may be behind this process.
 _CLOCKS_DIFFER_NS: Final = 1_000_000_000
 
 
@@ -195,7 +195,7 @@ def is_exact(index: TimeIndex) -> bool:
 
 
 def notes_of(index: TimeIndex, descriptor: RecordingDescriptor) -> tuple[str, ...]:
-    """What one should know of the times of a recording, a line each."""
+    """Notes on how exact the times of a recording are, a line each."""
     recording_id = descriptor.recording_id
     notes = []
     if index.source == SOURCE_DESCRIPTOR:

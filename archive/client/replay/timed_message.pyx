@@ -1,4 +1,4 @@
-"""Messages of recordings with their time: values."""
+"""Messages of recordings with their times, as values that refer to no log."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -10,14 +10,14 @@ cdef class TimedMessage:
 
     Attributes:
         time_ns: nanoseconds since the Unix epoch, of its first frame.
-        recording_id: that it is of.
-        position: in the recording's stream, after the message.
-        payload: a copy.
-        session_id: of the recording.
-        stream_id: of the recording.
-        term_id: of its first frame, as all fields below.
-        term_offset: of its first frame.
-        flags: 0xC0 for a whole message.
+        recording_id: the recording that the message is from.
+        position: the position after the message, in the recording's stream.
+        payload: a copy of the payload.
+        session_id: the recording's session id.
+        stream_id: the recording's stream id.
+        term_id: the term id of the first frame, to which the fields below belong as well.
+        term_offset: the first frame's offset in its term.
+        flags: the first frame's flags, 0xC0 for a whole message.
         reserved_value: as the publisher set it.
     """
 

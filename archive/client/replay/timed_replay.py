@@ -42,7 +42,7 @@ __all__ = ["AsyncTimedReplay", "TimedReplay"]
 
 
 class _TimedReplayBase(PaceControl):
-    """What both forms have in common."""
+    """The base of both forms of a timed replay."""
 
     def __init__(
         self,
