@@ -123,6 +123,11 @@ class ReplaySource(ABC):
         self.recording_id = part.recording_id
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the range holds nothing, so that there is nothing to open."""
+        return self.range.length == 0
+
+    @property
     @abstractmethod
     def is_replay(self) -> bool:
         """Whether an archive replays it; an archive allows only so many replays at once."""
@@ -264,7 +269,8 @@ class ArchiveSource(ReplaySource):
         patience: Patience,
     ) -> None:
         super().__init__(part)
-        end, descriptor = part.read_until, part.descriptor
+        descriptor = part.descriptor
+        end = part.start_position if self.is_empty else part.read_until
         length = replay_length(None if end is None else end - part.start_position, follow=True)
         self._conversation = conversation
         self._clock = conversation.clock

@@ -181,7 +181,9 @@ class SourceMerge:
         chosen: list[ReplaySource] = []
         while self._ahead and len(chosen) < room:
             source = self._ahead.pop(0)
-            if not source.is_open and not self._merge.is_over(sources.index(source)):
+            if source.is_open or source.is_empty:
+                continue
+            if not self._merge.is_over(sources.index(source)):
                 chosen.append(source)
         yield from together([source.open() for source in chosen])
 

@@ -125,6 +125,15 @@ def test_a_range_of_times_has_the_messages_with_times_of_it(live: Live) -> None:
     assert found
 
 
+def test_a_range_of_times_after_the_last_message_is_empty(live: Live) -> None:
+    with TimedReplay(live.archive, live.recording_id, speed=None) as replay:
+        last = max(message.time_ns for message in replay)
+
+    for start, end in [(last + 3600 * SECOND, None), (last + 3600 * SECOND, last + 7200 * SECOND)]:
+        with TimedReplay(live.archive, live.recording_id, start, end, speed=None) as replay:
+            assert list(replay) == []
+
+
 def test_the_pace_is_that_of_the_times(live: Live) -> None:
     due, times = [], []
     with TimedReplay(live.archive, live.recording_id, speed=20.0) as replay:
