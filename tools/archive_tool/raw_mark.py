@@ -26,7 +26,7 @@ from aerolog.tools.archive_tool.uncaught_error import (
     UncaughtError,
     out_of_bounds,
 )
-from aerolog.tools.connection.patience import Deadline
+from aerolog.tools.connection.deadlines import Deadline
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol.fixed_layout import offsets
 

@@ -31,7 +31,7 @@ from aerolog.tools.archive_tool.verdicts import (
     missing_segments,
 )
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.terminal.console import print_json, progress
 
 if TYPE_CHECKING:

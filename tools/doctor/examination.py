@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.mark_file import TERMINATED
-from aerolog.tools.connection.patience import Deadline, epoch_ms
+from aerolog.tools.connection.deadlines import Deadline, epoch_ms
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
 from aerolog.tools.doctor.segment_contents import Contents, look_inside

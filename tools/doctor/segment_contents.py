@@ -10,7 +10,7 @@ from aerolog.archive.format.archive_folder import ArchiveFolder, Recording, Scan
 from aerolog.archive.format.checksum import CRC32_NAME, CRC32C_NAME, checksum_for
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
-from aerolog.tools.connection.patience import Deadline
+from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.system_snapshot import Damage
 from aerolog.transport.errors import (
     ArchiveError,

@@ -11,8 +11,8 @@ from aerolog.catalog.arrow.record_times import UNINDEXED, RowTimes, SettledTimes
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeSource
+from aerolog.tools.connection.deadlines import Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Idle
 from aerolog.tools.replay.replayer import Range, check_complete, range_in_archive
 from aerolog.transport.errors import TimeIndexUnavailableError
 

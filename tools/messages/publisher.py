@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.tools.connection.patience import Deadline, Idle
+from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from aerolog.tools.connection.patience import Idle
+from aerolog.tools.connection.deadlines import Idle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from aerolog._version import __version__
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.metrics.archive_metrics import ArchiveSource
 from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Source
 from aerolog.tools.metrics.samples import Collected, Samples

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive.client import RecordingSignal, SourceLocation
+from aerolog.tools.connection.deadlines import Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Idle
 from aerolog.tools.recordings.recording_waits import wait_recorded, wait_stopped
 from aerolog.transport.uri import ChannelUri
 

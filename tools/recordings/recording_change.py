@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aerolog.tools.connection.clients import open_archive
-from aerolog.tools.connection.patience import Deadline, Idle
+from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.tools.recordings.recording_waits import wait_deleted
 from aerolog.tools.terminal.confirmation import ask, check, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_json, say

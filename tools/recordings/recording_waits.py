@@ -6,8 +6,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import RecordingSignal
+from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Deadline, Idle
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerolog.archive.client import RecordingSignal
+from aerolog.tools.connection.deadlines import Deadline, Every, Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Deadline, Every, Idle
 from aerolog.transport.errors import AeronTimeoutError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.client import ArchiveClientOptions, ArchiveConnection, request
-from aerolog.tools.connection.patience import Every
+from aerolog.tools.connection.deadlines import Every
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from aerolog.tools.connection.deadlines import Every, Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Every, Idle
 from aerolog.tools.messages.subscription_output import payload_of
 from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError

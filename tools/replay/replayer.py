@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from aerolog.tools.connection.deadlines import Deadline, Idle
 from aerolog.tools.connection.liveness import Watch
-from aerolog.tools.connection.patience import Deadline, Idle
 from aerolog.tools.messages.subscription_output import follow
 from aerolog.tools.recordings.recording_rows import known_recording
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError

@@ -7,7 +7,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 

@@ -13,7 +13,7 @@ from aerolog.archive.retention.plan import RECORDING
 from aerolog.archive.retention.run import Known, Retention
 from aerolog.tools.connection.archive_folder import archive_or_folder, check_folder, reached_by
 from aerolog.tools.connection.clients import open_archive
-from aerolog.tools.connection.patience import Deadline
+from aerolog.tools.connection.deadlines import Deadline
 from aerolog.transport.errors import AerologError, ConfigurationError
 from aerolog.transport.memory.filesystem import RealFileSystem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.connection.patience import Deadline, epoch_ms
+from aerolog.tools.connection.deadlines import Deadline, epoch_ms
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.top.companion_text import (
     health_words,
     index_words,

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.connection.patience import epoch_ms
+from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.views.counter_scan import scan_counters
 from aerolog.tools.views.counters_snapshot import CountersSnapshot
 from aerolog.tools.views.errors import Trouble, ViewError
