@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.client import ArchiveClientOptions, ArchiveConnection, request
-from aerolog.tools.connection.deadlines import Every
+from aerolog.archive.client import ArchiveClientOptions, request
+from aerolog.archive.client.conversation import Conversation
+from aerolog.tools.connection.deadlines import Interval
 from aerolog.transport.errors import AerologError
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aerolog.archive.client.client_session import ControlSession, PendingRequest
+    from aerolog.archive.client.caller import Steps
     from aerolog.archive.credentials import CredentialsSupplier
     from aerolog.transport.client import Aeron
 
@@ -31,7 +32,7 @@ class SourceEnd:
 
 
 class SourceArchive:
-    """A session with the source archive that never makes anybody wait, and may never come about."""
+    """A conversation with the source archive that makes nobody wait, and may never come about."""
 
     def __init__(
         self,
@@ -47,19 +48,15 @@ class SourceArchive:
 
         Args:
             aeron: the client to use.
-            recording_id: to ask about.
-            channel: of the archive's control requests.
-            stream_id: of the archive's control requests.
+            recording_id: the recording to ask about.
+            channel: where the archive takes requests.
+            stream_id: the stream of the requests.
             timeout: seconds to connect in, and for an answer.
             credentials: for the archive.
         """
-        self._aeron = aeron
         self._recording_id = recording_id
-        self._session: ControlSession | None = None
-        self._asking: PendingRequest[int | None] | None = None
-        self._asks = Every(_ASK_EVERY_S)
         self._position: int | None = None
-        self._connection: ArchiveConnection | None = None
+        self._conversation: Conversation | None = None
         response = response_channel_for(channel)
         if response is not None:
             options = ArchiveClientOptions.of(
@@ -70,41 +67,34 @@ class SourceArchive:
                 credentials=credentials,
                 name="aerolog",
             )
-            self._connection = ArchiveConnection(aeron, options)
+            self._conversation = Conversation(aeron, options)
+            self._steps = self._follow(self._conversation)
 
     def poll(self) -> int | None:
-        """Does what can be done now; the position known last."""
-        try:
-            self._turn()
-        except AerologError:
-            # Without it there is no remaining time to show, which is all that is lost.
-            self.close()
+        """Does what can be done now and returns the position known last, None before the first."""
+        if self._conversation is not None:
+            try:
+                next(self._steps)
+            except AerologError:
+                # Without it there is no remaining time to show, which is all that is lost.
+                self.close()
         return self._position
 
     def close(self) -> None:
-        """Ends the session."""
-        if self._session is not None:
-            self._session.close()
-        if self._connection is not None:
-            self._connection.close()
-        self._session = self._connection = self._asking = None
+        """Ends the conversation."""
+        conversation, self._conversation = self._conversation, None
+        if conversation is not None:
+            self._steps.close()
+            conversation.close()
 
-    def _turn(self) -> None:
-        if self._connection is not None:
-            self._session = self._connection.poll()
-            if self._session is not None:
-                self._connection = None
-        session = self._session
-        if session is None:
-            return
-        if self._asking is None and self._asks.is_due():
-            call = request.ask_position("max recorded position", self._recording_id)
-            self._asking = session.begin(call, self._aeron.next_correlation_id())
-        session.pump()
-        if self._asking is not None and self._asking.done:
-            asked, self._asking = self._asking, None
-            session.forget(asked)
-            self._position = asked.result()
+    def _follow(self, conversation: Conversation) -> Steps[None]:
+        yield from conversation.connect()
+        call = request.ask_position("max recorded position", self._recording_id)
+        interval = Interval(_ASK_EVERY_S)
+        while True:
+            if interval.is_due():
+                self._position = yield from conversation.ask(call)
+            yield conversation.pump()
 
 
 def response_channel_for(channel: str) -> str | None:
