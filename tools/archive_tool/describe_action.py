@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,7 +87,7 @@ def open_with_head(folder: str, terminal: Terminal) -> RawCatalog:
     """Opens the catalog and prints what stands above its entries, the mark file's fields."""
     catalog = RawCatalog.open(folder)
     mark = RawMark.open(folder, terminal)
-    now, start = local_time(time.time() * 1000), local_time(mark.start_timestamp)
+    now, start = local_time(terminal.clock.now_epoch_ms()), local_time(mark.start_timestamp)
     activity = local_time(mark.activity_timestamp)
     terminal.line(f"{now[-8:]} (start: {start}, activity: {activity})")
     terminal.line(mark_text(mark.data, mark.base))

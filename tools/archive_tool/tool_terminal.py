@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -16,7 +17,7 @@ _YES = {"", "y", "yes"}
 
 @dataclass(slots=True)
 class Terminal:
-    """The streams of a run and its switches.
+    """The streams of a run, its switches and its clock.
 
     Attributes:
         as_json: print one JSON document and nothing else to ``out``.
@@ -25,6 +26,7 @@ class Terminal:
         source: answers are read from here.
         out: results.
         err: remarks and errors.
+        clock: tells the time that is printed and written.
     """
 
     as_json: bool = False
@@ -33,6 +35,7 @@ class Terminal:
     source: TextIO = field(default_factory=lambda: sys.stdin)
     out: TextIO = field(default_factory=lambda: sys.stdout)
     err: TextIO = field(default_factory=lambda: sys.stderr)
+    clock: Clock = field(default_factory=SystemClock)
 
     def write(self, text: str) -> None:
         """Text to ``out`` as it is."""

@@ -31,7 +31,6 @@ from aerolog.tools.archive_tool.verdicts import (
     missing_segments,
 )
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.terminal.console import print_json, progress
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def classic_verify(folder: str, arguments: Sequence[str], terminal: Terminal) ->
             decide=decide,
         )
         for verdict in examiner.verdicts(catalog.entries_of(choice.recording_id)):
-            apply(catalog, verdict, epoch_ms())
+            apply(catalog, verdict, terminal.clock.now_epoch_ms())
             terminal.line(verdict.line())
             if verdict.error is not None:
                 terminal.line(verdict.error)
@@ -179,7 +178,7 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
             for verdict in todo:
                 if choice.cut and verdict.unverified is not None:
                     cut_off(verdict.unverified)
-                apply(catalog, verdict, epoch_ms())
+                apply(catalog, verdict, terminal.clock.now_epoch_ms())
             catalog.sync()
     if terminal.as_json:
         print_json({"dry_run": only_shown, **plan.details})

@@ -1,20 +1,18 @@
-"""The time; sleeps while there is nothing to do, deadlines, and what is due again."""
+"""Sleeps while there is nothing to do, deadlines, and intervals between two times."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FIRST_IDLE_S = 0.000_05
-_LAST_IDLE_S = 0.002
-
-
-def epoch_ms() -> int:
-    """The time of the machine, epoch milliseconds."""
-    return time.time_ns() // 1_000_000
+_FIRST_IDLE_S: Final = 0.000_05
+_LAST_IDLE_S: Final = 0.002
+_NS_PER_SECOND: Final = 1e9
 
 
 class Idle:
@@ -34,53 +32,45 @@ class Idle:
 
 
 class Deadline:
-    """A time until which somebody waits."""
+    """A time until which a caller waits.
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Make one.
+    Args:
+        seconds: from now to the deadline; infinity for none.
+        clock: tells the time; the machine's by default.
+    """
 
-        Args:
-            seconds: from now on.
-            clock: gives monotonic seconds.
-        """
-        self._clock = clock
-        self._at = clock() + seconds
+    def __init__(self, seconds: float, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._at_ns = self._clock.now_ns() + seconds * _NS_PER_SECOND
 
     @property
     def passed(self) -> bool:
-        """Whether it is over."""
-        return self._clock() >= self._at
+        """Whether the deadline is over."""
+        return self._clock.now_ns() >= self._at_ns
 
     def extend(self, seconds: float) -> None:
-        """Wait longer."""
-        self._at += seconds
+        """Moves the deadline to so many seconds later."""
+        self._at_ns += seconds * _NS_PER_SECOND
 
 
-class Every:
-    """Something that is to be done again and again, but not more often than so."""
+class Interval:
+    """The time that must pass before something is done again.
 
-    def __init__(
-        self,
-        seconds: float,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        at_once: bool = True,
-    ) -> None:
-        """Make one.
+    Args:
+        seconds: the least time between two times.
+        clock: tells the time; the machine's by default.
+        at_once: whether it is due for the first time now, or after an interval.
+    """
 
-        Args:
-            seconds: between two times.
-            clock: gives monotonic seconds.
-            at_once: whether it is due now.
-        """
-        self._seconds = seconds
-        self._clock = clock
-        self._next = clock() + (0.0 if at_once else seconds)
+    def __init__(self, seconds: float, clock: Clock | None = None, *, at_once: bool = True) -> None:
+        self._clock = clock or SystemClock()
+        self._length_ns = seconds * _NS_PER_SECOND
+        self._next_ns = self._clock.now_ns() + (0 if at_once else self._length_ns)
 
     def is_due(self) -> bool:
-        """Whether it is to be done now; then it is not for a while."""
-        now = self._clock()
-        if now < self._next:
+        """Whether it is to be done now; if so, the next interval begins."""
+        now_ns = self._clock.now_ns()
+        if now_ns < self._next_ns:
             return False
-        self._next = now + self._seconds
+        self._next_ns = now_ns + self._length_ns
         return True

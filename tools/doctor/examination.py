@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.mark_file import TERMINATED
-from aerolog.tools.connection.deadlines import Deadline, epoch_ms
+from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.doctor.archive_snapshot import archive_snapshot, damaged_snapshot
 from aerolog.tools.doctor.driver_snapshot import driver_snapshot
 from aerolog.tools.doctor.segment_contents import Contents, look_inside
@@ -17,6 +16,7 @@ from aerolog.tools.views import machine
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import ViewError
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -30,22 +30,38 @@ _SETTLE_S: Final = 4.0
 _SETTLE_STEP_S: Final = 0.1
 
 
-@dataclass(slots=True)
 class Examination:
     """What is looked at, and what stays known from look to look.
 
     Attributes:
         aeron_dir: of the driver; None for that of the archive, or the default without an archive.
         archive_dir: None for no archive.
-        deep: look at every frame of the archive.
         on_bytes: told how many bytes of segments have been read.
+        contents: what was found inside the segments, None before they were read.
     """
 
-    aeron_dir: str | None = None
-    archive_dir: str | None = None
-    deep: bool = False
-    on_bytes: Callable[[int], None] | None = None
-    contents: Contents | None = field(default=None, init=False)
+    def __init__(
+        self,
+        aeron_dir: str | None = None,
+        archive_dir: str | None = None,
+        *,
+        deep: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        """Make an examination; nothing is looked at yet.
+
+        Args:
+            aeron_dir: of the driver.
+            archive_dir: of the archive.
+            deep: look at every frame of the archive.
+            clock: tells the time; the machine's by default.
+        """
+        self.aeron_dir = aeron_dir
+        self.archive_dir = archive_dir
+        self.on_bytes: Callable[[int], None] | None = None
+        self.contents: Contents | None = None
+        self._deep = deep
+        self._clock = clock or SystemClock()
 
     def look(self, *, inside: bool = True, needed: bool = True) -> SystemSnapshot:
         """Looks once.
@@ -72,8 +88,8 @@ class Examination:
             if archive is not None:
                 snapshot = self._archive_snapshot(archive, before, driver)
             return SystemSnapshot(
-                now_ms=epoch_ms(),
-                monotonic_ns=time.monotonic_ns(),
+                now_ms=self._clock.now_epoch_ms(),
+                monotonic_ns=self._clock.now_ns(),
                 driver=None if driver is None else driver_snapshot(driver),
                 driver_fault="" if driver_error is None else str(driver_error),
                 archive=snapshot,
@@ -87,7 +103,7 @@ class Examination:
         One in another container has a process id that does not exist here; one that was just
         killed has left a fresh sign of life. The next sign of life tells, or its absence.
         """
-        deadline = Deadline(_SETTLE_S)
+        deadline = Deadline(_SETTLE_S, self._clock)
         beats = _open_beats(look)
         while beats & _open_beats(look) and not deadline.passed:
             time.sleep(_SETTLE_STEP_S)
@@ -114,14 +130,14 @@ class Examination:
             return stack.enter_context(DriverView.open(folder)), None
         except ViewError as error:
             explicit = self.aeron_dir is not None
-            needed = explicit or archive is None or archive.is_alive(epoch_ms())
+            needed = explicit or archive is None or archive.is_alive(self._clock.now_epoch_ms())
             return None, error if needed else None
 
     def _look_inside(self, archive: ArchiveView) -> Contents:
         try:
-            return look_inside(archive.archive_dir, deep=self.deep, on_bytes=self.on_bytes)
+            return look_inside(archive.archive_dir, deep=self._deep, on_bytes=self.on_bytes)
         except (FileFormatError, OSError):
-            return Contents(self.deep)  # the folder changes just now: its own look says so
+            return Contents(self._deep)  # the folder changes just now: its own look says so
 
     def _archive_snapshot(
         self,
@@ -131,7 +147,9 @@ class Examination:
     ) -> ArchiveSnapshot:
         recordings = archive.recordings()
         after = () if driver is None else (driver.counters(),)
-        return archive_snapshot(archive, recordings, epoch_ms(), (*before, *after), self.contents)
+        return archive_snapshot(
+            archive, recordings, self._clock.now_epoch_ms(), (*before, *after), self.contents
+        )
 
     def _salvage(self) -> ArchiveSnapshot | None:
         """What can be said of a folder whose catalog is damaged."""

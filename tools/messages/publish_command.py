@@ -1,6 +1,5 @@
 """``aerolog publish``: send lines, records or generated messages."""
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Annotated, Any, BinaryIO
@@ -90,7 +89,7 @@ def publish(
         try:
             publisher.send(batches)
         finally:
-            summary = _summary(publisher.published, publication)
+            summary = _summary(publisher, publication)
     _print_summary(summary, as_json)
 
 
@@ -103,8 +102,8 @@ def _read(source: BinaryIO, frame_size: int | None, count: int | None) -> Iterat
     return batches if count is None else message_input.first(batches, count)
 
 
-def _summary(published: Any, publication: Any) -> dict[str, Any]:
-    seconds = time.monotonic() - published.begun
+def _summary(publisher: Any, publication: Any) -> dict[str, Any]:
+    published = publisher.published
     return {
         "channel": publication.channel,
         "stream_id": publication.stream_id,
@@ -112,7 +111,7 @@ def _summary(published: Any, publication: Any) -> dict[str, Any]:
         "messages": published.messages,
         "payload_bytes": published.payload_bytes,
         "position": publication.position,
-        "seconds": round(seconds, 6),
+        "seconds": round(publisher.elapsed_s, 6),
     }
 
 

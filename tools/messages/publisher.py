@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.tools.connection.deadlines import Deadline, Idle
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import MessageTooLargeError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ class Published:
     Attributes:
         messages: their number.
         payload_bytes: the bytes in them.
-        begun: monotonic time of the first message.
     """
 
     messages: int = 0
     payload_bytes: int = 0
-    begun: float = field(default_factory=time.monotonic)
 
 
 class Publisher:
@@ -47,6 +46,7 @@ class Publisher:
         reconnect_timeout: float = 10.0,
         on_progress: Callable[[Published], object] | None = None,
         watch: Callable[[], None],
+        clock: Clock | None = None,
     ) -> None:
         """Makes a publisher.
 
@@ -56,6 +56,7 @@ class Publisher:
             reconnect_timeout: seconds without a subscriber after which it gives up.
             on_progress: called now and then.
             watch: raises when the driver is gone.
+            clock: tells the time; the machine's by default.
         """
         self.published = Published()
         self._publication = publication
@@ -63,6 +64,13 @@ class Publisher:
         self._reconnect_timeout = reconnect_timeout
         self._on_progress = on_progress
         self._watch = watch
+        self._clock = clock or SystemClock()
+        self._begin_ns = self._clock.now_ns()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the first message."""
+        return (self._clock.now_ns() - self._begin_ns) / 1e9
 
     def send(self, batches: Iterator[list[bytes]]) -> None:
         """Sends everything.
@@ -71,7 +79,7 @@ class Publisher:
             NotConnectedError: no subscriber for too long.
             MessageTooLargeError: a message is longer than the publication can carry.
         """
-        self.published.begun = time.monotonic()
+        self._begin_ns = self._clock.now_ns()
         for batch in batches:
             for part in self._paced(batch):
                 self._send_all(part)
@@ -84,8 +92,7 @@ class Publisher:
             return
         step = max(1, int(self._rate * _RATED_BATCH_S))
         for at in range(0, len(batch), step):
-            due = self.published.begun + self.published.messages / self._rate
-            wait = due - time.monotonic()
+            wait = self.published.messages / self._rate - self.elapsed_s
             if wait > 0:
                 time.sleep(wait)
             yield batch[at : at + step]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 
 from aerolog._version import __version__
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.metrics.archive_metrics import ArchiveSource
 from aerolog.tools.metrics.driver_metrics import DriverReader, DriverSource, Source
 from aerolog.tools.metrics.samples import Collected, Samples
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.resource import Resource
 
 #: Label sets of a kind that are told apart, by default.
@@ -39,9 +38,14 @@ class Watched:
 
 
 class Exporter(Resource):
-    """Collects; threads may share it. A context manager."""
+    """Collects; threads may share it. A context manager.
 
-    def __init__(self, watched: Watched) -> None:
+    Attributes:
+        clock: tells the time of what is collected.
+    """
+
+    def __init__(self, watched: Watched, clock: Clock | None = None) -> None:
+        self.clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._limit = watched.limit
         self._readers: dict[str, DriverReader] = {}
@@ -68,13 +72,13 @@ class Exporter(Resource):
     def collect(self) -> list[Collected]:
         """All metrics as they are now."""
         with self._lock:
-            begin = time.perf_counter()
-            samples = Samples(epoch_ms())
+            begin_ns = self.clock.now_ns()
+            samples = Samples(self.clock.now_epoch_ms())
             for source in self._sources:
                 source.collect(samples)
             samples.add("exporter_info", 1, __version__)
             samples.add("exporter_label_limit", self._limit)
-            samples.add("exporter_collect_seconds", time.perf_counter() - begin)
+            samples.add("exporter_collect_seconds", (self.clock.now_ns() - begin_ns) / 1e9)
             return list(samples.collected())
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aerolog._version import __version__
@@ -60,7 +59,8 @@ class Pusher:
         self._on_change = on_change
         self._url = url
         self._failing = False
-        self._began_ns = time.time_ns()
+        self._clock = exporter.clock
+        self._began_ns = self._clock.now_epoch_ns()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="metrics-push", daemon=True)
 
@@ -68,7 +68,7 @@ class Pusher:
         """Pushes once; gives whether the collector took it."""
         from opentelemetry.sdk.metrics.export import MetricExportResult
 
-        data = metrics_data(self._exporter.collect(), self._began_ns, time.time_ns())
+        data = metrics_data(self._exporter.collect(), self._began_ns, self._clock.now_epoch_ns())
         taken = self._out.export(data) is MetricExportResult.SUCCESS
         if taken is self._failing:
             self._failing = not taken

@@ -1,6 +1,5 @@
 """``aerolog record``: record a stream."""
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,6 +56,7 @@ def record(
     from aerolog.archive.client import SourceLocation
     from aerolog.tools.command_line.interrupts import HeldInterrupts
     from aerolog.tools.connection.clients import open_archive
+    from aerolog.tools.connection.deadlines import Deadline
     from aerolog.tools.record.recorder import Recorder
     from aerolog.tools.terminal.console import progress, remark
 
@@ -65,7 +65,7 @@ def record(
             f"{channel} stream {stream} is where the archive takes its requests: "
             "what is recorded are those, too"
         )
-    until = None if duration is None else time.monotonic() + duration
+    until = None if duration is None else Deadline(duration)
     report = _print_json if as_json else _print_text
     with (
         open_archive(archive) as client,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aerolog.archive.client import AeronArchive, RecordingSignalEvent
+    from aerolog.tools.connection.deadlines import Deadline
     from aerolog.transport.client import Aeron, Subscription
 
 _COUNT_BATCH = 1024
@@ -94,7 +94,7 @@ class Recorder:
     def run(
         self,
         *,
-        until: float | None,
+        until: Deadline | None,
         messages: int | None,
         until_end: bool,
         on_turn: Callable[[], object],
@@ -102,7 +102,7 @@ class Recorder:
         """Follows the recordings.
 
         Args:
-            until: monotonic time at which to return.
+            until: when to return; None for never.
             messages: return when so many are recorded.
             until_end: return when every recording that began has ended.
             on_turn: called every time around.
@@ -111,7 +111,7 @@ class Recorder:
             AerologError: the driver or the archive is gone.
         """
         idle = Idle()
-        while until is None or time.monotonic() < until:
+        while until is None or not until.passed:
             work = self._take_signals()
             if messages is not None:
                 work += self._count(messages)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from aerolog.archive.client import RecordingSignal
-from aerolog.tools.connection.deadlines import Deadline, Every, Idle
+from aerolog.tools.connection.deadlines import Deadline, Idle, Interval
 from aerolog.tools.connection.liveness import Watch
 from aerolog.transport.errors import AeronTimeoutError
 
@@ -87,7 +87,7 @@ class Replicator:
         self._archive = archive
         self._watch = Watch(archive.aeron, archive)
         self._on_signal = on_signal
-        self._asks = Every(_ASK_EVERY_S)
+        self._asks = Interval(_ASK_EVERY_S)
         self._stop_deadline: Deadline | None = None
 
     def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from aerolog.tools.connection.deadlines import Every, Idle
+from aerolog.tools.connection.deadlines import Idle, Interval
 from aerolog.tools.connection.liveness import Watch
 from aerolog.tools.messages.subscription_output import payload_of
 from aerolog.tools.terminal.console import remark
@@ -158,7 +158,7 @@ def print_tail(
     """
     watch = Watch(archive.aeron, archive)
     idle = Idle()
-    asks = Every(_ASK_EVERY_S, at_once=False)
+    asks = Interval(_ASK_EVERY_S, at_once=False)
     while count is None or writer.written.messages < count:
         limit = _BATCH if count is None else min(_BATCH, count - writer.written.messages)
         batch = stream.poll_messages(limit)

@@ -2,13 +2,13 @@
 
 import math
 import re
-import time
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 import typer
 
 from aerolog.tools.command_line.options import option_parser
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.times import format_time, parse_time_ns
 from aerolog.transport.config.values import parse_long_duration_ns
 from aerolog.transport.errors import AerologError
@@ -119,7 +119,7 @@ class TimedOptions:
         """The speed as a replay takes it: None is as fast as can be."""
         return None if self.speed is None or math.isinf(self.speed) else self.speed
 
-    def times(self) -> Times:
+    def times(self, clock: Clock | None = None) -> Times:
         """The range of time, relative ones counted from now.
 
         Raises:
@@ -127,7 +127,7 @@ class TimedOptions:
         """
         if self.from_time is not None and self.last is not None:
             raise typer.BadParameter("--last and --from are two ways to say where to begin")
-        now_ns = time.time_ns()
+        now_ns = (clock or SystemClock()).now_epoch_ns()
         start = _time("--from", self.from_time, now_ns)
         end = _time("--until", self.until_time, now_ns)
         if start is not None and end is not None and start >= end:

@@ -7,7 +7,6 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 
@@ -42,13 +41,14 @@ def hold(
     from aerolog.archive.retention.holds import Holds
     from aerolog.tools.connection.archive_folder import check_folder, check_recordings
     from aerolog.tools.terminal import console
+    from aerolog.transport.concurrent.clock import SystemClock
     from aerolog.transport.config.times import parse_time_ns
 
     check_folder(archive_dir)
     check_recordings(archive_dir, recording_ids)
     until_ms = None if until is None else parse_time_ns("--until", until) // _NS_PER_MS
     holds = Holds.open(archive_dir)
-    now_ms = epoch_ms()
+    now_ms = SystemClock().now_epoch_ms()
     made = [holds.add(one, reason, until_ms, now_ms=now_ms) for one in recording_ids]
     if as_json:
         console.print_json([asdict(one) for one in made])

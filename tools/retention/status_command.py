@@ -7,7 +7,6 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import JsonOption
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 
@@ -27,9 +26,10 @@ def status(*, archive_dir: FolderOption = DEFAULT_FOLDER, as_json: JsonOption = 
     from aerolog.tools.command_line.exit_codes import EXIT_FAILED
     from aerolog.tools.connection.archive_folder import check_folder
     from aerolog.tools.terminal import console
+    from aerolog.transport.concurrent.clock import SystemClock
 
     check_folder(archive_dir)
-    found = retention_status(archive_dir, epoch_ms())
+    found = retention_status(archive_dir, SystemClock().now_epoch_ms())
     if as_json:
         console.print_json(asdict(found))
     else:

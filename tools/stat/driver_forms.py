@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.connection.deadlines import Deadline, epoch_ms
+from aerolog.tools.connection.deadlines import Deadline
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
@@ -27,8 +27,8 @@ _SOFTWARE: Final = 34
 
 def facts(view: DriverView) -> dict[str, Any]:
     """What cnc.dat says of its driver."""
-    now_ms = epoch_ms()
     snapshot = view.counters()
+    now_ms = snapshot.taken_ms
     row = snapshot.row_of(_SOFTWARE)
     software = "" if row is None else snapshot.label(row).partition(": ")[2]
     return {
@@ -167,5 +167,5 @@ def classic(aeron_dir: str | None, words: Sequence[str]) -> None:
         except OSError as error:
             uncaught(ILLEGAL_STATE, str(error))
     else:
-        for line in lines.driver(view, aeron_dir, epoch_ms()):
+        for line in lines.driver(view, aeron_dir, view.clock.now_epoch_ms()):
             say(line)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.top.companion_text import (
     health_words,
     index_words,
@@ -30,13 +28,14 @@ from aerolog.tools.views import counter_keys
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import DriverView, map_readonly
 from aerolog.tools.views.errors import ViewError
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
 from aerolog.transport.memory.cycle_histograms import FILE_NAME as CYCLES_FILE
 from aerolog.transport.memory.cycle_histograms import read_cycles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.tools.views.archive_view import RecordingView
@@ -60,25 +59,21 @@ class LiveSource:
     Args:
         aeron_dir: the driver's directory; a driver's default when None.
         archive_dir: the archive's folder, None when there is none to look at.
-        monotonic_ns: a clock that only goes forward, nanoseconds.
-        epoch_ms: the time of day, milliseconds since 1970.
+        clock: tells the time; the machine's by default.
     """
 
     def __init__(
         self,
         aeron_dir: str | Path | None = None,
         archive_dir: str | Path | None = None,
-        *,
-        monotonic_ns: Callable[[], int] = time.monotonic_ns,
-        epoch_ms: Callable[[], int] = epoch_ms,
+        clock: Clock | None = None,
     ) -> None:
         self.aeron_dir = str(unconfigured_aeron_dir() if aeron_dir is None else aeron_dir)
-        self._monotonic_ns = monotonic_ns
-        self._epoch_ms = epoch_ms
+        self._clock = clock or SystemClock()
         self._view: DriverView | None = None
         self._follower = StreamsFollower()
         self._replays = ReplayFinder()
-        self._archive = None if archive_dir is None else _Archive(str(archive_dir), monotonic_ns)
+        self._archive = None if archive_dir is None else _Archive(str(archive_dir), self._clock)
         self._cycles_file: MappedFile | None = None
         self._seldom_ns: int | None = None
         self._errors: Sequence[ObservedError] = ()
@@ -87,7 +82,7 @@ class LiveSource:
 
     def look(self) -> Reading:
         """One look; a directory without a driver is told in the reading, not raised."""
-        at_ns, wall_ms = self._monotonic_ns(), self._epoch_ms()
+        at_ns, wall_ms = self._clock.now_ns(), self._clock.now_epoch_ms()
         try:
             view = self._opened()
         except ViewError as error:
@@ -201,9 +196,9 @@ _NO_CATALOG: Final = _Catalog({})
 class _Archive:
     """An archive's folder, read in the background: a catalog may be long."""
 
-    def __init__(self, archive_dir: str, monotonic_ns: Callable[[], int]) -> None:
+    def __init__(self, archive_dir: str, clock: Clock) -> None:
         self._dir = archive_dir
-        self._monotonic_ns = monotonic_ns
+        self._clock = clock
         self._view: ArchiveView | None = None
         self._known = _NO_CATALOG
         self._due_ns = 0
@@ -214,12 +209,12 @@ class _Archive:
         """What was read last; begins to read again when it is time."""
         if self._reading is not None and self._reading.done():
             self._known, self._reading = self._reading.result(), None
-        if self._reading is None and self._monotonic_ns() >= self._due_ns:
+        if self._reading is None and self._clock.now_ns() >= self._due_ns:
             self._reading = self._worker.submit(self._read)
         return self._known
 
     def _read(self) -> _Catalog:
-        started_ns = self._monotonic_ns()
+        started_ns = self._clock.now_ns()
         try:
             if self._view is None:
                 self._view = ArchiveView.open(self._dir)
@@ -227,7 +222,7 @@ class _Archive:
         except ViewError as error:
             self._forget()
             found = _Catalog({}, trouble=str(error))
-        ended_ns = self._monotonic_ns()
+        ended_ns = self._clock.now_ns()
         pause_ns = max(int(_CATALOG_S * _NS_PER_SECOND), (ended_ns - started_ns) * _CATALOG_SHARE)
         self._due_ns = ended_ns + pause_ns
         return found

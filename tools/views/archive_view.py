@@ -12,11 +12,11 @@ from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.companion_files import CompanionFiles
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.tools.views.stream_views import RecordingPosition, recording_positions
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.resource import Resource
 
@@ -151,14 +151,18 @@ class ArchiveView(Resource):
 
     Attributes:
         archive_dir: the folder.
+        clock: tells the time, of which the archive's signs of life have an age.
         mark: the mark file's fields when it was opened, None when it cannot be read.
         mark_fault: why not, None when it can.
         damages: what the last ``recordings()`` could not read, in words.
         companions: what lies beside the recordings: time indexes, health, retention.
     """
 
-    def __init__(self, archive_dir: str, catalog: CatalogReader) -> None:
+    def __init__(
+        self, archive_dir: str, catalog: CatalogReader, clock: Clock | None = None
+    ) -> None:
         self.archive_dir = archive_dir
+        self.clock = clock or SystemClock()
         self.damages: list[str] = []
         self.companions = CompanionFiles(archive_dir)
         self.mark: MarkFileHeader | None = None
@@ -174,7 +178,7 @@ class ArchiveView(Resource):
             self.mark_fault = str(error)
 
     @classmethod
-    def open(cls, archive_dir: str | Path) -> ArchiveView:
+    def open(cls, archive_dir: str | Path, clock: Clock | None = None) -> ArchiveView:
         """Map the files of an archive, alive or not.
 
         Raises:
@@ -183,7 +187,7 @@ class ArchiveView(Resource):
         folder = str(archive_dir)
         path = str(Path(folder) / CATALOG_NAME)
         try:
-            return cls(folder, CatalogReader.open(folder))
+            return cls(folder, CatalogReader.open(folder), clock)
         except FileNotFoundError:
             raise _no_catalog(folder) from None
         except FileFormatError as error:
@@ -241,7 +245,7 @@ class ArchiveView(Resource):
         activity = self.activity_ms()
         if activity is None or activity == TERMINATED:
             return None
-        return (epoch_ms() if now_ms is None else now_ms) - activity
+        return (self.clock.now_epoch_ms() if now_ms is None else now_ms) - activity
 
     def is_alive(self, now_ms: int | None = None) -> bool:
         """Whether the archive gave a sign of life in the last ten seconds."""

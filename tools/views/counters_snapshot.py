@@ -5,12 +5,10 @@ A snapshot belongs to no file any more: it stays as it is whatever the driver do
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
@@ -48,9 +46,7 @@ class CountersSnapshot:
         taken_ns: when, of the monotonic clock.
     """
 
-    def __init__(
-        self, scanned: ScannedCounters, *, taken_ms: int | None = None, taken_ns: int | None = None
-    ) -> None:
+    def __init__(self, scanned: ScannedCounters, *, taken_ms: int, taken_ns: int) -> None:
         self._scanned = scanned
         self.ids = scanned.ids
         self.type_ids = scanned.type_ids
@@ -58,8 +54,8 @@ class CountersSnapshot:
         self.registration_ids = scanned.registration_ids
         self.owner_ids = scanned.owner_ids
         self.reference_ids = scanned.reference_ids
-        self.taken_ms = epoch_ms() if taken_ms is None else taken_ms
-        self.taken_ns = time.monotonic_ns() if taken_ns is None else taken_ns
+        self.taken_ms = taken_ms
+        self.taken_ns = taken_ns
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.tools.connection.deadlines import epoch_ms
 from aerolog.tools.views.counter_scan import scan_counters
 from aerolog.tools.views.counters_snapshot import CountersSnapshot
 from aerolog.tools.views.errors import Trouble, ViewError
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.cnc_header import (
@@ -60,19 +60,22 @@ class DriverView(Resource):
     Attributes:
         aeron_dir: the driver's directory.
         cnc: the mapped file, for what is not told here.
+        clock: tells the time of snapshots and the age of heartbeats.
     """
 
-    def __init__(self, aeron_dir: str, cnc: CncFile) -> None:
+    def __init__(self, aeron_dir: str, cnc: CncFile, clock: Clock | None = None) -> None:
         self.aeron_dir = aeron_dir
         self.cnc = cnc
+        self.clock = clock or SystemClock()
         self._identity = _identity(cnc.path)
 
     @classmethod
-    def open(cls, aeron_dir: str | Path | None = None) -> DriverView:
+    def open(cls, aeron_dir: str | Path | None = None, clock: Clock | None = None) -> DriverView:
         """Map the files of a driver, alive or not.
 
         Args:
             aeron_dir: its directory; a driver's default when None.
+            clock: tells the time; the machine's by default.
 
         Raises:
             ViewError: missing, half deleted, not yet written, of another version, damaged or
@@ -102,7 +105,7 @@ class DriverView(Resource):
                 version=version,
             )
         try:
-            return cls(folder, CncFile(mapped))
+            return cls(folder, CncFile(mapped), clock)
         except FileFormatError as error:
             reason = str(error).removeprefix(f"{path} ")
             raise ViewError(Trouble.DAMAGED, path, reason, _NOT_OURS) from None
@@ -160,7 +163,7 @@ class DriverView(Resource):
 
     def heartbeat_age_ms(self, now_ms: int | None = None) -> int:
         """Milliseconds since the last sign of life; after an orderly close since before 1970."""
-        return (epoch_ms() if now_ms is None else now_ms) - self.heartbeat_ms()
+        return (self.clock.now_epoch_ms() if now_ms is None else now_ms) - self.heartbeat_ms()
 
     def is_closed(self) -> bool:
         """Whether the driver said that it stops."""
@@ -176,7 +179,11 @@ class DriverView(Resource):
 
     def counters(self) -> CountersSnapshot:
         """All counters as they are now."""
-        return CountersSnapshot(scan_counters(self.cnc.counters))
+        return CountersSnapshot(
+            scan_counters(self.cnc.counters),
+            taken_ms=self.clock.now_epoch_ms(),
+            taken_ns=self.clock.now_ns(),
+        )
 
     def errors(self, since_ms: int = 0) -> list[ObservedError]:
         """Distinct errors of the driver's log, seen since a time (epoch milliseconds)."""

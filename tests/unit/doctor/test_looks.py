@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import socket
 import subprocess
@@ -19,7 +18,6 @@ from aerolog.archive.time_index import index_path
 from aerolog.archive.verification import verify_recording
 from aerolog.testing import ManualClock
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.doctor import examination
 from aerolog.tools.doctor.check_groups import examine
 from aerolog.tools.doctor.examination import Examination
 from aerolog.tools.doctor.findings import Area
@@ -95,14 +93,21 @@ def test_a_driver_whose_process_is_gone_is_dead_as_soon_as_it_misses_its_beats(t
     assert found_in(aeron_dir=str(dead.folder))["driver-dead"].figures["pid"] == done.pid
 
 
-def test_a_look_settles_when_a_process_of_nowhere_gives_no_more_signs(tmp_path, monkeypatch):
-    passed_ms = itertools.count(0, 100)
-    monkeypatch.setattr(examination, "epoch_ms", lambda: NOW_MS + next(passed_ms))
+class PassingClock(ManualClock):
+    """A clock on which a tenth of a second passes from one reading of the time to the next."""
+
+    def now_epoch_ms(self) -> int:
+        now_ms = super().now_epoch_ms()
+        self.step_epoch_ms(100)
+        return now_ms
+
+
+def test_a_look_settles_when_a_process_of_nowhere_gives_no_more_signs(tmp_path):
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
     dead = DriverFiles(tmp_path / "dead", pid=done.pid)
     dead.beat(age_ms=2_500)
-    looks = Examination(str(dead.folder))
+    looks = Examination(str(dead.folder), clock=PassingClock(NOW_MS))
     settled = looks.settle(looks.look())
     assert [one.code for one in examine(Case(settled)) if one.severity == 3] == ["driver-dead"]
 

@@ -17,6 +17,7 @@ from aerolog.tools.top.live_source import LiveSource
 from aerolog.tools.top.measurement import DriverState, Reading
 from aerolog.tools.top.top_model import Model
 from aerolog.transport.client import Aeron
+from aerolog.transport.concurrent.clock import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,10 +143,10 @@ def test_an_old_heartbeat_is_silence(aeron_dir: Path, tmp_path: Path) -> None:
     left_behind.mkdir()
     with archiving(aeron_dir, tmp_path / "archive"):
         shutil.copyfile(aeron_dir / "cnc.dat", left_behind / "cnc.dat")
-    now_ms = 0
-    with closing(LiveSource(left_behind, epoch_ms=lambda: now_ms)) as source:
+    clock = ManualClock()
+    with closing(LiveSource(left_behind, clock=clock)) as source:
         began_ms = source.look().driver.start_ms
-        now_ms = began_ms + 60_000
+        clock.step_epoch_ms(began_ms + 60_000 - clock.now_epoch_ms())
         found = source.look().driver
     assert found.state is DriverState.SILENT
     assert 0 < found.heartbeat_age_ms <= 60_000
