@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or a missing extra, 130 interrupted,
 from __future__ import annotations
 
 import importlib.util
+import io
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             "python -m aerolog.archive.service.\n"
         )
         return EXIT_USAGE
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path or channel that the terminal's encoding lacks is no reason to fail.
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(arguments)

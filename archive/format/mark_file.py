@@ -30,7 +30,6 @@ from aerolog.archive.format.layout import (
 )
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError, ConfigurationError, FileFormatError
-from aerolog.transport.memory.aeron_directory import process_exists
 from aerolog.transport.memory.error_log import (
     DistinctErrorLog,
     ErrorObservation,
@@ -39,6 +38,7 @@ from aerolog.transport.memory.error_log import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.processes import process_exists
 from aerolog.transport.protocol.fixed_layout import align, offsets, packer
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from aerolog.transport.memory.processes import process_status
+
 if TYPE_CHECKING:
     from aerolog.archive.retention.journal import JournalState
 
@@ -25,7 +27,6 @@ GAP_MAX_MS: Final = 30 * 86_400_000
 #: 2017-01-01, before any archive existed: a clock that shows an earlier time is not set.
 PLAUSIBLE_MS: Final = 1_483_228_800_000
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-_START_TIME_FIELD: Final = 19  # index after the name in /proc/PID/stat; in ticks since the boot
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,10 @@ def read_clock() -> ClockReading:
 
 def process_age_ns(pid: int) -> int | None:
     """Return the age of a process in nanoseconds, None when the process is not visible."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        ticks = int(stat.rpartition(")")[2].split()[_START_TIME_FIELD])
-    except (OSError, ValueError, IndexError):
+    status = process_status(pid)
+    if status is None:
         return None
-    start_ns = ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    start_ns = status.start_ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - start_ns)
 
 

@@ -11,7 +11,6 @@ import json
 import os
 import socket
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, select, text, update
@@ -25,6 +24,7 @@ from aerolog.catalog.index.models import (
     PipelineRun,
     Recording,
 )
+from aerolog.transport.memory.processes import process_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -419,9 +419,5 @@ def _json(report: str | None) -> dict[str, Any]:
 
 def _started(pid: int) -> int | None:
     """Since when a process of this machine runs; None when there is none of that id."""
-    try:
-        content = Path("/proc", str(pid), "stat").read_bytes()
-    except OSError:
-        return None
-    behind_name = content.rpartition(b")")[2].split()
-    return None if behind_name[0] == b"Z" else int(behind_name[19])
+    status = process_status(pid)
+    return None if status is None or status.state == "Z" else status.start_ticks

@@ -7,9 +7,7 @@ line asks for, or gives None to leave it to Typer: help, wrong usage, ``--debug`
 from __future__ import annotations
 
 import importlib
-import io
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -38,9 +36,6 @@ def direct_form(arguments: Sequence[str]) -> Callable[[], int | None] | None:
 
 def run(form: Callable[[], int | None]) -> int:
     """Does it; returns the exit code, and tells of errors as all commands do."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path or channel that the terminal's encoding lacks is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return form() or 0
     except Exception as error:  # noqa: BLE001 - told below, by what Typer's commands use

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -49,9 +48,6 @@ _TRACEBACK: Final = "AEROLOG_TRACEBACK"
 def run(arguments: list[str]) -> int:
     """Runs one command; returns its exit code."""
     arguments, debug = _without_debug(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A path or channel that the terminal's encoding lacks is no reason to fail.
-        sys.stdout.reconfigure(errors="backslashreplace")
     previous = _terminate_like_interrupt()
 
     def invoke() -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.tools.doctor.system_snapshot import Disk, Host, Process, Socket
-from aerolog.transport.memory.aeron_directory import process_exists
+from aerolog.transport.memory.processes import process_exists, process_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,13 +27,8 @@ def process(pid: int) -> Process:
         return Process(pid)
     if not process_exists(pid):
         return Process(pid, exists=False)
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return Process(pid, exists=True)
-    # The name, in brackets, may hold anything.
-    behind = text.rpartition(")")[2].split()
-    return Process(pid, exists=True, state=behind[0] if behind else "")
+    status = process_status(pid)
+    return Process(pid, exists=True, state="" if status is None else status.state)
 
 
 def disk(path: str) -> Disk | None:

@@ -6,7 +6,6 @@ A live driver's directory is refused, a dead one's errors are saved and its file
 from __future__ import annotations
 
 import getpass
-import os
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from aerolog.transport.memory.cnc import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.processes import process_exists
 
 # A driver beats once per timer interval (1 s by default): twice that shows that it does not.
 _BEAT_WATCH_MS = 2_000
@@ -150,21 +150,6 @@ class AeronDirectory:
                 return True
             self.sleep(_POLL_MS / 1000)
         return False
-
-
-def process_exists(pid: int) -> bool:
-    """Whether a process of that id is seen from here."""
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    except OverflowError:
-        return False
-    return True
 
 
 def _note(log: TextIO | None, text: str) -> None:

@@ -13,9 +13,10 @@ import pytest
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ActiveDriverError, DriverTimeoutError, FileFormatError
-from aerolog.transport.memory.aeron_directory import AeronDirectory, process_exists
+from aerolog.transport.memory.aeron_directory import AeronDirectory
 from aerolog.transport.memory.cnc import CncFile, CncHeader, CncLengths, cnc_path
 from aerolog.transport.memory.filesystem import RealFileSystem
+from aerolog.transport.memory.processes import process_exists
 
 TIMEOUT_MS = 10_000
 GONE_PID = 4_000_000
