@@ -26,7 +26,7 @@ NULL_VALUE = -1
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What every command begins with."""
+    """Base of all commands: the ids of the client and of the command, which come first in each."""
 
     TYPE_ID: ClassVar[int] = 0
 
@@ -46,7 +46,7 @@ class AddPublication(Command):
 
 @dataclass(frozen=True, slots=True)
 class RemovePublication(Command):
-    """``registration_id`` is the correlation id of this client's own add."""
+    """Answered by OperationSuccess; ``registration_id`` is the add command's correlation id."""
 
     TYPE_ID: ClassVar[int] = 0x02
 

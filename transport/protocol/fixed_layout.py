@@ -1,4 +1,4 @@
-"""Fixed layouts of little-endian integers, as tables: files, headers and metadata are made of them.
+"""Tables that describe fixed layouts of little-endian integers in files, headers and metadata.
 
 Control path; any thread.
 """
@@ -23,12 +23,12 @@ class Field(NamedTuple):
 
 
 def offsets(fields: tuple[Field, ...]) -> dict[str, int]:
-    """Offsets of a layout by field name."""
+    """Return the offset of each field of a layout by its name."""
     return {field.name: field.offset for field in fields}
 
 
 def packer(fields: tuple[Field, ...], length: int) -> struct.Struct:
-    """A ``struct.Struct`` of a whole layout with its holes, ``length`` bytes long."""
+    """Return a ``struct.Struct`` of ``length`` bytes for a layout; gaps become pad bytes."""
     text, at = "<", 0
     for field in fields:
         text += f"{field.offset - at}x" + field.format
@@ -37,5 +37,5 @@ def packer(fields: tuple[Field, ...], length: int) -> struct.Struct:
 
 
 def align(value: int, alignment: int) -> int:
-    """``value`` rounded up to a multiple of ``alignment``, a power of two."""
+    """Round ``value`` up to a multiple of ``alignment``, which is a power of two."""
     return (value + alignment - 1) & ~(alignment - 1)

@@ -1,7 +1,7 @@
-"""Every frame between drivers as a dataclass, to bytes and back (spec wire-protocol 2).
+"""Dataclasses for the frames between drivers, with their encoding (spec wire-protocol 2).
 
-For control paths, tools and tests; the agents' loops read and write the same offsets natively
-(``frames.pxd``). Bytes from outside that do not hold together raise MessageFormatError.
+This module serves control paths, tools and tests; the agents' loops read and write the same offsets
+natively (``frames.pxd``). Malformed bytes from outside raise MessageFormatError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONG: Final = "<q"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What every frame begins with; ``LAYOUT`` has offset and format of each member by name."""
+    """Base of all frames; ``LAYOUT`` gives the offset and format of each member by name."""
 
     TYPE: ClassVar[int]
     LENGTH: ClassVar[int]
@@ -31,9 +31,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class DataFrame(Frame):
-    """A fragment of a message; with no payload and ``frame_length`` 0 a heartbeat (2.2, 2.3).
+    """A fragment of a message, or a heartbeat: no payload and ``frame_length`` 0 (2.2, 2.3).
 
-    ``frame_length`` None means header and payload; a PAD has its own.
+    If ``frame_length`` is None, it is the length of header and payload.
     """
 
     TYPE: ClassVar[int] = frames.FRAME_DATA
@@ -58,7 +58,7 @@ class DataFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class PadFrame(Frame):
-    """The rest of a term, of which only the header is sent (2.4)."""
+    """Padding to the end of a term; only its header is sent (2.4)."""
 
     TYPE: ClassVar[int] = frames.FRAME_PAD
     LENGTH: ClassVar[int] = frames.DATA_HEADER_LENGTH
@@ -75,7 +75,7 @@ class PadFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class SetupFrame(Frame):
-    """What a receiver needs to know of a stream before it can join it (2.5)."""
+    """The parameters of a stream that a receiver needs before it can join the stream (2.5)."""
 
     TYPE: ClassVar[int] = frames.FRAME_SETUP
     LENGTH: ClassVar[int] = frames.SETUP_LENGTH
@@ -103,7 +103,7 @@ class SetupFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class StatusMessage(Frame):
-    """What a receiver has consumed and has room for (2.6); tagged ones are 8 bytes longer."""
+    """A receiver's consumed position and window (2.6); a group tag makes it 8 bytes longer."""
 
     TYPE: ClassVar[int] = frames.FRAME_STATUS_MESSAGE
     LENGTH: ClassVar[int] = frames.STATUS_LENGTH
@@ -128,7 +128,7 @@ class StatusMessage(Frame):
 
 @dataclass(frozen=True, slots=True)
 class Nak(Frame):
-    """A gap within one term that a receiver wants again (2.7)."""
+    """A receiver's request to send a gap within one term again (2.7)."""
 
     TYPE: ClassVar[int] = frames.FRAME_NAK
     LENGTH: ClassVar[int] = frames.NAK_LENGTH
@@ -150,7 +150,7 @@ class Nak(Frame):
 
 @dataclass(frozen=True, slots=True)
 class RttMeasurement(Frame):
-    """A question for the round trip time, with flag 0x80, or its echo (2.8)."""
+    """A request to measure the round trip time (flag 0x80 set) or the reply to one (2.8)."""
 
     TYPE: ClassVar[int] = frames.FRAME_RTTM
     LENGTH: ClassVar[int] = frames.RTTM_LENGTH
@@ -172,7 +172,7 @@ class RttMeasurement(Frame):
 
 @dataclass(frozen=True, slots=True)
 class ErrorFrame(Frame):
-    """A receiver rejects a stream (2.9); flag 0x08 says that the group tag is meant."""
+    """A receiver's rejection of a stream (2.9); flag 0x08 says that the group tag is valid."""
 
     TYPE: ClassVar[int] = frames.FRAME_ERROR
     LENGTH: ClassVar[int] = frames.ERROR_LENGTH
@@ -195,7 +195,7 @@ class ErrorFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class ResponseSetup(Frame):
-    """A receiver of requests tells the session that its answers will have (2.10)."""
+    """The session id of the responses, sent by the receiver of the requests (2.10)."""
 
     TYPE: ClassVar[int] = frames.FRAME_RESPONSE_SETUP
     LENGTH: ClassVar[int] = frames.RESPONSE_SETUP_LENGTH
@@ -213,7 +213,7 @@ class ResponseSetup(Frame):
 
 @dataclass(frozen=True, slots=True)
 class ResolutionEntry:
-    """A driver's name and where its resolver listens; ``address`` is a numeric host."""
+    """A driver's name and the address of its resolver; ``address`` is a numeric host."""
 
     name: str
     address: str
@@ -224,7 +224,7 @@ class ResolutionEntry:
 
 @dataclass(frozen=True, slots=True)
 class ResolutionFrame(Frame):
-    """What a driver knows of names, its own first (2.11)."""
+    """The names that a driver knows and their addresses, its own name first (2.11)."""
 
     TYPE: ClassVar[int] = frames.FRAME_RESOLUTION
     LENGTH: ClassVar[int] = frames.COMMON_HEADER_LENGTH
@@ -268,10 +268,10 @@ _ADDRESS_KINDS: Final = {
 
 
 def encode_frame(frame: AnyFrame) -> bytes:
-    """The bytes of a frame as they stand in a datagram; DATA is padded to 32 bytes.
+    """Encode a frame as it stands in a datagram; DATA is padded to a multiple of 32 bytes.
 
     Raises:
-        ConfigurationError: a member does not fit its field.
+        ConfigurationError: if a member does not fit its field.
     """
     try:
         tail = _tail(frame)
@@ -292,11 +292,11 @@ def encode_frame(frame: AnyFrame) -> bytes:
 
 
 def decode_frames(datagram: bytes) -> list[AnyFrame]:
-    """All frames of a datagram: one control frame or heartbeat, or a run of DATA and PAD.
+    """Decode all frames of a datagram: one control frame or heartbeat, or a run of DATA and PAD.
 
     Raises:
-        MessageFormatError: too short, another version, an unknown type, or a length or count that
-            reaches beyond the datagram.
+        MessageFormatError: if the datagram is too short, has another version or an unknown type,
+            or if a length or count reaches beyond its end.
     """
     found: list[AnyFrame] = []
     offset = 0
@@ -309,12 +309,12 @@ def decode_frames(datagram: bytes) -> list[AnyFrame]:
 
 
 def decode_frame(datagram: bytes) -> AnyFrame:
-    """The first frame of a datagram; see ``decode_frames``."""
+    """Decode the first frame of a datagram; the errors are those of ``decode_frames``."""
     return _decode(datagram, 0)[0]
 
 
 def _decode(datagram: bytes, offset: int) -> tuple[AnyFrame, int]:
-    """A frame at an offset, and the bytes that it takes of the datagram."""
+    """Decode the frame at an offset; also return how many bytes it takes in the datagram."""
     left = len(datagram) - offset
     if left < frames.COMMON_HEADER_LENGTH:
         raise MessageFormatError(f"a frame needs 8 bytes, there are {left}")
@@ -397,7 +397,7 @@ def _decode_entry(body: bytes, offset: int) -> tuple[ResolutionEntry, int]:
 
 
 def _tail(frame: AnyFrame) -> bytes:
-    """What follows the fixed part."""
+    """Encode the variable part of a frame, which follows the fixed part."""
     if isinstance(frame, DataFrame):
         return frame.payload
     if isinstance(frame, StatusMessage) and frame.group_tag is not None:
@@ -410,11 +410,11 @@ def _tail(frame: AnyFrame) -> bytes:
 
 
 def encode_resolution_entry(entry: ResolutionEntry) -> bytes:
-    """One entry of RES, padded to 8 bytes.
+    """Encode one entry of a RES frame, padded to a multiple of 8 bytes.
 
     Raises:
-        ConfigurationError: a host that is not numeric, a name above 512 bytes, or a port or age
-            out of range.
+        ConfigurationError: if the host is not numeric, the name is longer than 512 bytes, or the
+            port or age is out of range.
     """
     kind = frames.RESOLUTION_TYPE_IPV6 if ":" in entry.address else frames.RESOLUTION_TYPE_IPV4
     name = entry.name.encode("ascii", "replace")

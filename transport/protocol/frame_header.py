@@ -19,5 +19,5 @@ FRAME_HEADER = (
     Field("term_id", frames.TERM_ID_OFFSET, "i"),
     Field("reserved_value", frames.RESERVED_VALUE_OFFSET, "q"),
 )
-#: Packs and unpacks all nine, in that order.
+#: Packs and unpacks all nine fields in the order of the table.
 FRAME_HEADER_STRUCT = packer(FRAME_HEADER, frames.DATA_HEADER_LENGTH)

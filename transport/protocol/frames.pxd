@@ -1,9 +1,9 @@
-"""Frames, in logs, segments and datagrams: their one table of offsets, types and flags.
+"""The one table of offsets, types and flags of frames in logs, segments and datagrams.
 
-Spec log-buffers 4, spec wire-protocol 2. Native code has its readers, writers and checks here; none
-of them looks at a byte beyond the length that it is given. Python code finds the table in the
-module ``frames``, the header as a table of fields in ``frame_header`` and the codecs in
-``frame_codec``.
+It follows spec log-buffers 4 and spec wire-protocol 2. The native readers, writers and checks are
+here too; none of them reads a byte beyond the length that it is given. For Python code, the module
+``frames`` has the table, ``frame_header`` the header as a table of fields, and ``frame_codec`` the
+codecs.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
@@ -31,7 +31,7 @@ cpdef enum:
     FRAME_EXTENSION = 0xFFFF
     FRAME_INVALID = -1
 
-# Of DATA and PAD
+# Flags of DATA and PAD frames.
 cpdef enum:
     FLAG_BEGIN = 0x80
     FLAG_END = 0x40
@@ -65,7 +65,7 @@ cpdef enum:
     RESERVED_VALUE_OFFSET = 24
     DATA_HEADER_LENGTH = 32
     FRAME_ALIGNMENT = 32
-    # The longest DATA frame: the longest mtu that there is.
+    # The longest DATA frame is as long as the largest mtu.
     FRAME_LENGTH_MAX = 65504
 
     # SETUP (2.5)
@@ -79,7 +79,7 @@ cpdef enum:
     SETUP_TTL_AT = 36
     SETUP_LENGTH = 40
 
-    # SM (2.6); the receiver id is not aligned, the group tag is there when the frame is longer
+    # SM (2.6); the receiver id is not aligned, and only a longer frame has a group tag
     STATUS_SESSION_ID_AT = 8
     STATUS_STREAM_ID_AT = 12
     STATUS_TERM_ID_AT = 16
@@ -153,8 +153,9 @@ ctypedef struct setup_t:
     int32_t mtu
     int32_t ttl
 
-# extension_length: bytes after the fixed part (8: a group tag; anything else only tagged flow
-# control cares about); extension: its first 8 bytes, or as many as there are.
+# extension_length is the number of bytes after the fixed part: 8 for a group tag; only tagged flow
+# control distinguishes other lengths. extension holds their first 8 bytes, or fewer if there are
+# fewer.
 ctypedef struct status_message_t:
     uint8_t flags
     int32_t session_id
@@ -181,7 +182,7 @@ ctypedef struct rttm_t:
     int64_t reception_delta_ns
     int64_t receiver_id
 
-# text points into the datagram (reader) or at what is to be copied (writer).
+# text points into the datagram for a reader, and at the text to copy for a writer.
 ctypedef struct error_t:
     uint8_t flags
     int32_t session_id
@@ -198,7 +199,7 @@ ctypedef struct response_setup_t:
     int32_t response_session_id
 
 
-# What check_frame and its parts find; a frame is sound or has one of these faults.
+# The results of check_frame and its parts: a frame is sound or has one of these faults.
 cdef enum frame_fault:
     FRAME_SOUND = 0
     FRAME_BAD_LENGTH = 1
@@ -209,7 +210,7 @@ cdef enum frame_fault:
 
 
 cdef inline int64_t align_frame(int64_t length) noexcept nogil:
-    """A frame length rounded up to the start of the next frame."""
+    """Round a frame length up to the start of the next frame."""
     return (length + (FRAME_ALIGNMENT - 1)) & ~<int64_t> (FRAME_ALIGNMENT - 1)
 
 
@@ -224,7 +225,7 @@ cdef inline bint is_stored_type(int kind) noexcept nogil:
 
 
 cdef inline bint is_whole_message(const uint8_t* frame) noexcept nogil:
-    """Whether it is a DATA frame that is no fragment; flags and type take one comparison."""
+    """Whether a frame is DATA and holds a whole message; one comparison tests flags and type."""
     cdef uint32_t mask = <uint32_t> 0xFFFF0000 | (<uint32_t> FLAGS_UNFRAGMENTED << 8)
     cdef uint32_t whole = (<uint32_t> FRAME_DATA << 16) | (<uint32_t> FLAGS_UNFRAGMENTED << 8)
     return (<uint32_t> get_i32(frame + VERSION_OFFSET)) & mask == whole
@@ -233,7 +234,7 @@ cdef inline bint is_whole_message(const uint8_t* frame) noexcept nogil:
 cdef inline frame_fault check_place(
     const uint8_t* frame, int64_t term_offset, int32_t term_id, int32_t stream_id
 ) noexcept nogil:
-    """Whether a header says that it stands where it does."""
+    """Check that a header's term offset, term id and stream id are those of its place."""
     if get_i32(frame + TERM_OFFSET_OFFSET) != term_offset:
         return FRAME_BAD_TERM_OFFSET
     if get_i32(frame + TERM_ID_OFFSET) != term_id:
@@ -251,9 +252,10 @@ cdef inline frame_fault check_header(
     int32_t stream_id,
     int32_t data_length_max,
 ) noexcept nogil:
-    """Whether a frame that fits can be what stands at a place; its 32 bytes of header are there.
+    """Check the header of a frame that fits in its term; its 32 bytes must be readable.
 
-    The length is given, so that who shares the memory reads it once, and with acquire order.
+    The caller passes the frame length, so that a reader of shared memory loads it only once, with
+    acquire order.
     """
     cdef frame_fault fault
     cdef int kind = get_u16(frame + TYPE_OFFSET)
@@ -274,21 +276,24 @@ cdef inline frame_fault check_frame(
     int32_t stream_id,
     int32_t data_length_max,
 ) noexcept nogil:
-    """Whether a frame fits in its term, and its header belongs there."""
+    """Check that a frame fits in its term and that its header belongs at its place."""
     if not frame_fits(length, term_length - term_offset):
         return FRAME_BAD_LENGTH
     return check_header(frame, length, term_offset, term_id, stream_id, data_length_max)
 
 
 cdef inline int32_t read_frame_type(const uint8_t* data, int32_t length) noexcept nogil:
-    """Type of the first frame, FRAME_INVALID (count it) when it has no sound common header."""
+    """Type of the first frame, or FRAME_INVALID if its common header is unsound.
+
+    The caller counts invalid frames.
+    """
     if length < COMMON_HEADER_LENGTH or data[VERSION_OFFSET] != CURRENT_VERSION:
         return FRAME_INVALID
     return get_u16(data + TYPE_OFFSET)
 
 
 cdef inline bint _holds(const uint8_t* data, int32_t length, int32_t fixed_length) noexcept nogil:
-    """Whether a control frame has its fixed part, and ends inside the datagram."""
+    """Whether a control frame contains its fixed part and ends inside the datagram."""
     cdef int32_t frame_length
     if length < fixed_length:
         return False
@@ -306,14 +311,14 @@ cdef inline void _write_header(
 
 
 cdef inline bint is_heartbeat(const uint8_t* data, int32_t length) noexcept nogil:
-    """A DATA header alone whose frame length is 0 (2.3)."""
+    """Whether a frame is a heartbeat: a DATA header alone with frame length 0 (2.3)."""
     return length == DATA_HEADER_LENGTH and get_i32(data + FRAME_LENGTH_OFFSET) == 0
 
 
 cdef inline bint read_data_header(
     const uint8_t* data, int32_t length, data_header_t* header
 ) noexcept nogil:
-    """The first frame's header; False below 32 bytes. What it claims is not checked here."""
+    """Read the first frame's header without checking its values; False below 32 bytes."""
     if length < DATA_HEADER_LENGTH:
         return False
     header.frame_length = get_i32(data + FRAME_LENGTH_OFFSET)
@@ -328,7 +333,7 @@ cdef inline bint read_data_header(
 
 
 cdef inline int32_t write_data_header(uint8_t* data, const data_header_t* header) noexcept nogil:
-    """Writes 32 bytes; a heartbeat is DATA with frame_length 0."""
+    """Write a header of 32 bytes; a heartbeat is DATA with frame_length 0."""
     _write_header(data, header.frame_length, header.flags, header.type)
     put_i32(data + TERM_OFFSET_OFFSET, header.term_offset)
     put_i32(data + SESSION_ID_OFFSET, header.session_id)
@@ -390,7 +395,7 @@ cdef inline bint read_status_message(
 cdef inline int32_t write_status_message(
     uint8_t* data, const status_message_t* message
 ) noexcept nogil:
-    """Writes 36 bytes, or 44 with a group tag when extension_length is 8."""
+    """Write a status message: 36 bytes, or 44 with a group tag if extension_length is 8."""
     cdef bint tagged = message.extension_length == 8
     cdef int32_t length = STATUS_TAGGED_LENGTH if tagged else STATUS_LENGTH
     _write_header(data, length, message.flags, FRAME_STATUS_MESSAGE)
@@ -467,7 +472,7 @@ cdef inline bint read_error(const uint8_t* data, int32_t length, error_t* error)
 
 
 cdef inline int32_t write_error(uint8_t* data, const error_t* error) noexcept nogil:
-    """Writes up to 1063 bytes; a longer text is cut."""
+    """Write an ERR frame of at most 1063 bytes; a longer text is truncated."""
     cdef int32_t text_length = max(0, min(error.text_length, <int32_t> ERROR_TEXT_LIMIT))
     _write_header(data, ERROR_LENGTH + text_length, error.flags, FRAME_ERROR)
     put_i32(data + ERROR_SESSION_ID_AT, error.session_id)

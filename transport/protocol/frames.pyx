@@ -4,11 +4,11 @@ from libc.stdint cimport int32_t, uint8_t
 
 
 def read_frame(datagram: bytes) -> tuple[int, dict[str, int | bytes] | None]:
-    """What the native readers see in a datagram.
+    """Read the first frame of a datagram with the native readers.
 
     Returns:
-        The frame type (FRAME_INVALID for an unsound common header), and the fields by name; None
-        when the frame does not hold together or is of a type without native reader.
+        The frame type (FRAME_INVALID for an unsound common header) and the fields by name. The
+        fields are None if the frame is malformed or no native reader exists for its type.
     """
     cdef const uint8_t* data = <const uint8_t*> (<bytes> datagram)
     cdef int32_t length = len(datagram)
@@ -57,7 +57,7 @@ cdef dict _error_fields(const error_t* error):
 
 
 cdef int32_t _write_known(uint8_t* data, int32_t kind, const uint8_t* source, int32_t length):
-    """Read a frame and write it anew; -1 when it is not one that is read and written natively."""
+    """Read a frame and write it again; -1 if its type has no native reader and writer."""
     cdef setup_t setup
     cdef status_message_t message
     cdef nak_t nak
@@ -83,7 +83,7 @@ cdef int32_t _write_known(uint8_t* data, int32_t kind, const uint8_t* source, in
 
 
 def rewrite_frame(datagram: bytes) -> bytes | None:
-    """The frame as the native writer writes what the native reader read; None when unreadable."""
+    """Read a frame natively and encode the result natively; None if it cannot be read."""
     cdef uint8_t[ERROR_LENGTH + ERROR_TEXT_LIMIT] room
     cdef const uint8_t* data = <const uint8_t*> (<bytes> datagram)
     cdef int32_t length = len(datagram)

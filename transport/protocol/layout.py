@@ -1,7 +1,7 @@
-"""How the packed little-endian messages between client and driver are described and coded.
+"""Description and coding of the packed little-endian messages between client and driver.
 
-A message is a dataclass with a table beside it: one Field a member, in wire order, nothing aligned
-but what the table says (spec cnc-and-commands 8). Control path; any thread.
+A message is a dataclass with a table of fields: one Field for each member, in wire order. Only the
+fields for which the table says so are aligned (spec cnc-and-commands 8). Control path; any thread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """How a field is written."""
+    """Wire type of a field."""
 
     I16 = "<h"
     U16 = "<H"
@@ -28,11 +28,10 @@ class Field:
     """One member of a message.
 
     Attributes:
-        name: of the dataclass member.
-        kind: how it is written.
+        name: name of the dataclass member.
         align: the count word of a string or of bytes starts at the next multiple of this.
-        optional: absent when the message ends before it; then 0.
-        what: the word for it in an error message.
+        optional: whether the message may end before the field, which is then 0.
+        what: the word for the field in an error message.
     """
 
     name: str
@@ -52,12 +51,11 @@ Value = int | str | bytes
 
 
 class FieldError(Exception):
-    """A field that does not fit its message; the callers say what that means.
+    """A field does not fit its message; callers translate this into an error of their own.
 
     Attributes:
-        field: the one that does not fit.
-        claimed: length of a message that would hold what its count word claims, None when the
-            fixed part is too short.
+        claimed: length of a message that would hold what the field's count word claims, or None
+            if the fixed part is too short.
     """
 
     def __init__(self, field: Field, claimed: int | None) -> None:
@@ -67,12 +65,12 @@ class FieldError(Exception):
 
 
 def encode_ascii(text: str) -> bytes:
-    """The US-ASCII bytes of a string, ``?`` for what has none."""
+    """Encode a string as US-ASCII, with ``?`` for each character outside it."""
     return text.encode("ascii", "replace")
 
 
 def fixed_length(layout: Layout) -> int:
-    """Bytes of the shortest message: all counts 0, optional fields absent."""
+    """Length in bytes of the shortest message: all counts are 0, optional fields are absent."""
     offset = 0
     for field in layout:
         if field.optional:
@@ -82,7 +80,7 @@ def fixed_length(layout: Layout) -> int:
 
 
 def encode(layout: Layout, message: object) -> bytes:
-    """Write a message."""
+    """Encode a message whose members the layout names."""
     out = bytearray()
     for field in layout:
         out += bytes(-len(out) % field.align)
@@ -98,10 +96,10 @@ def encode(layout: Layout, message: object) -> bytes:
 
 
 def decode(layout: Layout, data: bytes) -> dict[str, Value]:
-    """Read the fields of a message; what follows the last one is ignored.
+    """Read the fields of a message; bytes after the last field are ignored.
 
     Raises:
-        FieldError: a field does not fit.
+        FieldError: if a field reaches beyond the end of the message.
     """
     values: dict[str, Value] = {}
     offset = 0

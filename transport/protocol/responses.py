@@ -1,7 +1,7 @@
 """Messages from the driver to its clients: layouts, encoding, decoding (spec cnc-and-commands 10).
 
-Each is a frozen dataclass whose ``TYPE_ID`` is the record type in the broadcast buffer. All clients
-see all messages and pick theirs by id.
+Each message is a frozen dataclass whose ``TYPE_ID`` is the record type in the broadcast buffer.
+Every client receives all messages and selects its own by their ids.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ADDRESS_IPV6 = 2
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Any message of the driver."""
+    """Base of all messages from the driver."""
 
     TYPE_ID: ClassVar[int] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class OnError(Response):
-    """A command was refused; ``correlation_id`` is 0 where the driver could not tell it."""
+    """A command was refused; ``correlation_id`` is 0 if the driver could not read it."""
 
     TYPE_ID: ClassVar[int] = 0x0F01
 
@@ -52,7 +52,7 @@ class AvailableImage(Response):
 
 @dataclass(frozen=True, slots=True)
 class PublicationReady(Response):
-    """A publication is there; ``registration_id`` is that of its first adder."""
+    """A publication is ready; ``registration_id`` is that of the client that added it first."""
 
     TYPE_ID: ClassVar[int] = 0x0F03
 
@@ -88,14 +88,14 @@ class UnavailableImage(Response):
 
 @dataclass(frozen=True, slots=True)
 class ExclusivePublicationReady(PublicationReady):
-    """As PublicationReady; both ids are the command's."""
+    """An exclusive publication is ready; both ids are the command's correlation id."""
 
     TYPE_ID: ClassVar[int] = 0x0F06
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionReady(Response):
-    """``channel_status_id`` is a counter id, -1 for IPC and spies."""
+    """A subscription is ready; ``channel_status_id`` is a counter id, -1 for IPC and spies."""
 
     TYPE_ID: ClassVar[int] = 0x0F07
 
@@ -125,7 +125,7 @@ class UnavailableCounter(Response):
 
 @dataclass(frozen=True, slots=True)
 class ClientTimeout(Response):
-    """The driver has given a client up."""
+    """The driver has timed a client out."""
 
     TYPE_ID: ClassVar[int] = 0x0F0A
 
@@ -134,7 +134,7 @@ class ClientTimeout(Response):
 
 @dataclass(frozen=True, slots=True)
 class StaticCounter(Response):
-    """The static counter that was asked for, new or not."""
+    """The id of the static counter that was requested, whether it is new or existed before."""
 
     TYPE_ID: ClassVar[int] = 0x0F0B
 
@@ -163,7 +163,7 @@ class OnPublicationError(Response):
 
 @dataclass(frozen=True, slots=True)
 class NextAvailableSessionId(Response):
-    """A session id that no publication of the stream has."""
+    """A session id that no publication of the stream uses."""
 
     TYPE_ID: ClassVar[int] = 0x0F0D
 
@@ -228,15 +228,15 @@ RESPONSES: dict[int, type[Response]] = {response.TYPE_ID: response for response 
 
 
 def encode_response(response: Response) -> bytes:
-    """The message of a response; its record type is ``response.TYPE_ID``."""
+    """Encode a response; its record type is ``response.TYPE_ID``."""
     return encode(LAYOUTS[type(response)], response)
 
 
 def decode_response(type_id: int, data: bytes) -> Response | None:
-    """Read a message of the driver; None for a type of a later driver.
+    """Decode a message of the driver; None for an unknown type, as a later driver may send.
 
     Raises:
-        MessageFormatError: its lengths do not hold together.
+        MessageFormatError: if the lengths in the message contradict each other.
     """
     response = RESPONSES.get(type_id)
     if response is None:
