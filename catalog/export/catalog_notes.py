@@ -63,15 +63,23 @@ class CatalogNotes:
 
                 note_begun(catalog, folder, self._target.identity, of_folder)
 
-    def finished(self, job: Job, manifest: Manifest) -> None:
-        """Note what the target has of a recording whose export is done.
+    def finished(self, jobs: list[Job], manifest: Manifest) -> None:
+        """Note what the target has of recordings whose export is done; the list is empty then.
 
         The folder's journal takes part, so that only archives whose folder is here have notes.
+
+        Args:
+            jobs: that are done, with all their files listed by the manifest as it was saved.
+            manifest: of the target.
 
         Raises:
             CatalogError: the database or the journal fails; the files are there all the same, and
                 the next run of the export notes them.
         """
+        while jobs:
+            self._note(jobs.pop(0), manifest)
+
+    def _note(self, job: Job, manifest: Manifest) -> None:
         folder = self._folder_of(job)
         if folder is None:
             return
@@ -86,17 +94,17 @@ class CatalogNotes:
             note_export,
         )
 
-        entries = manifest.files_of(job.key)
+        listed = manifest.files_of(job.key)
         files = [
             ExportedFile(
-                path=entry.path,
-                from_position=entry.from_position,
-                until_position=entry.until_position,
-                rows=entry.rows,
-                bytes=entry.bytes,
-                checksum=entry.checksum,
+                path=file.path,
+                from_position=one.from_position,
+                until_position=one.until_position,
+                rows=file.rows,
+                bytes=file.bytes,
+                checksum=file.checksum,
             )
-            for entry in entries
+            for one, file in listed
         ]
         note = ExportNote(
             recording_id=job.recording_id,
@@ -104,7 +112,7 @@ class CatalogNotes:
             until_position=job.state.position,
             state=COMPLETE if job.damage is None else FAILED,
             files=files,
-            rows=sum(entry.rows for entry in entries if entry.table == ROWS),
+            rows=sum(file.rows for _, file in listed if file.table == ROWS),
         )
         note_export(catalog, folder, note)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from aerolog.catalog.export.report import FileEntry
+    from aerolog.catalog.export.manifest import FileEntry
     from aerolog.catalog.export.store import Store
 
 
@@ -77,12 +77,19 @@ def check_export(
     if manifest is None:
         raise ManifestError(f"there is no export at {target.shown}: it has no {MANIFEST_NAME}")
     report = CheckReport(target.shown)
+    ids = {
+        path: one.recording_id
+        for ranges in manifest.ranges.values()
+        for one in ranges
+        for path in one.files
+    }
+    unfinished = {ids[file.path] for file in manifest.unnamed()}
     entries = sorted(manifest.files.values(), key=lambda entry: entry.path)
     total = sum(entry.bytes for entry in entries)
     for entry in entries:
-        problem = _problem(target, entry)
+        problem = None if entry.staged else _problem(target, entry)
         if problem is not None:
-            report.problems.append(FileProblem(entry.path, entry.recording_id, problem))
+            report.problems.append(FileProblem(entry.path, ids.get(entry.path), problem))
         report.files += 1
         report.bytes += entry.bytes
         report.rows += entry.rows if entry.table == "rows" else 0
@@ -93,11 +100,12 @@ def check_export(
         for path, _ in target.files()
         if path.endswith(".parquet") and path not in manifest.files
     ]
-    report.unfinished = sorted(
+    unfinished.update(
         state.recording_id
         for state in manifest.recordings.values()
         if state.until_position is not None
     )
+    report.unfinished = sorted(unfinished)
     return report
 
 

@@ -1,9 +1,8 @@
-"""Checksums over what is written piece by piece: CRC-32C by the archive's native one, SHA-256."""
+"""The checksum of a file that is written piece by piece: CRC-32C, by the archive's native one."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
 
@@ -13,44 +12,6 @@ if TYPE_CHECKING:
 _BLOCK_LENGTH: Final = 256 * 1024
 _POLYNOMIAL: Final = 0x82F63B78
 _PREFIX: Final = "crc32c:"
-
-
-class Checksum(Protocol):
-    """A checksum of a sequence of bytes that comes in pieces."""
-
-    def update(self, data: Buffer) -> None:
-        """Take the next piece."""
-
-    def consume(self, block: memoryview) -> None:
-        """Take the next piece without a copy: its first bytes may change meanwhile.
-
-        Args:
-            block: writable bytes.
-        """
-
-    @property
-    def text(self) -> str:
-        """The checksum of all pieces so far, as text."""
-
-
-class Sha256:
-    """SHA-256, by which a commit of a pipeline knows its files."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def update(self, data: Buffer) -> None:
-        """See `Checksum`."""
-        self._digest.update(data)
-
-    def consume(self, block: memoryview) -> None:
-        """See `Checksum`."""
-        self._digest.update(block)
-
-    @property
-    def text(self) -> str:
-        """Hex digits, of all pieces so far."""
-        return self._digest.hexdigest()
 
 
 class RunningChecksum:

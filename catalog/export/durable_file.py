@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aerolog.catalog.export.checksum import RunningChecksum
-
-if TYPE_CHECKING:
-    from aerolog.catalog.export.checksum import Checksum
 
 #: A shorter file is not worth a thread; a longer one goes to disk in steps of this many bytes.
 STEP_LENGTH: Final = 32 * 1024 * 1024
@@ -29,14 +26,13 @@ class DurableFile:
         checksum: of the bytes that were looked at; of all of them after ``finish``.
     """
 
-    def __init__(self, fd: int, checksum: Checksum | None = None) -> None:
+    def __init__(self, fd: int) -> None:
         """Begin, without a thread yet.
 
         Args:
             fd: of the file, for reading and writing; stays open until this is finished or stopped.
-            checksum: to be made; CRC-32C by default.
         """
-        self.checksum: Checksum = checksum or RunningChecksum()
+        self.checksum = RunningChecksum()
         self._fd = fd
         self._told = 0
         self._done = 0

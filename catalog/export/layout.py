@@ -31,10 +31,9 @@ def part_range(name: str) -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def recording_key(recording_id: int, values: Mapping[str, str]) -> str:
-    """What names a recording in a manifest; the archive's id only where the layout has it."""
-    archive_id = values.get("archive_id")
-    return str(recording_id) if archive_id is None else f"{archive_id}/{recording_id}"
+def recording_key(recording_id: int, archive: str) -> str:
+    """What names a recording in a manifest; the archive only where recordings are of several."""
+    return f"{archive}/{recording_id}" if archive else str(recording_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Exports: writes the parts of recordings that a target does not have yet.
 
 An export first notes in the manifest how far it will go with each recording. One that was killed
-is resumed from there: files that are finished stay, whether the manifest knows them yet or
-not, and the one that was under way is written again, under the same name.
+is resumed from there: files that the manifest lists stay, and those that were under way are
+written again, under the same names.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.export.catalog_notes import CatalogNotes
 from aerolog.catalog.export.errors import TargetMismatchError
-from aerolog.catalog.export.layout import REJECTS, ROWS, end_of_part
+from aerolog.catalog.export.layout import ROWS, end_of_part
 from aerolog.catalog.export.manifest import Manifest
+from aerolog.catalog.export.manifest_1 import finished_parts
 from aerolog.catalog.export.part_writer import Part, PartWriter, WrittenPart
 from aerolog.catalog.export.plan import Job, Planner, Request
 from aerolog.catalog.export.report import ExportProgress, ExportReport, ExportResult, Purged
 from aerolog.catalog.export.store import TEMPORARY
-from aerolog.catalog.export.unlisted_files import UnlistedFiles
 from aerolog.catalog.times import TimeSource
 from aerolog.transport.errors import ArchiveError
 
@@ -66,8 +66,11 @@ def export(
     times = TimeSource.parse(options.time_source)
     opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
     with CatalogNotes(catalog, target) as notes, target.lock():
-        abandoned = target.sweep()
         manifest, settled = _open_manifest(target, options, decoder, opened)
+        if manifest.unnamed():
+            manifest.touch()
+            manifest.save(target, request.clock.now_ns())
+        abandoned = target.sweep()
         planner = Planner(target, manifest, options, request, decoded=settled is not None)
         jobs = [planner.plan(source, recording) for source, recording in opened]
         _check_distinct(jobs)
@@ -77,12 +80,16 @@ def export(
             target, manifest, planner, options, PartWriter(target, options, settled), request
         )
         report = ExportReport(target.shown, abandoned=abandoned, uploads=_uploads(target, jobs))
+        unnoted: list[Job] = []
         try:
             for job in jobs:
                 report.results.append(exporter.export(job))
-                notes.finished(job, manifest)
+                unnoted.append(job)
+                if manifest.save(target, request.clock.now_ns(), at_once=False):
+                    notes.finished(unnoted, manifest)
         finally:
             manifest.save(target, request.clock.now_ns())
+            notes.finished(unnoted, manifest)
     report.seconds = request.seconds_since(begun_ns)
     return report
 
@@ -105,7 +112,6 @@ class _Exporter:
         self._options = options
         self._writer = writer
         self._request = request
-        self._unlisted = UnlistedFiles(target, manifest, options)
 
     def export(self, job: Job) -> ExportResult:
         """Write what is missing of a recording."""
@@ -137,6 +143,9 @@ class _Exporter:
         state = job.state
         assert state.until_position is not None
         until = state.until_position
+        if job.resumed and self._manifest.version == 1:
+            for written in finished_parts(self._target, self._manifest, job):
+                self._take(job, written)
         term_length = job.recording.descriptor.term_buffer_length
         while job.damage is None and self._skip_purged(job, until) < until:
             end = end_of_part(state.position, self._options.file_length, term_length)
@@ -150,44 +159,39 @@ class _Exporter:
 
     def _export_whole(self, job: Job) -> None:
         """Write the one file of a recording, unless it is there."""
-        state, known = job.state, self._manifest.files
-        paths = [job.folders.path(table, 0, 0) for table in (REJECTS, ROWS)]
+        state = job.state
         if state.until_position is None:
-            job.entries = [known[path] for path in dict.fromkeys(paths) if path in known]
-            job.start = job.entries[-1].from_position
+            job.ranges = self._manifest.ranges[job.key]
+            job.files = [file for _, file in self._manifest.files_of(job.key)]
+            job.start = job.ranges[-1].from_position
             return
         job.start = job.recording.start_position
         written = self._part(job, job.start, state.until_position, sparse=False)
-        for path in paths:
-            self._manifest.drop(path)
+        self._manifest.drop(job.key)
         self._take(job, written)
         if written.damage is not None:
             job.damage = str(written.damage)
         state.until_position = None
-        self._manifest.touch()
-        self._manifest.save(self._target, self._request.clock.now_ns(), at_once=False)
 
     def _part(self, job: Job, start: int, until: int, *, sparse: bool) -> WrittenPart:
         part = Part(
             recording=job.recording,
             descriptor=RecordingDescriptor(**job.state.descriptor),
             folders=job.folders,
-            key=job.key,
+            archive=job.archive,
             from_position=start,
             until_position=until,
             sparse=sparse,
             threaded=job.source.threaded,
             settled=SettledTimes.from_json(job.state.times),
         )
-        found = None
-        if job.resumed and (self._options.partitioned or self._request.incremental):
-            found = self._unlisted.find(part)
-        return found or self._writer.write(part, self._follower(job))
+        return self._writer.write(part, self._follower(job))
 
     def _take(self, job: Job, written: WrittenPart) -> None:
-        job.entries += written.entries
-        job.state.position = written.until_position
-        self._manifest.add(written.entries)
+        job.ranges.append(written.range)
+        job.files += written.files
+        job.state.position = written.range.until_position
+        self._manifest.add([written.range], written.files)
 
     def _skip_purged(self, job: Job, until: int) -> int:
         """Note what the recording has lost before it was exported; where to go on."""
@@ -212,9 +216,8 @@ class _Exporter:
 
     def _follower(self, job: Job) -> Callable[[int, ScanTotals], object]:
         """Tells progress over all parts of a recording."""
-        before = [entry for entry in job.entries if entry.table == ROWS]
-        rows = sum(entry.rows for entry in before)
-        size = sum(entry.payload_bytes for entry in before)
+        rows = sum(one.rows for one in job.ranges)
+        size = sum(one.payload_bytes for one in job.ranges)
         until = job.state.until_position or 0
 
         def follow(position: int, totals: ScanTotals) -> None:
@@ -233,22 +236,21 @@ class _Exporter:
         return follow
 
     def _result(self, job: Job) -> ExportResult:
-        rows = [entry for entry in job.entries if entry.table == ROWS]
-        folder = job.folders.folder(ROWS)
+        ranges, folder = job.ranges, job.folders.folder(ROWS)
         path = folder if self._options.partitioned else job.folders.path(ROWS, 0, 0)
         return ExportResult(
             recording_id=job.recording_id,
             path=self._target.full_path(path),
-            file_bytes=sum(entry.bytes for entry in job.entries),
+            file_bytes=sum(file.bytes for file in job.files),
             until_position=job.state.position,
-            rows=sum(entry.rows for entry in rows),
-            payload_bytes=sum(entry.payload_bytes for entry in rows),
-            skipped_fragments=sum(entry.skipped_fragments for entry in rows),
-            checksum_mismatches=sum(entry.checksum_mismatches for entry in rows),
+            rows=sum(one.rows for one in ranges),
+            payload_bytes=sum(one.payload_bytes for one in ranges),
+            skipped_fragments=sum(one.skipped_fragments for one in ranges),
+            checksum_mismatches=sum(one.checksum_mismatches for one in ranges),
             seconds=self._request.seconds_since(job.begun_ns),
             from_position=job.start,
-            files=len(rows),
-            rejected=sum(entry.rejected for entry in rows),
+            files=sum(file.table == ROWS for file in job.files),
+            rejected=sum(one.rejected for one in ranges),
             damage=job.damage,
             purged=tuple(job.purged),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,27 +15,26 @@ from aerolog.catalog.arrow.schema import (
     recording_metadata,
 )
 from aerolog.catalog.export.layout import REJECTS, ROWS
-from aerolog.catalog.export.parquet_file import ParquetFile
+from aerolog.catalog.export.manifest import RangeEntry
+from aerolog.catalog.export.part_files import PartFile, PartFiles
 from aerolog.catalog.export.prefetch import prefetched
-from aerolog.catalog.export.report import FileEntry
 from aerolog.catalog.export.row_groups import row_groups
 from aerolog.catalog.extras import require
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
-    from typing import Self
 
     import pyarrow as pa
 
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.catalog.decoders import Decoder
     from aerolog.catalog.export.layout import Folders
+    from aerolog.catalog.export.manifest import FileEntry
     from aerolog.catalog.export.options import ExportOptions
     from aerolog.catalog.export.row_groups import RowGroup
     from aerolog.catalog.export.sources import SourceRecording
-    from aerolog.catalog.export.store import Sink, Store
+    from aerolog.catalog.export.store import Store
 
 METADATA_TABLE: Final = b"aerolog.table"
 METADATA_OPTIONS: Final = b"aerolog.export"
@@ -57,7 +55,7 @@ class Part:
         recording: to read from.
         descriptor: that the files are to tell: as it was when the export began.
         folders: of the recording's files.
-        key: of the recording in the manifest.
+        archive: of the recording in the manifest, see `RangeEntry`.
         from_position: where the range begins.
         until_position: where the range ends.
         sparse: whether a range without rows has no file.
@@ -68,7 +66,7 @@ class Part:
     recording: SourceRecording
     descriptor: RecordingDescriptor
     folders: Folders
-    key: str
+    archive: str
     from_position: int
     until_position: int
     sparse: bool
@@ -81,13 +79,13 @@ class WrittenPart:
     """What became of a part.
 
     Attributes:
-        entries: its files, that of rows last.
-        until_position: up to which it came: before damage, behind the last message.
+        range: that was read: it ends before damage, behind the last message.
+        files: that have it, in the order of the tables.
         damage: what ended it, None when nothing did.
     """
 
-    entries: list[FileEntry]
-    until_position: int
+    range: RangeEntry
+    files: list[FileEntry]
     damage: FileFormatError | None
 
 
@@ -148,18 +146,55 @@ class PartWriter:
             totals=totals,
         )
         groups: Iterator[RowGroup] = prefetched(found) if part.threaded else found
-        files = _PartFiles(self, part)
-        with files:
+        position, damage = part.from_position, None
+        with PartFiles[str](lambda table: self._begin(part, table)) as files:
             try:
                 for group in groups:
-                    files.add(group)
+                    for table, batches in ((ROWS, group.rows), (REJECTS, group.rejects)):
+                        if batches:
+                            files.file(table).write_group(batches)
+                    position = group.position
                     if on_group is not None:
-                        on_group(group.position, group.totals)
+                        on_group(position, group.totals)
             except FileFormatError as error:
-                files.damage = error
-            files.finish(totals)
-        until = part.until_position if files.damage is None else files.position
-        return WrittenPart(files.entries, until, files.damage)
+                damage = error
+            if REJECTS in files or not part.sparse:
+                files.file(ROWS)
+            until = part.until_position if damage is None else position
+            return self._finished(part, files, totals, until, damage)
+
+    def _finished(
+        self,
+        part: Part,
+        files: PartFiles[str],
+        totals: ScanTotals,
+        until: int,
+        damage: FileFormatError | None,
+    ) -> WrittenPart:
+        rejected = sum(file.rows for file in files if file.table == REJECTS)
+        for file in files:
+            file.path = part.folders.path(file.table, part.from_position, until)
+        files.finish(
+            {
+                METADATA_UNTIL_POSITION: str(until).encode(),
+                METADATA_TOTALS: json.dumps(asdict(totals)).encode(),
+                METADATA_REJECTED: str(rejected).encode(),
+            }
+        )
+        entry = RangeEntry(
+            archive=part.archive,
+            recording_id=part.descriptor.recording_id,
+            from_position=part.from_position,
+            until_position=until,
+            messages=totals.rows,
+            payload_bytes=totals.payload_bytes,
+            rows=sum(file.rows for file in files.entries if file.table == ROWS),
+            rejected=rejected,
+            skipped_fragments=totals.skipped_fragments,
+            checksum_mismatches=totals.checksum_mismatches,
+            files=sorted(file.path for file in files.entries),
+        )
+        return WrittenPart(entry, files.entries, damage)
 
     def _batches(
         self, part: Part, totals: ScanTotals
@@ -186,7 +221,7 @@ class PartWriter:
                 rejects.select(self._rejects_schema.names),
             )
 
-    def open(self, part: Part, table: str, sink: Sink) -> ParquetFile:
+    def _begin(self, part: Part, table: str) -> PartFile:
         """Begin one of a part's files."""
         schema = self._schema if table == ROWS else self._rejects_schema
         assert schema is not None
@@ -198,97 +233,16 @@ class PartWriter:
         )
         del metadata[METADATA_UNTIL_POSITION]
         metadata[METADATA_TABLE] = table.encode()
-        metadata[METADATA_OPTIONS] = fingerprint(self._options)
-        return ParquetFile(
-            sink, schema.with_metadata(metadata), writer_options(schema, self._options)
+        metadata[METADATA_OPTIONS] = json.dumps(self._options.as_dict(), sort_keys=True).encode()
+        path = part.folders.path(table, part.from_position, part.until_position)
+        return PartFile(
+            self._target,
+            table,
+            path,
+            staged=self._target.staged(path),
+            schema=schema.with_metadata(metadata),
+            options=writer_options(schema, self._options),
         )
-
-    def create(self, path: str) -> Any:
-        """A new file of the target."""
-        return self._target.create(path)
-
-
-class _PartFiles:
-    """The files of one part while they are written. A context manager."""
-
-    def __init__(self, owner: PartWriter, part: Part) -> None:
-        self._owner = owner
-        self._part = part
-        self._stack = ExitStack()
-        self._open: dict[str, ParquetFile] = {}
-        self.position = part.from_position
-        self.entries: list[FileEntry] = []
-        self.damage: FileFormatError | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if exc_type is not None:
-            for file in self._open.values():
-                file.abandon()
-        self._stack.__exit__(exc_type, exc, traceback)
-
-    def add(self, group: RowGroup) -> None:
-        """Write a row group."""
-        self._append(ROWS, group.rows)
-        self._append(REJECTS, group.rejects)
-        self.position = group.position
-
-    def finish(self, totals: ScanTotals) -> None:
-        """End the files; they get their names when the context ends, that of rows last."""
-        part = self._part
-        if self._open or not part.sparse:
-            self._file(ROWS)
-        until = part.until_position if self.damage is None else self.position
-        rejected = self._open[REJECTS].rows if REJECTS in self._open else 0
-        ending: dict[bytes, str | bytes] = {
-            METADATA_UNTIL_POSITION: str(until).encode(),
-            METADATA_TOTALS: json.dumps(asdict(totals)).encode(),
-            METADATA_REJECTED: str(rejected).encode(),
-        }
-        for table in (REJECTS, ROWS):
-            if table not in self._open:
-                continue
-            file = self._open[table]
-            length, checksum = file.finish(ending)
-            file.sink.path = path = part.folders.path(table, part.from_position, until)
-            self.entries.append(
-                FileEntry(
-                    path=path,
-                    table=table,
-                    recording=part.key,
-                    recording_id=part.descriptor.recording_id,
-                    from_position=part.from_position,
-                    until_position=until,
-                    rows=file.rows,
-                    payload_bytes=totals.payload_bytes,
-                    rejected=rejected,
-                    skipped_fragments=totals.skipped_fragments,
-                    checksum_mismatches=totals.checksum_mismatches,
-                    bytes=length,
-                    checksum=checksum,
-                )
-            )
-
-    def _append(self, table: str, batches: list[pa.RecordBatch]) -> None:
-        if batches:
-            self._file(table).write_group(batches)
-
-    def _file(self, table: str) -> ParquetFile:
-        # What is entered first is left last: rows get their name when the rejects have theirs.
-        for name in (ROWS, REJECTS)[: 1 if table == ROWS else 2]:
-            if name not in self._open:
-                part = self._part
-                path = part.folders.path(name, part.from_position, part.until_position)
-                sink = self._stack.enter_context(self._owner.create(path))
-                self._open[name] = self._owner.open(part, name, sink)
-        return self._open[table]
 
 
 def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:
@@ -311,11 +265,6 @@ def writer_options(schema: pa.Schema, options: ExportOptions) -> dict[str, Any]:
         "write_page_index": True,
         "sorting_columns": [ascending],
     }
-
-
-def fingerprint(options: ExportOptions) -> bytes:
-    """What a file says of the options by which it was made."""
-    return json.dumps(options.as_dict(), sort_keys=True).encode()
 
 
 def _without(pyarrow: Any, schema: pa.Schema, dropped: frozenset[str]) -> pa.Schema:

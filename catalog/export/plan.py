@@ -15,9 +15,9 @@ from aerolog.transport.concurrent.clock import SystemClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from aerolog.catalog.export.manifest import Manifest
+    from aerolog.catalog.export.manifest import FileEntry, Manifest, RangeEntry
     from aerolog.catalog.export.options import ExportOptions
-    from aerolog.catalog.export.report import ExportProgress, FileEntry, Purged
+    from aerolog.catalog.export.report import ExportProgress, Purged
     from aerolog.catalog.export.sources import Source, SourceRecording
     from aerolog.catalog.export.store import Store
     from aerolog.transport.concurrent.clock import Clock
@@ -54,12 +54,13 @@ class Job:
     Attributes:
         source: the archive that the recording is read from.
         recording: as it was when the export began, or after it was found purged.
-        key: the recording's key in the manifest.
+        archive: of the recording in the manifest, see `RangeEntry`.
         folders: where the recording's files are.
         state: the recording's state in the manifest.
         resumed: whether an earlier export of it was killed.
         start: where this export begins.
-        entries: of the files that it wrote, or that were there.
+        ranges: that it read, or that were there.
+        files: that have these ranges.
         damage: the damage that ended it early, None when there was none.
         purged: ranges that were purged before they were exported.
         begun_ns: when it began, nanoseconds on the request's clock.
@@ -67,12 +68,13 @@ class Job:
 
     source: Source
     recording: SourceRecording
-    key: str
+    archive: str
     folders: Folders
     state: RecordingState
     resumed: bool
     start: int = 0
-    entries: list[FileEntry] = field(default_factory=list)
+    ranges: list[RangeEntry] = field(default_factory=list)
+    files: list[FileEntry] = field(default_factory=list)
     damage: str | None = None
     purged: list[Purged] = field(default_factory=list)
     begun_ns: int = 0
@@ -87,6 +89,11 @@ class Job:
     def recording_id(self) -> int:
         """The recording's id."""
         return self.state.recording_id
+
+    @property
+    def key(self) -> str:
+        """The recording's key in the manifest."""
+        return recording_key(self.recording_id, self.archive)
 
 
 class Planner:
@@ -118,7 +125,8 @@ class Planner:
         values = self._options.partition_values(
             descriptor, source.archive_id if by_archive else None
         )
-        key = recording_key(descriptor.recording_id, values)
+        archive = values.get("archive_id", "")
+        key = recording_key(descriptor.recording_id, archive)
         options = self._options.as_dict()
         state = self._manifest.recordings.get(key)
         resumed = state is not None and state.until_position is not None
@@ -136,7 +144,7 @@ class Planner:
             self._manifest.touch()
         elif self._options.partitioned:
             self._check_same(state, descriptor, options)
-        elif not self._is_whole(state, recording, options):
+        elif not self._is_whole(key, recording, options):
             state.options, state.descriptor = options, asdict(descriptor)
             state.until_position = self.end_of(recording, recording.start_position)
             state.times = recording.settled_times().to_json()
@@ -145,7 +153,7 @@ class Planner:
         described = RecordingDescriptor(**state.descriptor)
         values = self._options.partition_values(described, state.archive_id)
         folders = Folders(descriptor.recording_id, values, self._decoded)
-        job = Job(source, recording, key, folders, state, resumed, start=state.position)
+        job = Job(source, recording, archive, folders, state, resumed, start=state.position)
         if self._options.partitioned:
             self._see_truncation(job)
         return job
@@ -182,22 +190,21 @@ class Planner:
                     " same options"
                 )
 
-    def _is_whole(
-        self, state: RecordingState, recording: SourceRecording, options: dict[str, Any]
-    ) -> bool:
+    def _is_whole(self, key: str, recording: SourceRecording, options: dict[str, Any]) -> bool:
         """Whether a recording's one file is what would be written now."""
+        state = self._manifest.recordings[key]
         if not self._request.incremental or state.until_position is not None:
             return False
-        recording_id = recording.descriptor.recording_id
-        path = Folders(recording_id, {}, self._decoded).path(ROWS, 0, 0)
-        entry = self._manifest.files.get(path)
         return (
-            entry is not None
-            and entry.from_position == recording.start_position
-            and state.position == self.end_of(recording, recording.start_position)
+            state.position == self.end_of(recording, recording.start_position)
             and state.descriptor == asdict(recording.descriptor)
             and state.options == options
-            and self._target.size(path) == entry.bytes
+            and any(
+                file.table == ROWS
+                and one.from_position == recording.start_position
+                and self._target.size(file.path) == file.bytes
+                for one, file in self._manifest.files_of(key)
+            )
         )
 
     def _see_truncation(self, job: Job) -> None:

@@ -34,41 +34,6 @@ class Purged:
     until_position: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileEntry:
-    """A finished file, as the manifest lists it.
-
-    Attributes:
-        path: relative to the target, with slashes.
-        table: ``rows`` or ``rejects``.
-        recording: key of the recording in the manifest.
-        recording_id: of the recording.
-        from_position: of its range in the recording.
-        until_position: where the next file goes on.
-        rows: in it.
-        payload_bytes: of the messages read for it.
-        rejected: messages of its range that are in the file of rejects beside it.
-        skipped_fragments: of messages that the range does not have whole.
-        checksum_mismatches: frames whose checksum does not match.
-        bytes: its length.
-        checksum: ``crc32c:`` and eight hex digits.
-    """
-
-    path: str
-    table: str
-    recording: str
-    recording_id: int
-    from_position: int
-    until_position: int
-    rows: int
-    payload_bytes: int
-    rejected: int
-    skipped_fragments: int
-    checksum_mismatches: int
-    bytes: int
-    checksum: str
-
-
 @dataclass(frozen=True, slots=True)
 class ExportResult:
     """What is there of one recording after an export, and what was not there before it.

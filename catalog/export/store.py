@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from aerolog.catalog.export.checksum import Checksum
-
 TEMPORARY: Final = "_temporary"
 _COPY_MAX: Final = 5 * 1024 * 1024 * 1024
 _CHUNK: Final = 4 * 1024 * 1024
@@ -43,14 +41,12 @@ class Sink(ABC):
     """A file being written, as Parquet's writer wants it; counts what passes.
 
     Attributes:
-        path: that it will have, which may be changed until then.
         length: bytes so far.
     """
 
     closed = False
 
-    def __init__(self, path: str, raw: Any) -> None:
-        self.path = path
+    def __init__(self, raw: Any) -> None:
         self._raw = raw
         self.length = 0
 
@@ -91,9 +87,9 @@ class Sink(ABC):
 class ObjectSink(Sink):
     """A file of an object store, which is checked as it passes."""
 
-    def __init__(self, path: str, raw: Any, checksum: Checksum) -> None:
-        super().__init__(path, raw)
-        self._checksum = checksum
+    def __init__(self, raw: Any) -> None:
+        super().__init__(raw)
+        self._checksum = RunningChecksum()
 
     def write(self, data: Buffer) -> int:
         """Append bytes."""
@@ -109,8 +105,8 @@ class ObjectSink(Sink):
 class LocalSink(Sink):
     """A file of this machine, which goes to disk and is checked while it is written."""
 
-    def __init__(self, path: str, raw: Any, durable: DurableFile) -> None:
-        super().__init__(path, raw)
+    def __init__(self, raw: Any, durable: DurableFile) -> None:
+        super().__init__(raw)
         self._durable = durable
 
     def write(self, data: Buffer) -> int:
@@ -155,12 +151,11 @@ class Store(ABC):
         """A context in which nobody else exports to it."""
 
     @abstractmethod
-    def stage(self, path: str, checksum: Checksum | None = None) -> AbstractContextManager[Sink]:
+    def stage(self, path: str) -> AbstractContextManager[Sink]:
         """A new file, which has its name from the beginning and is on disk when the context ends.
 
         Args:
             path: of the file, in the folder for temporary files.
-            checksum: made of it, CRC-32C by default.
         """
 
     @abstractmethod
@@ -212,21 +207,23 @@ class Store(ABC):
         """A new file, which has its name when the context ends without an exception.
 
         Args:
-            path: of it, which the sink may change until then.
+            path: of it.
             fresh: no other file may have it; see ``move``.
         """
-        staged = f"{self._temporary}/{path.replace('/', '@')}"
+        staged = self.staged(path)
         try:
             with self.stage(staged) as sink:
-                sink.path = path
                 yield sink
-            self._check_movable(sink)
-            self.move(staged, sink.path, fresh=fresh)
+            self.move(staged, path, fresh=fresh)
         except BaseException:
             # What broke it is told; the next export removes what is left.
             with suppress(OSError):
                 self.remove(staged)
             raise
+
+    def staged(self, path: str) -> str:
+        """The path at which a file waits for its name."""
+        return f"{self._temporary}/{path.replace('/', '@')}"
 
     def sweep(self) -> list[str]:
         """Remove what an export that was killed was writing; says what was found."""
@@ -265,9 +262,6 @@ class Store(ABC):
                 length += len(chunk)
         return length, running.text
 
-    def _check_movable(self, sink: Sink) -> None:  # noqa: B027 - most stores move all
-        """Refuse a file that cannot get its name."""
-
 
 class FolderStore(Store):
     """A folder, made when the first file is written."""
@@ -304,7 +298,7 @@ class FolderStore(Store):
             os.close(fd)
 
     @contextmanager
-    def stage(self, path: str, checksum: Checksum | None = None) -> Iterator[Sink]:
+    def stage(self, path: str) -> Iterator[Sink]:
         """See `Store`."""
         staged = self._root / path
         self._make(staged.parent)
@@ -312,9 +306,7 @@ class FolderStore(Store):
             self._unsynced.add(staged.parent)
         with (
             staged.open("w+b", buffering=0) as file,
-            closing(
-                LocalSink(path, UnbufferedFile(file), DurableFile(file.fileno(), checksum))
-            ) as sink,
+            closing(LocalSink(UnbufferedFile(file), DurableFile(file.fileno()))) as sink,
         ):
             yield sink
             os.fsync(file.fileno())
@@ -403,12 +395,18 @@ class ObjectStore(Store):
         yield
 
     @contextmanager
-    def stage(self, path: str, checksum: Checksum | None = None) -> Iterator[Sink]:
+    def stage(self, path: str) -> Iterator[Sink]:
         """See `Store`."""
         with self._reaching():
             stream = self._objects.output(path)
         try:
-            yield ObjectSink(path, stream, checksum or RunningChecksum())
+            sink = ObjectSink(stream)
+            yield sink
+            if sink.length > _COPY_MAX:
+                raise ConfigurationError(
+                    f"{self.full_path(path)} has {sink.length} bytes, and object stores copy"
+                    f" {_COPY_MAX} at most: export in a partitioned layout, or with shorter files"
+                )
             with self._reaching():
                 stream.close()
         except BaseException:
@@ -467,13 +465,6 @@ class ObjectStore(Store):
 
     def settle(self) -> None:
         """See `Store`; a store that said yes keeps an object."""
-
-    def _check_movable(self, sink: Sink) -> None:
-        if sink.length > _COPY_MAX:
-            raise ConfigurationError(
-                f"{self.full_path(sink.path)} would have {sink.length} bytes, and object stores"
-                f" copy {_COPY_MAX} at most: export in a partitioned layout, or with shorter files"
-            )
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:

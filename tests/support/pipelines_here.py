@@ -146,13 +146,13 @@ class DyingStore(FolderStore):
     left = 0
     torn = False
 
-    def stage(self, path: str, checksum: Any = None) -> Any:
+    def stage(self, path: str) -> Any:
         def tear() -> None:
             with FolderStore.stage(self, path) as sink:
                 sink.write(b"PAR1 and no more")
 
         die(tear)
-        return super().stage(path, checksum)
+        return super().stage(path)
 
     def move(self, source: str, to: str, *, fresh: bool = False) -> None:
         die(lambda: FolderStore.move(self, source, to, fresh=fresh))

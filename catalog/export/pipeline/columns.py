@@ -113,9 +113,9 @@ def table_schema(rows: pa.Schema, date_column: str) -> pa.Schema:
     return pa.schema(fields)
 
 
-def described(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
-    """Names and types as texts."""
-    return tuple((one.name, str(one.type)) for one in schema)
+def described(schema: pa.Schema) -> list[list[str]]:
+    """Names and types as texts, as a manifest has them."""
+    return [[one.name, str(one.type)] for one in schema]
 
 
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

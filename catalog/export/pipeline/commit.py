@@ -11,16 +11,10 @@ may be repeated. So the rows of a target are those of its commits, each once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from aerolog.catalog.export.pipeline.commit_manifest import (
-    Manifest,
-    publish,
-    put_manifest,
-    read_manifest,
-    remove_staged,
-    sequences,
-)
+from aerolog.catalog.export.manifest import Manifest, RunEntry, publish
+from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report
 from aerolog.catalog.index.job_runs import (
     AppliedRange,
@@ -35,6 +29,8 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.store import Store
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
+_DIGITS: Final = 8
+
 
 class Commits:
     """A target's commits, and the catalog that notes them."""
@@ -47,54 +43,94 @@ class Commits:
 
     def latest(self) -> Manifest | None:
         """The last commit, None when there is none."""
-        numbers = sequences(self._store)
-        return read_manifest(self._store, numbers[-1]) if numbers else None
+        names = self._names()
+        return self._read(names[-1]) if names else None
 
     def recover(self) -> tuple[str, ...]:
         """Finish runs that committed, remove the files of others; returns ids of finished runs."""
         undone = self.undone()
         for manifest in undone:
-            publish(self._store, manifest)
+            self._publish(manifest)
             self._apply(manifest, commit_report(manifest, target=self.output))
-        remove_staged(self._store)
-        return tuple(manifest.run_id for manifest in undone)
+        for run_id in self._store.names(STAGING):
+            self._store.remove_tree(f"{STAGING}/{run_id}")
+        return tuple(run_of(manifest).run_id for manifest in undone)
 
     def undone(self) -> list[Manifest]:
         """Commits that the catalog has not been told of, in order."""
         applied = applied_runs(self._catalog, self._job, self.output)
         undone: list[Manifest] = []
-        for sequence in reversed(sequences(self._store)):
-            manifest = read_manifest(self._store, sequence)
-            if manifest.run_id in applied:
+        for name in reversed(self._names()):
+            manifest = self._read(name)
+            if run_of(manifest).run_id in applied:
                 break  # Commits are noted in order.
             undone.append(manifest)
         return undone[::-1]
 
     def commit(self, manifest: Manifest, report: RunReport) -> list[str]:
-        """From staged files to a commit that everybody sees; returns what a person should know."""
-        put_manifest(self._store, manifest)
-        publish(self._store, manifest)
+        """From staged files to a commit that everybody sees; returns what a person should know.
+
+        Raises:
+            FileExistsError: another run committed under this number.
+        """
+        path = f"{COMMITS}/{_name(manifest)}"
+        self._store.write(path, manifest.to_bytes(), fresh=True)
+        self._publish(manifest)
         return self._apply(manifest, report)
 
+    def _names(self) -> list[str]:
+        """Names of the commits, in order."""
+        found = []
+        for name in self._store.names(COMMITS):
+            number, _, suffix = name.partition(".")
+            if suffix == "json" and len(number) >= _DIGITS and number.isdigit():
+                found.append(name)
+        return sorted(found, key=lambda name: int(name.partition(".")[0]))
+
+    def _read(self, name: str) -> Manifest:
+        content = self._store.read(f"{COMMITS}/{name}")
+        if content is None:
+            raise FileNotFoundError(f"{COMMITS}/{name}")
+        return Manifest.from_bytes(content, f"commit {name}")
+
+    def _publish(self, manifest: Manifest) -> None:
+        publish(self._store, manifest.unnamed(), f"commit {_name(manifest)}")
+        self._store.remove_tree(f"{STAGING}/{run_of(manifest).run_id}")
+
     def _apply(self, manifest: Manifest, report: RunReport) -> list[str]:
-        files = {file.path: (file.rows, file.bytes, file.sha256) for file in manifest.files}
+        run = run_of(manifest)
         ranges = [
             AppliedRange(
-                place=one.place,
+                place=one.archive,
                 recording_id=one.recording_id,
                 from_position=one.from_position,
                 until_position=one.until_position,
                 rows=one.rows,
-                files={path: files[path] for path in one.files},
+                files={
+                    path: (file.rows, file.bytes, file.checksum)
+                    for path in one.files
+                    for file in [manifest.files[path]]
+                },
             )
-            for one in manifest.ranges
+            for of_recording in manifest.ranges.values()
+            for one in of_recording
         ]
-        named = {"job": self._job, "output": self.output, "run_id": manifest.run_id}
+        named = {"job": self._job, "output": self.output, "run_id": run.run_id}
         apply_commit(
             self._catalog,
             **named,
-            time_ms=manifest.time_ms,
+            time_ms=run.time_ms,
             ranges=ranges,
             totals=RunTotals(report.rows, report.file_bytes, report.rejected, report.to_json()),
         )
         return journal_commit(self._catalog, **named, ranges=ranges)
+
+
+def run_of(manifest: Manifest) -> RunEntry:
+    """The run whose commit a manifest is."""
+    assert manifest.run is not None
+    return manifest.run
+
+
+def _name(manifest: Manifest) -> str:
+    return f"{run_of(manifest).sequence:0{_DIGITS}d}.json"

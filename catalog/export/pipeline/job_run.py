@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.decoders import DecoderError, make_decoder, sampled_decoder
+from aerolog.catalog.export.manifest import Manifest, RunEntry
 from aerolog.catalog.export.pipeline.columns import described, row_schema, table_schema
-from aerolog.catalog.export.pipeline.commit import Commits
-from aerolog.catalog.export.pipeline.commit_manifest import Manifest
+from aerolog.catalog.export.pipeline.commit import Commits, run_of
 from aerolog.catalog.export.pipeline.errors import (
     DamagedInputError,
     JobFileError,
@@ -176,8 +176,10 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
         undone = commits.undone()
         marks = load_marks(catalog, job.name, commits.output)
         for manifest in undone:
-            marks |= {(one.place, one.recording_id): one.until_position for one in manifest.ranges}
-        return _planned(job, catalog, marks), [manifest.run_id for manifest in undone]
+            for ranges in manifest.ranges.values():
+                last = ranges[-1]
+                marks[last.archive, last.recording_id] = last.until_position
+        return _planned(job, catalog, marks), [run_of(manifest).run_id for manifest in undone]
 
 
 def run_job(
@@ -333,8 +335,8 @@ class _Run:
         decoder = check_decoder(self._job)
         if not decoder.needs_sample:
             return decoder
-        if latest is not None and latest.decoder == self._job.decoder:
-            return make_decoder(latest.decoder, latest.decoder_options)
+        if latest is not None and latest.layout["decoder"]["name"] == self._job.decoder:
+            return make_decoder(self._job.decoder, latest.layout["decoder"]["options"])
         try:
             return sampled_decoder(decoder, _sample(plan))
         except DecoderError as error:
@@ -342,9 +344,9 @@ class _Run:
 
     def _check_schema(self, rows: pa.Schema, latest: Manifest | None) -> None:
         wanted = described(table_schema(rows, self._job.output.date_column))
-        if latest is None or latest.schema == wanted:
+        if latest is None or latest.layout["schema"] == wanted:
             return
-        before, now = dict(latest.schema), dict(wanted)
+        before, now = dict(latest.layout["schema"]), dict(wanted)
         changes = [
             f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'gone')}"
             for name in {**before, **now}
@@ -363,7 +365,7 @@ class _Run:
         how = WriteOptions(
             to=output.to,
             run_id=self._run_id,
-            sequence=1 if latest is None else latest.sequence + 1,
+            sequence=1 if latest is None else run_of(latest).sequence + 1,
             rows=rows,
             date_column=output.date_column,
             compression=output.compression,
@@ -401,18 +403,22 @@ class _Run:
         for result in results:
             for name, number in result.kept:
                 kept[name] = kept.get(name, 0) + number
-        return Manifest(
-            sequence=1 if latest is None else latest.sequence + 1,
-            run_id=self._run_id,
-            job=self._job.name,
-            time_ms=self._clock.now_epoch_ms(),
-            schema=described(table_schema(rows, self._job.output.date_column)),
-            decoder=decoder.name,
-            decoder_options=dict(decoder.options),
-            ranges=tuple(one for result in results for one in result.ranges),
-            files=tuple(one for result in results for one in result.files),
-            kept=kept,
+        made = Manifest(
+            {
+                "decoder": {"name": decoder.name, "options": dict(decoder.options)},
+                "schema": described(table_schema(rows, self._job.output.date_column)),
+            },
+            run=RunEntry(
+                sequence=1 if latest is None else run_of(latest).sequence + 1,
+                run_id=self._run_id,
+                job=self._job.name,
+                time_ms=self._clock.now_epoch_ms(),
+                kept=kept,
+            ),
         )
+        for result in results:
+            made.add(result.ranges, result.files)
+        return made
 
     def _check_rejected(self, report: RunReport) -> None:
         seen = report.rows + report.rejected

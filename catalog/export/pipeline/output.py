@@ -18,7 +18,7 @@ import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from aerolog.catalog.export.errors import TargetUnreachableError
+from aerolog.catalog.export.errors import ManifestError, TargetUnreachableError
 from aerolog.catalog.export.pipeline.errors import TargetError
 from aerolog.catalog.export.store import open_store
 from aerolog.catalog.locations import without_secrets
@@ -51,9 +51,11 @@ def open_output(to: str) -> Store:
 
 @contextmanager
 def explained(to: str) -> Iterator[None]:
-    """Turns what the system or an object store says of an output into our error."""
+    """Turns what the system, an object store or a manifest says of an output into our error."""
     try:
         yield
+    except ManifestError as error:
+        raise TargetError(str(error)) from error
     except OSError as error:
         if isinstance(error, TargetError):
             raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aerolog.catalog.export.pipeline.commit_manifest import Manifest
+    from aerolog.catalog.export.manifest import Manifest
     from aerolog.catalog.export.pipeline.load_plan import Plan
     from aerolog.catalog.export.pipeline.units import UnitResult
 
@@ -105,10 +105,12 @@ def commit_report(
     recovered: tuple[str, ...] = (),
 ) -> RunReport:
     """What a commit says, with what is known of its run beyond that."""
-    ranges = manifest.ranges
+    run = manifest.run
+    assert run is not None
+    ranges = [one for ranges in manifest.ranges.values() for one in ranges]
     return RunReport(
-        job=manifest.job,
-        run_id=manifest.run_id,
+        job=run.job,
+        run_id=run.run_id,
         target=target,
         recordings={} if plan is None else plan.counts(),
         stream_bytes=sum(one.until_position - one.from_position for one in ranges),
@@ -117,11 +119,11 @@ def commit_report(
         rows=sum(one.rows for one in ranges),
         rejected=sum(one.rejected for one in ranges),
         rejects=rejects,
-        kept=dict(manifest.kept),
+        kept=dict(run.kept),
         skipped_fragments=sum(one.skipped_fragments for one in ranges),
         checksum_mismatches=sum(one.checksum_mismatches for one in ranges),
         files=len(manifest.files),
-        file_bytes=sum(one.bytes for one in manifest.files),
+        file_bytes=sum(one.bytes for one in manifest.files.values()),
         seconds=seconds,
         spark_seconds=spark_seconds,
         recovered=recovered,

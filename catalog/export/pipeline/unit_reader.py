@@ -10,6 +10,7 @@ from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.decoders import PLACE_COLUMNS, DecodeTotals, decoded_batches
+from aerolog.catalog.export.manifest import RangeEntry
 from aerolog.catalog.export.pipeline.columns import (
     DATE,
     FAILURE,
@@ -24,7 +25,6 @@ from aerolog.catalog.export.pipeline.columns import (
     cast_batch,
     row_schema,
 )
-from aerolog.catalog.export.pipeline.commit_manifest import LoadedRange
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
@@ -124,8 +124,8 @@ class _Reader:
             )
         # Half a message at the end of a live recording is read again when it is whole.
         unfinished = part.is_active and totals.skipped_fragments and not damage
-        loaded = LoadedRange(
-            place=self._unit.place,
+        loaded = RangeEntry(
+            archive=self._unit.place,
             recording_id=part.recording_id,
             from_position=part.from_position,
             until_position=self._last_position if unfinished else part.until_position,

@@ -1,24 +1,17 @@
-"""Writes one unit's batches to staged Parquet files, in the task that read the unit.
-
-Memory is bounded: rows that wait for their row group take at most ``BUFFERED_BYTES`` over all
-open files, and at most ``OPEN_FILES`` files are open.
-"""
+"""Writes one unit's batches to staged Parquet files, in the task that read the unit."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections import OrderedDict
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from aerolog.catalog.export.checksum import Sha256
 from aerolog.catalog.export.layout import REJECTS, ROWS
-from aerolog.catalog.export.parquet_file import ParquetFile
+from aerolog.catalog.export.manifest import RangeEntry
+from aerolog.catalog.export.part_files import PartFile, PartFiles
 from aerolog.catalog.export.pipeline import columns as c
-from aerolog.catalog.export.pipeline.commit_manifest import LoadedFile, LoadedRange
 from aerolog.catalog.export.pipeline.output import STAGING, open_output
 from aerolog.catalog.export.pipeline.units import Unit, UnitResult
 from aerolog.catalog.extras import require
@@ -35,9 +28,6 @@ else:
     pa = require("pyarrow", "pipelines")
     pc = require("pyarrow.compute", "pipelines")
 
-BUFFERED_BYTES: Final = 128 * 1024 * 1024
-ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
-OPEN_FILES: Final = 32
 _SHOWN_REJECTS: Final = 5
 _EPOCH: Final = date(1970, 1, 1)
 NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # The folder name that Spark and Hive read as null.
@@ -83,7 +73,7 @@ def write(
         OSError: the target cannot be written to.
     """
     writer = _UnitWriter(unit, how, store or open_output(how.to))
-    with writer:
+    with writer.files:
         for batch in batches:
             writer.add(batch)
             if writer.failure is not None:
@@ -98,11 +88,11 @@ class _Counted:
     files: set[str] = field(default_factory=set)
 
 
-class _UnitWriter(ExitStack):
+class _UnitWriter:
     """Sorts batches into files by table and date."""
 
     def __init__(self, unit: Unit, how: WriteOptions, store: Store) -> None:
-        super().__init__()
+        self.files = PartFiles(self._begin)
         self.failure: str | None = None
         self._unit = unit
         self._how = how
@@ -110,14 +100,11 @@ class _UnitWriter(ExitStack):
         self._attempt = uuid.uuid4().hex[:12]
         self._archive = without_secrets(unit.place)
         self._schemas = {ROWS: c.table_schema(how.rows, how.date_column), REJECTS: c.REJECTS}
-        self._open: OrderedDict[tuple[str, int | None], _StagedFile] = OrderedDict()
         self._parts: dict[tuple[str, int | None], int] = {}
-        self._files: list[LoadedFile] = []
         self._counted = {part.recording_id: _Counted() for part in unit.slices}
-        self._ranges: list[LoadedRange] = []
+        self._ranges: list[RangeEntry] = []
         self._rejects: list[tuple[int, int, str]] = []
         self._kept = dict.fromkeys(how.kept_rules, 0)
-        self.callback(self._abandon)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Write a batch, whose rows may be of one kind or of several."""
@@ -130,16 +117,14 @@ class _UnitWriter(ExitStack):
                 self._add_rejects(part)
             elif kind == c.TOTALS:
                 self._ranges += [
-                    LoadedRange(**(json.loads(text) | {"files": ()}))
-                    for text in part.column(c.TEXT).to_pylist()
+                    RangeEntry(**json.loads(text)) for text in part.column(c.TEXT).to_pylist()
                 ]
             else:
                 self.failure = part.column(c.TEXT)[0].as_py()
 
     def finish(self) -> UnitResult:
         """Close all files."""
-        for key in list(self._open):
-            self._close(key)
+        self.files.finish()
         self._store.settle()
         ranges = []
         for loaded in self._ranges:
@@ -149,13 +134,13 @@ class _UnitWriter(ExitStack):
                     loaded,
                     rows=counted.rows,
                     rejected=counted.rejected,
-                    files=tuple(sorted(counted.files)),
+                    files=sorted(counted.files),
                 )
             )
         return UnitResult(
             self._unit.index,
-            tuple(ranges),
-            tuple(self._files),
+            ranges,
+            self.files.entries,
             tuple(self._rejects),
             tuple(self._kept.items()),
         )
@@ -182,21 +167,15 @@ class _UnitWriter(ExitStack):
 
     def _add_to(self, table: str, day: date | None, batch: pa.RecordBatch) -> None:
         key = (table, None if day is None else (day - _EPOCH).days)
-        part = self._open.get(key)
-        if part is None:
-            part = self._begin(key)
-        self._open.move_to_end(key)
+        file = self.files.add(key, self._columns(table, batch))
         counts = pc.value_counts(batch.column("recording_id"))
         for one in counts.to_pylist():
             counted = self._counted[one["values"]]
-            counted.files.add(part.path)
+            counted.files.add(file.path)
             if table == ROWS:
                 counted.rows += one["counts"]
             else:
                 counted.rejected += one["counts"]
-        part.add(self._columns(table, batch))
-        while sum(one.buffered for one in self._open.values()) > BUFFERED_BYTES:
-            max(self._open.values(), key=lambda one: one.buffered).flush()
 
     def _columns(self, table: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         named = {"archive": pa.repeat(self._archive, batch.num_rows)}
@@ -208,76 +187,19 @@ class _UnitWriter(ExitStack):
         ]
         return c.cast_batch(pa.RecordBatch.from_arrays(arrays, names=schema.names), schema)
 
-    def _begin(self, key: tuple[str, int | None]) -> _StagedFile:
-        if len(self._open) >= OPEN_FILES:
-            self._close(next(iter(self._open)))
+    def _begin(self, key: tuple[str, int | None]) -> PartFile:
         table, days = key
         number = self._parts[key] = self._parts.get(key, -1) + 1
         day = NO_DATE if days is None else (_EPOCH + timedelta(days)).isoformat()
         how, unit = self._how, self._unit
         name = f"{how.sequence:08d}-{unit.index:05d}" + (f"-{number}" if number else "")
         folder = f"{table}/{how.date_column}={day}/stream_id={unit.stream_id}"
-        staged = f"{table}-{day}-{name}-{self._attempt}.parquet"
         level = how.compression_level if how.compression in {"zstd", "gzip"} else None
-        part = _StagedFile(
+        return PartFile(
             self._store,
-            f"{STAGING}/{how.run_id}/{staged}",
+            table,
             f"{folder}/{name}.parquet",
-            self._schemas[table],
-            {"compression": how.compression, "compression_level": level},
+            staged=f"{STAGING}/{how.run_id}/{table}-{day}-{name}-{self._attempt}.parquet",
+            schema=self._schemas[table],
+            options={"compression": how.compression, "compression_level": level},
         )
-        self._open[key] = part
-        return part
-
-    def _close(self, key: tuple[str, int | None]) -> None:
-        self._files.append(self._open.pop(key).close())
-
-    def _abandon(self) -> None:
-        """What is open when an error or a failure ends it: nobody will look at it."""
-        while self._open:
-            self._open.popitem()[1].abandon()
-
-
-class _StagedFile:
-    """A file that is being staged.
-
-    Attributes:
-        path: where it will be.
-        buffered: bytes of the rows that wait for their row group.
-    """
-
-    def __init__(
-        self, store: Store, staged: str, path: str, schema: pa.Schema, options: dict[str, Any]
-    ) -> None:
-        self.path = path
-        self.buffered = 0
-        self._staged = staged.rpartition("/")[2]
-        self._waiting: list[pa.RecordBatch] = []
-        self._stack = ExitStack()
-        sink = self._stack.enter_context(store.stage(staged, Sha256()))
-        self._file = ParquetFile(sink, schema, options)
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows, which wait for their row group."""
-        self.buffered += batch.nbytes
-        self._waiting.append(batch)
-        if self.buffered >= ROW_GROUP_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the waiting rows as a row group."""
-        if self._waiting:
-            self._file.write_group(self._waiting)
-            self._waiting, self.buffered = [], 0
-
-    def close(self) -> LoadedFile:
-        """Complete the file."""
-        with self._stack:
-            self.flush()
-            length, checksum = self._file.finish()
-        return LoadedFile(self._staged, self.path, self._file.rows, length, checksum)
-
-    def abandon(self) -> None:
-        """Close the file and leave it incomplete."""
-        with self._stack:
-            self._file.abandon()

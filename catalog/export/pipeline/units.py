@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aerolog.catalog.export.pipeline.commit_manifest import LoadedFile, LoadedRange
+from aerolog.catalog.export.manifest import FileEntry, RangeEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ class UnitResult:
     """
 
     index: int
-    ranges: tuple[LoadedRange, ...] = ()
-    files: tuple[LoadedFile, ...] = ()
+    ranges: Sequence[RangeEntry] = ()
+    files: Sequence[FileEntry] = ()
     rejects: tuple[tuple[int, int, str], ...] = ()
     kept: tuple[tuple[str, int], ...] = ()
     failure: str | None = None
@@ -91,10 +94,8 @@ class UnitResult:
         values: dict[str, Any] = json.loads(text)
         return cls(
             index=values["index"],
-            ranges=tuple(
-                LoadedRange(**(one | {"files": tuple(one["files"])})) for one in values["ranges"]
-            ),
-            files=tuple(LoadedFile(**one) for one in values["files"]),
+            ranges=[RangeEntry(**one) for one in values["ranges"]],
+            files=[FileEntry(**one) for one in values["files"]],
             rejects=tuple((one[0], one[1], one[2]) for one in values["rejects"]),
             kept=tuple((name, count) for name, count in values["kept"]),
             failure=values["failure"],

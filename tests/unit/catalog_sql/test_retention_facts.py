@@ -76,7 +76,7 @@ def test_an_export_that_is_killed_is_needed_until_it_is_run_again(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(PartWriter, "create", killed)
+            patch.setattr(PartWriter, "write", killed)
             with pytest.raises(KeyboardInterrupt):
                 export_parquet(folder, [1, 2], out)
         found = retention_facts(folder).needs
