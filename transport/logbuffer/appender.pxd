@@ -1,4 +1,4 @@
-"""Writing into a publication log (spec log-buffers 7 to 12). All native methods need no GIL.
+"""Appenders to a publication log (spec log-buffers 7 to 12). Native methods run without the GIL.
 
 Several threads may share a ConcurrentAppender; an ExclusiveAppender belongs to one thread.
 """
@@ -37,7 +37,7 @@ cdef class ExclusiveAppender(Appender):
     cdef int32_t term_offset
     cdef int64_t term_begin_position
     cdef int64_t append_padding(self, int64_t length) noexcept nogil
-    # The block holds whole aligned frames, as a block poll or a recording gives them.
+    # The block must hold whole aligned frames, as a block poll returns or a recording holds them.
     cdef int64_t append_block(self, const uint8_t* block, int64_t length) noexcept nogil
     cdef bint _continues(self, const uint8_t* block, int64_t length) noexcept nogil
     cdef int64_t _end_of_term(self) noexcept nogil

@@ -1,7 +1,7 @@
-"""Appending to a publication log, concurrent and exclusive (spec log-buffers 8 to 12).
+"""Concurrent and exclusive appenders to a publication log (spec log-buffers 8 to 12).
 
-Every store that other processes see is made in the order the spec gives; the frames themselves are
-written by frame_writer. What comes out of the shared metadata is bounded before it is used.
+Every store that other processes see is made in the order that the spec gives; frame_writer writes
+the frames themselves. Values read from the shared metadata are bounded before they are used.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -73,7 +73,7 @@ from aerolog.transport.logbuffer.base_appender import Appender  # noqa: F401 (it
 
 
 cdef void commit_claim(claim_t* claim) noexcept nogil:
-    """Show a claimed frame to the readers."""
+    """Make a claimed frame visible to readers."""
     if claim.frame != NULL:
         commit_frame(claim.frame, claim.length + DATA_HEADER_LENGTH)
         claim.frame = NULL
@@ -88,7 +88,7 @@ cdef void abort_claim(claim_t* claim) noexcept nogil:
 
 
 cdef class ConcurrentAppender(Appender):
-    """Any number of threads and processes append to one log; nothing is cached here."""
+    """An appender for a log that any number of threads and processes share; it caches nothing."""
 
     cdef int64_t _reserve(
         self, int64_t length, int64_t max_length, int64_t needed, place_t* place
@@ -104,7 +104,7 @@ cdef class ConcurrentAppender(Appender):
         raw = load_acquire_i64(tail_address(log, index))
         term_id = tail_term_id(raw)
         if count != wrapping_sub(term_id, log.initial_term_id):
-            # The count was read before rotations that the tail has seen already.
+            # The term count is older than the tail: the log was rotated between the two loads.
             return ADMIN_ACTION
         position = compute_position(log, term_id, tail_offset(raw, log.term_length))
         if position >= limit:
@@ -125,7 +125,7 @@ cdef class ConcurrentAppender(Appender):
         cdef int32_t term_id = tail_term_id(raw_tail)
         cdef int32_t offset = tail_offset(raw_tail, log.term_length)
         cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)
-        # One publisher alone got an offset inside the term. One off the frame grid is no
+        # Only one publisher gets an offset inside the term. One off the frame grid is no
         # publisher's: nothing is written there, the rest of that term is given up.
         if offset < log.term_length and offset % FRAME_ALIGNMENT == 0:
             write_padding(
@@ -152,7 +152,10 @@ cdef class ConcurrentAppender(Appender):
 cdef inline int64_t _reserve_exclusive(
     ExclusiveAppender self, int64_t length, int64_t max_length, int64_t needed, place_t* place
 ) noexcept nogil:
-    """A function, not a method, so that the compiler can make one piece of it and append."""
+    """Reserve room for a message.
+
+    This is a function and not a method, so that the compiler can inline it into append.
+    """
     cdef const log_buffer_t* log = self.log
     cdef int64_t position = self.term_begin_position + self.term_offset
     cdef int64_t resulting
@@ -176,7 +179,7 @@ cdef inline int64_t _reserve_exclusive(
 
 
 cdef class ExclusiveAppender(Appender):
-    """The only writer of its log; the tail is kept here and told to the others."""
+    """The only writer of its log; it keeps the tail here and publishes it in the metadata."""
 
     cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1:
         Appender.bind(self, logs, limit_counter, counter_owner)
@@ -292,7 +295,7 @@ cdef class ExclusiveAppender(Appender):
             pack_tail(self.term_id, self.term_offset + <int32_t> length),
         )
         frame = log.terms[self.active_index] + self.term_offset
-        # The first eight bytes come last: with them the whole block appears at once.
+        # The first eight bytes are stored last: they make the whole block visible at once.
         memcpy(
             frame + DATA_HEADER_LENGTH, block + DATA_HEADER_LENGTH, length - DATA_HEADER_LENGTH
         )
@@ -306,7 +309,7 @@ cdef class ExclusiveAppender(Appender):
         return position + length
 
     cdef bint _continues(self, const uint8_t* block, int64_t length) noexcept nogil:
-        """Whether a block of whole frames begins exactly where this stream goes on."""
+        """Whether a block of whole frames begins exactly at the tail of this stream."""
         cdef const log_buffer_t* log = self.log
         if length < DATA_HEADER_LENGTH or length % FRAME_ALIGNMENT:
             return False
@@ -326,7 +329,7 @@ cdef class ExclusiveAppender(Appender):
 cdef ConcurrentAppender concurrent_appender(
     LogBuffers logs, int64_t* limit_counter, object counter_owner
 ):
-    """An appender for a shared publication; `counter_owner` keeps the limit's memory."""
+    """An appender for a shared publication; `counter_owner` keeps the limit's memory alive."""
     cdef ConcurrentAppender appender = ConcurrentAppender.__new__(ConcurrentAppender)
     appender.bind(logs, limit_counter, counter_owner)
     return appender
@@ -335,7 +338,7 @@ cdef ConcurrentAppender concurrent_appender(
 cdef ExclusiveAppender exclusive_appender(
     LogBuffers logs, int64_t* limit_counter, object counter_owner
 ):
-    """An appender for an exclusive publication, from the tail that stands in the log."""
+    """An appender for an exclusive publication; it starts at the tail in the log's metadata."""
     cdef ExclusiveAppender appender = ExclusiveAppender.__new__(ExclusiveAppender)
     appender.bind(logs, limit_counter, counter_owner)
     return appender

@@ -1,7 +1,8 @@
-"""Joining the fragments of a message (spec log-buffers 23): one assembler per image.
+"""Assembly of messages from their fragments (spec log-buffers 23): one assembler per image.
 
-Fragments of one message follow each other without gaps in the positions of its stream; a fragment
-that does not continue the one before it drops what was gathered, until the next beginning.
+The fragments of a message follow each other without gaps in the positions of its stream. After a
+fragment that does not continue the one before it, the assembler drops everything up to the next
+fragment that begins a message.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -26,8 +27,8 @@ cdef class Assembler:
     """A growing buffer for one message at a time.
 
     Args:
-        max_length: longest message that its stream can carry, bytes; what claims to be longer is
-            dropped, so that a broken stream cannot take all memory.
+        max_length: longest message that the stream can carry, bytes; longer ones are dropped, so
+            that a damaged stream cannot use up the memory.
     """
 
     def __cinit__(self, max_length: int) -> None:
@@ -105,11 +106,11 @@ cdef class Assembler:
 
     @property
     def capacity(self) -> int:
-        """Bytes held by the buffer."""
+        """Size of the buffer in bytes."""
         return self._capacity
 
     def clear(self) -> None:
-        """Forget what was gathered and give the memory back."""
+        """Drop the message begun and free the buffer."""
         self.reset()
         free(self._buffer)
         self._buffer = NULL

@@ -1,7 +1,7 @@
-"""The common face of appenders; cimport it from ``appender``, which has the two kinds as well.
+"""The interface of both appenders; cimport it from ``appender``, which also has the appenders.
 
-All native methods need no GIL. A result of 0 or more is the position after the message; negative
-ones are the codes below.
+Native methods run without the GIL. A result of 0 or more is the position after the message;
+negative results are the codes below.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -15,16 +15,17 @@ cdef enum:
     ADMIN_ACTION = -3
     CLOSED = -4
     MAX_POSITION_EXCEEDED = -5
-    # Argument errors: never seen on the wire, mapped to exceptions by the caller.
+    # Argument errors, which the caller maps to exceptions; they are no part of the protocol.
     TOO_LONG = -6
     BAD_BLOCK = -7
 
-# One piece of a message; the pieces are gathered in order.
+# One of the pieces that make up a message, in their order.
 ctypedef struct slice_t:
     const uint8_t* address
     int64_t length
 
-# A claimed frame: fill payload[0:length], then commit or abort, within the unblock timeout.
+# A claimed frame: the caller fills payload[0:length] and then commits or aborts it, within the
+# unblock timeout of the driver.
 ctypedef struct claim_t:
     uint8_t* frame
     uint8_t* payload
@@ -61,9 +62,9 @@ cdef class Appender:
         self, const slice_t* slices, int32_t count, const reserved_t* reserved
     ) noexcept nogil
     cdef int64_t claim(self, int64_t length, claim_t* claim) noexcept nogil
-    # Batches: the number of messages taken from `first` on; *result is the position after the last
-    # of them, or the code that stopped the batch (also when some were taken). ADMIN_ACTION is
-    # retried inside. One tail update claims room for many messages.
+    # Batches return the number of messages appended from `first` on; *result is the position after
+    # the last of them, or the code that stopped the batch (even when some were appended). They
+    # retry ADMIN_ACTION themselves, and claim room for many messages with one tail update.
     cdef int64_t append_records(
         self, const records_t* records, int64_t first, const reserved_t* reserved, int64_t* result
     ) noexcept nogil
@@ -76,8 +77,8 @@ cdef class Appender:
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil
     cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1
-    # Claim `needed` bytes for a message of `length` bytes: the position after them and *place, or
-    # a code. The checks come in the order of spec log-buffers 8 and 9.
+    # Claim `needed` bytes for a message of `length` bytes. Fills in *place and returns the position
+    # after them, or returns a code. The checks come in the order of spec log-buffers 8 and 9.
     cdef int64_t _reserve(
         self, int64_t length, int64_t max_length, int64_t needed, place_t* place
     ) noexcept nogil

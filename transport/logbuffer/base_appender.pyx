@@ -1,7 +1,7 @@
-"""What concurrent and exclusive appenders have in common (spec log-buffers 8 to 12).
+"""The base of concurrent and exclusive appenders (spec log-buffers 8 to 12).
 
-Messages, claims and batches are made of one thing that the two kinds do differently: reserving
-room in the active term. What is reserved is written by frame_writer.
+It appends messages, claims and batches. The two kinds of appender differ only in how they reserve
+room in the active term; frame_writer writes the frames into that room.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -30,8 +30,8 @@ from aerolog.transport.protocol.frames cimport (
     align_frame,
 )
 
-# Rotations and lost races that a batch rides out by itself before it hands the code back: a log
-# whose metadata contradicts itself must not hold a caller for ever.
+# How many rotations and lost races a batch retries before it returns the code, so that a log whose
+# metadata contradicts itself cannot hold a caller for ever.
 cdef int32_t _MAX_RETRIES = 64
 cdef int64_t _MAX_TOTAL = 0x7FFFFFFF
 
@@ -43,7 +43,7 @@ cdef void _write_fragments(
     int64_t total,
     const reserved_t* reserved,
 ) noexcept nogil:
-    """Frames of one message in increasing order, the pieces cut over them."""
+    """Write the frames of one message in increasing order, its pieces divided among them."""
     cdef uint8_t* frame = place.frame
     cdef uint8_t* out
     cdef int32_t term_offset = place.term_offset
@@ -82,7 +82,7 @@ cdef void _write_fragments(
 
 
 cdef class Appender:
-    """What concurrent and exclusive publications have in common: one log and one limit."""
+    """Base of the two appenders: it appends to one log, up to one position limit."""
 
     cdef int bind(self, LogBuffers logs, int64_t* limit_counter, object counter_owner) except -1:
         self.logs = logs
@@ -125,7 +125,7 @@ cdef class Appender:
         cdef int64_t total = 0
         cdef int32_t index
         for index in range(count):
-            # Each is bounded, so the sum of 2^31 of them still fits.
+            # Each length is bounded, so that the sum of 2^31 of them does not overflow.
             if slices[index].length < 0 or slices[index].length > _MAX_TOTAL:
                 return TOO_LONG
             total += slices[index].length
@@ -136,7 +136,7 @@ cdef class Appender:
     ) noexcept nogil:
         cdef place_t place
         cdef int64_t result
-        # A length that is refused below takes no room; it has to come after the other checks.
+        # A length that is refused below takes no room; that check has to come after the others.
         cdef int64_t needed = (
             framed_length(self.log, total) if 0 <= total <= self.log.max_message_length else 0
         )
@@ -213,7 +213,7 @@ cdef class Appender:
         const place_t* place,
         const reserved_t* reserved,
     ) noexcept nogil:
-        """So many records into claimed space, one frame each; returns where the next one is."""
+        """Write records into claimed space, one frame each; returns where the next record is."""
         cdef const log_buffer_t* log = self.log
         cdef uint8_t* frame = place.frame
         cdef int32_t term_offset = place.term_offset
@@ -260,8 +260,8 @@ cdef class Appender:
     ) noexcept nogil:
         """How many single-frame messages one tail update may claim, and their room in the term.
 
-        0: the first one goes by itself; *value is it, with a negative length if its offsets are
-        wrong.
+        If the result is 0, the first value has to be appended by itself; *value is that value, with
+        a negative length if its offsets are wrong.
         """
         cdef const log_buffer_t* log = self.log
         cdef int64_t index = first
@@ -315,7 +315,7 @@ cdef class Appender:
             frame += aligned
             term_offset += <int32_t> aligned
         if term_offset < end:
-            # Somebody changed the offsets meanwhile: what is left of the claim must not stay open.
+            # Another thread changed the offsets meanwhile: the rest of the claim becomes padding.
             write_padding(self.log, frame, end - term_offset, place.term_id, term_offset)
 
     cdef int64_t _room(self, int64_t position) noexcept nogil:
@@ -327,7 +327,7 @@ cdef class Appender:
     cdef int64_t _batch_size(
         self, int64_t position, int64_t aligned, int64_t count
     ) noexcept nogil:
-        """Messages that one tail update may claim: all start below the limit and in this term."""
+        """How many messages one tail update may claim: all below the limit and in this term."""
         cdef int64_t by_limit = (self.position_limit() - position + aligned - 1) // aligned
         cdef int64_t by_room = self._room(position) // aligned
         return max(<int64_t> 1, min(count, min(by_limit, by_room)))
@@ -366,7 +366,7 @@ cdef class Appender:
 cdef inline void _value_at(
     const values_t* values, int64_t index, slice_t* value
 ) noexcept nogil:
-    """A value of a batch; its length is -1 if its offsets leave the data."""
+    """Find a value of a batch; its length is -1 if its offsets reach outside the data."""
     cdef int64_t start, end
     if values.offsets_i32 != NULL:
         start, end = values.offsets_i32[index], values.offsets_i32[index + 1]

@@ -1,4 +1,7 @@
-"""What a driver's conductor does to a log (spec log-buffers 13, 14, 17). Needs no GIL."""
+"""Cleaning and unblocking of a log by a driver's conductor (spec log-buffers 13, 14, 17).
+
+The functions run without the GIL.
+"""
 
 from libc.stdint cimport int64_t
 
@@ -9,12 +12,13 @@ cdef enum:
     UNBLOCKED = 1
     UNBLOCKED_TO_END = 2
 
-# Zero from *clean_position towards `position`, at most to the end of that term, and move
-# *clean_position. Returns the bytes cleaned.
+# Write zeros from *clean_position to `position`, or to the end of its term if that comes first, and
+# advance *clean_position. Returns the number of bytes cleaned.
 cdef int64_t clean_log(
     const log_buffer_t* log, int64_t* clean_position, int64_t position
 ) noexcept nogil
 
-# Release a log whose consumers wait at blocked_position for a publisher that is gone; also
-# completes a rotation that was left undone. Not UNBLOCK_NOTHING: something was done, count it.
+# Unblock a log whose consumers wait at blocked_position for a publisher that is gone; also
+# complete a rotation that a publisher left undone. The caller counts every result other than
+# UNBLOCK_NOTHING.
 cdef int unblock_log(const log_buffer_t* log, int64_t blocked_position) noexcept nogil

@@ -1,7 +1,7 @@
-"""Cleaning and unblocking a publication log (spec log-buffers 13, 14 and 17).
+"""Cleaning and unblocking of a publication log (spec log-buffers 13, 14 and 17).
 
-Called by a driver's conductor only. Positions come from counters that clients write, so they are
-bounded here whatever they hold.
+Only a driver's conductor calls these functions. Positions come from counters that clients write, so
+their values are bounded here.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
@@ -39,14 +39,14 @@ from aerolog.transport.protocol.frames cimport (
 )
 
 cdef enum:
-    NEIGHBOURHOOD = 64 * 1024    # what Linux maps around a page that is read
+    NEIGHBOURHOOD = 64 * 1024    # bytes that Linux maps around a page when it is read
 
 
 cdef void _clear(uint8_t* address, int64_t length) noexcept nogil:
-    """Zeros, without a page fault for every page that this process has not touched yet.
+    """Write zeros without a page fault for each page that this process has not touched yet.
 
-    Pages that are in memory are mapped many at a time when one of them is read, one by one when
-    they are written to.
+    When a page is read, the kernel maps many of its neighbours that are in memory; when a page is
+    written, it maps that page alone. Hence each neighbourhood is read before it is written.
     """
     cdef int64_t done = 0, step
     while done < length:
@@ -67,7 +67,8 @@ cdef int64_t clean_log(
     length = min(length, <int64_t> (log.term_length - offset))
     if length < FRAME_ALIGNMENT:
         return 0
-    # The first frame length goes last: until then readers of old positions find what was there.
+    # The first frame length is cleared last, so that readers of old positions see the old frame
+    # until everything behind it is clear.
     _clear(address + 8, length - 8)
     store_release_i64(address, 0)
     clean_position[0] = start + length
@@ -77,7 +78,7 @@ cdef int64_t clean_log(
 cdef void _pad(
     const log_buffer_t* log, uint8_t* frame, int32_t length, int32_t term_id, int32_t term_offset
 ) noexcept nogil:
-    """A padding frame with the log's default header, as the reference's driver writes it."""
+    """Write a padding frame with the log's default header, as the reference's driver does."""
     memcpy(
         frame + VERSION_OFFSET,
         log.meta + META_DEFAULT_HEADER + VERSION_OFFSET,
@@ -98,7 +99,7 @@ cdef int _unblock_term(
     if frame_length > 0:
         return UNBLOCK_NOTHING
     if frame_length < 0:
-        # Unsigned negation keeps the smallest int32 from overflowing; the term bounds the rest.
+        # Unsigned negation does not overflow for the smallest int32; the term bounds the result.
         frame_length = wrapping_sub(0, frame_length)
         if frame_length < DATA_HEADER_LENGTH or frame_length > log.term_length - blocked:
             frame_length = log.term_length - blocked
@@ -106,7 +107,7 @@ cdef int _unblock_term(
         return UNBLOCKED
     while offset < tail:
         if load_acquire_i32(term + offset) != 0:
-            # Read again from there: a publisher may have come to life in between.
+            # Read again from here: the publisher may have resumed in between.
             back = offset - FRAME_ALIGNMENT
             while back >= blocked:
                 if load_acquire_i32(term + back) != 0:
@@ -147,7 +148,7 @@ cdef int unblock_log(const log_buffer_t* log, int64_t blocked_position) noexcept
 
 
 def clean(logs: LogBuffers, clean_position: int, position: int) -> int:
-    """Zero towards a position, to the end of a term at most; returns the new clean position."""
+    """Write zeros up to a position or the end of its term; returns the new clean position."""
     cdef int64_t cleaned = clean_position
     cdef int64_t target = position
     cdef const log_buffer_t* log = &logs.log
@@ -157,5 +158,9 @@ def clean(logs: LogBuffers, clean_position: int, position: int) -> int:
 
 
 def unblock(logs: LogBuffers, blocked_position: int) -> int:
-    """Free readers who wait at a position: 0 nothing done, 1 unblocked, 2 to the term's end."""
+    """Unblock readers that wait at a position.
+
+    Returns:
+        0 if nothing was done, 1 if a frame was unblocked, 2 if the term was, up to its end.
+    """
     return unblock_log(&logs.log, blocked_position)

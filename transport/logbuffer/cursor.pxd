@@ -1,4 +1,4 @@
-"""Walking the frames of one term; every poll is made of this (spec log-buffers 19)."""
+"""A cursor over the frames of one term, which all polls use (spec log-buffers 19)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -23,13 +23,13 @@ ctypedef struct cursor_t:
     int64_t term_position   # of the term's begin
     int32_t term_length
     int32_t offset          # of the next frame
-    int32_t limit           # frames that start here or later are left
+    int32_t limit           # frames that start at this offset or later are not read
 
 
 cdef inline bint open_cursor(
     const log_buffer_t* log, int64_t position, int64_t limit_position, cursor_t* cursor
 ) noexcept nogil:
-    """A cursor at a position; False when nothing may be read there."""
+    """Set a cursor to a position; False when nothing may be read there."""
     if position < 0 or position % FRAME_ALIGNMENT or limit_position <= position:
         return False
     cursor.term = log.terms[index_by_position(log, position)]
@@ -47,10 +47,10 @@ cdef inline int64_t cursor_position(const cursor_t* cursor) noexcept nogil:
 
 
 cdef inline bint next_fragment(cursor_t* cursor, fragment_t* fragment) noexcept nogil:
-    """The next data frame, padding skipped; False at the end of what is there.
+    """Move to the next data frame, skipping padding; False when no committed frame is left.
 
-    The length is loaded once (acquire, pairs with the publisher's commit): all uses of the frame
-    are within it, and it never leaves the term.
+    The length is loaded once (acquire, pairs with the publisher's commit) and bounded by the term;
+    every later access to the frame stays within that length.
     """
     cdef const uint8_t* frame
     cdef int32_t length
@@ -75,7 +75,7 @@ cdef inline bint next_fragment(cursor_t* cursor, fragment_t* fragment) noexcept 
 
 
 cdef inline void step_back(cursor_t* cursor, const fragment_t* fragment) noexcept nogil:
-    """Put the frame that came last back: it comes again."""
+    """Move back by one frame, so that the last fragment is returned again."""
     cursor.offset = <int32_t> (
         fragment.position - align_frame(fragment.length) - cursor.term_position
     )

@@ -1,6 +1,7 @@
 """Log buffers for native code: the geometry of a mapped log, raw tails and position arithmetic.
 
-Spec log-buffers 2, 5, 6, 11. Term ids and counts wrap at 32 bits; all wrapping is done unsigned.
+This follows spec log-buffers 2, 5, 6 and 11. Term ids and counts wrap at 32 bits; arithmetic that
+may wrap is unsigned.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -22,8 +23,8 @@ cpdef enum:
     PARTITION_COUNT = 3
     LOG_META_LENGTH = 4096
 
-# Offsets in the metadata section of the words that native code touches; the whole table, with the
-# words that are written once, is in metadata.py, and a test holds the two together.
+# Offsets in the metadata section of the words that native code uses. The whole table, with the
+# words that are written once, is in metadata.py; a test compares the two.
 cdef enum:
     META_TAIL_COUNTERS = 0
     META_ACTIVE_TERM_COUNT = 24
@@ -33,8 +34,8 @@ cdef enum:
     META_DEFAULT_HEADER = 320
     META_IS_REVOKED = 496
 
-# A log as native code sees it. Filled once, after every value has been checked; never written to
-# afterwards, and valid as long as the LogBuffers (or any view of its file) is alive.
+# The geometry and addresses of a log. It is filled once, after every value has been checked, never
+# changes afterwards, and is valid as long as the LogBuffers (or any view of its file) is alive.
 ctypedef struct log_buffer_t:
     uint8_t* terms[3]
     uint8_t* meta
@@ -44,7 +45,7 @@ ctypedef struct log_buffer_t:
     int32_t position_bits       # log2(term_length)
     int32_t initial_term_id
     int32_t mtu
-    int32_t max_payload_length  # of an unfragmented message: mtu - 32
+    int32_t max_payload_length  # payload of an unfragmented message: mtu - 32
     int32_t max_message_length  # min(term_length / 8, 16 MiB)
     int32_t page_size
     int32_t session_id          # from the default header
@@ -75,7 +76,7 @@ cdef inline int32_t tail_term_id(int64_t raw_tail) noexcept nogil:
 
 
 cdef inline int32_t tail_offset(int64_t raw_tail, int32_t term_length) noexcept nogil:
-    """Offset of a raw tail; a tail that tripped the end of its term counts as the end."""
+    """Offset of a raw tail; a tail beyond the end of its term counts as the end."""
     cdef int64_t offset = raw_tail & <int64_t> 0xFFFFFFFF
     return <int32_t> offset if offset < term_length else term_length
 
@@ -89,7 +90,7 @@ cdef inline int32_t active_term_count(const log_buffer_t* log) noexcept nogil:
 
 
 cdef inline int32_t index_by_term_count(int32_t term_count) noexcept nogil:
-    """Partition of a term; a count from a hostile log is taken unsigned, so never out of range."""
+    """Partition of a term, always in range: a negative count in a damaged log is read unsigned."""
     return <int32_t> (<uint32_t> term_count % PARTITION_COUNT)
 
 
@@ -118,7 +119,7 @@ cdef inline int64_t compute_position(
 
 
 cdef inline int64_t framed_length(const log_buffer_t* log, int64_t payload_length) noexcept nogil:
-    """Room in a term for a message with all its frames' headers and alignment."""
+    """Bytes that a message takes in a term, with the headers and alignment of all its frames."""
     cdef int64_t rest
     if payload_length <= log.max_payload_length:
         return align_frame(payload_length + DATA_HEADER_LENGTH)
@@ -129,7 +130,7 @@ cdef inline int64_t framed_length(const log_buffer_t* log, int64_t payload_lengt
 
 
 cdef inline int64_t producer_position(const log_buffer_t* log) noexcept nogil:
-    """Where the next frame of a publication would go, from the shared tail."""
+    """Position of a publication's next frame, computed from the shared tail."""
     cdef int32_t count = active_term_count(log)
     cdef int64_t raw = load_acquire_i64(tail_address(log, index_by_term_count(count)))
     return compute_position(log, tail_term_id(raw), tail_offset(raw, log.term_length))
@@ -162,7 +163,7 @@ cdef inline void set_log_connected(const log_buffer_t* log, bint connected) noex
 
 
 cdef inline int64_t end_of_stream_position(const log_buffer_t* log) noexcept nogil:
-    """2^63-1 until the end is known."""
+    """Position of the end of the stream; 2^63-1 until the end is known."""
     return load_acquire_i64(log.meta + META_END_OF_STREAM_POSITION)
 
 

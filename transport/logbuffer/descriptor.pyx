@@ -1,7 +1,7 @@
 """A mapped log: created by a driver, opened by a client (spec log-buffers 1 to 5 and 24).
 
-Owns nothing but a reference to the mapping: any object that keeps a LogBuffers, or a view of it,
-keeps the log mapped. The words that change are read and written by several processes.
+A LogBuffers owns only a reference to the mapping: any object that keeps a LogBuffers, or a view of
+it, keeps the log mapped. Several processes read and write the words that change.
 """
 
 import struct
@@ -38,7 +38,7 @@ def check_geometry(term_length: int, page_size: int, mtu_length: int) -> None:
     """Refuse lengths that no log can have.
 
     Raises:
-        FileFormatError: naming the length and its range.
+        FileFormatError: if a length is out of its range; the message gives both.
     """
     _check_power_of_two("term length", term_length, _TERM_MIN_LENGTH, _TERM_MAX_LENGTH)
     _check_power_of_two("page size", page_size, _PAGE_MIN_SIZE, _PAGE_MAX_SIZE)
@@ -53,7 +53,7 @@ def log_file_length(term_length: int, page_size: int = 4096) -> int:
     """Bytes of a log file: three terms and the metadata, rounded up to whole pages.
 
     Raises:
-        FileFormatError: when a log cannot have such terms or pages.
+        FileFormatError: if a log cannot have such terms or pages.
     """
     _check_power_of_two("term length", term_length, _TERM_MIN_LENGTH, _TERM_MAX_LENGTH)
     _check_power_of_two("page size", page_size, _PAGE_MIN_SIZE, _PAGE_MAX_SIZE)
@@ -68,11 +68,12 @@ cdef class LogBuffers:
         """Write the metadata and the first tails into a new, all-zero file.
 
         Args:
-            file: of the length that log_file_length gives, writable.
-            metadata: what to write; its lengths have to be valid.
+            file: a writable file of the length that log_file_length gives.
+            metadata: the constant values of the log.
 
         Raises:
-            FileFormatError: lengths that no log can have, or a file of another length.
+            FileFormatError: if no log can have the lengths in the metadata, or if the file has
+                another length than they require.
         """
         cdef LogBuffers logs = LogBuffers.__new__(LogBuffers)
         check_geometry(metadata.term_length, metadata.page_size, metadata.mtu_length)
@@ -93,7 +94,7 @@ cdef class LogBuffers:
         logs.bind(file, metadata)
         if metadata.type != _metadata.LogType.IMAGE:
             _initialise_tails(&logs.log, metadata.term_id, metadata.term_offset)
-        # The last store: whoever sees the end of stream sees everything before it.
+        # This store is the last: a process that sees the end of stream sees all stores before it.
         set_end_of_stream_position(&logs.log, _metadata.END_OF_STREAM_UNKNOWN)
         return logs
 
@@ -102,7 +103,8 @@ cdef class LogBuffers:
         """Check a mapped file and read its metadata.
 
         Raises:
-            FileFormatError: the file is too short, or its lengths contradict it or each other.
+            FileFormatError: if the file is too short, or if the lengths in its metadata contradict
+                its size or each other.
         """
         cdef LogBuffers logs = LogBuffers.__new__(LogBuffers)
         if file.length < LOG_META_LENGTH:
@@ -157,7 +159,7 @@ cdef class LogBuffers:
 
     @property
     def position_bits_to_shift(self) -> int:
-        """Binary logarithm of the term length."""
+        """Binary logarithm of the term length in bytes."""
         return self.log.position_bits
 
     @property
@@ -182,17 +184,17 @@ cdef class LogBuffers:
 
     @property
     def session_id(self) -> int:
-        """Session of the template header."""
+        """Session id in the log's default frame header."""
         return self.log.session_id
 
     @property
     def stream_id(self) -> int:
-        """Stream of the template header."""
+        """Stream id in the log's default frame header."""
         return self.log.stream_id
 
     @property
     def producer_position(self) -> int:
-        """Where the next frame goes, from the shared tail."""
+        """Position of the next frame, computed from the shared tail."""
         return producer_position(&self.log)
 
     @property
@@ -217,7 +219,7 @@ cdef class LogBuffers:
 
     @property
     def end_of_stream_position(self) -> int:
-        """Where the stream ends, 2^63-1 until that is known."""
+        """Position of the end of the stream; 2^63-1 until it is known."""
         return end_of_stream_position(&self.log)
 
     @end_of_stream_position.setter
@@ -226,12 +228,12 @@ cdef class LogBuffers:
 
     @property
     def active_transport_count(self) -> int:
-        """Source transports heard of lately (image logs)."""
+        """Number of transports from which the image received frames lately (image logs)."""
         return active_transport_count(&self.log)
 
     @property
     def is_publication_revoked(self) -> bool:
-        """Whether the publication was closed without waiting for its readers."""
+        """Whether the publication was revoked: closed without waiting for its readers."""
         return publication_is_revoked(&self.log)
 
     def revoke(self) -> None:
@@ -246,7 +248,7 @@ cdef class LogBuffers:
         return self.file.view(start, self.log.term_length).toreadonly()
 
     def pre_touch(self) -> None:
-        """Have every page of the mapping present, changing nothing (spec log-buffers 24)."""
+        """Bring every page of the mapping into memory, unchanged (spec log-buffers 24)."""
         cdef uint8_t* address = self.file.address
         cdef int64_t length = self.file.length
         cdef int64_t step = self.log.page_size
@@ -260,9 +262,9 @@ cdef class LogBuffers:
 cdef int _initialise_tails(
     log_buffer_t* log, object start_term_id, int32_t term_offset
 ) except -1:
-    """First tails of a publication; plain stores, since nobody knows the log yet.
+    """Set the first tails of a publication (spec log-buffers 5).
 
-    Spec log-buffers 5.
+    Plain stores suffice, because no other process knows the log yet.
     """
     cdef int32_t term_id = log.initial_term_id if start_term_id is None else start_term_id
     cdef int32_t count = wrapping_sub(term_id, log.initial_term_id)

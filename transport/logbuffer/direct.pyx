@@ -1,7 +1,7 @@
-"""Appending to and reading a log from Python with no client and no driver: for tests and tools.
+"""Appending to a log and reading it from Python without client and driver, for tests and tools.
 
-Whoever uses this plays a driver's part as well: limits, cleaning and position counters are his.
-A program talks to a driver through aerolog.transport.client instead.
+The caller has to do a driver's work as well: it sets limits, cleans terms and owns the position
+counters. Programs that talk to a driver use aerolog.transport.client instead.
 """
 
 from collections import namedtuple
@@ -75,7 +75,7 @@ cdef object _copied(const fragment_t* fragment):
 
 
 cdef class _Call:
-    """A Python function behind a native callback; the first exception is kept and raised later."""
+    """A Python function called by a native callback; its first exception is raised later."""
 
     cdef object function
     cdef object error
@@ -117,7 +117,7 @@ cdef int _decide(void* context, const fragment_t* fragment) noexcept nogil:
 
 
 cdef class _Reserved:
-    """The reserved value argument in native form."""
+    """The native form of a ``reserved_value`` argument."""
 
     cdef reserved_t native
     cdef _Call call
@@ -140,7 +140,7 @@ cdef class _Reserved:
 
 
 cdef class _Bytes:
-    """A buffer held for the length of a call."""
+    """A buffer that is held for the duration of a call."""
 
     cdef Py_buffer view
     cdef bint held
@@ -169,13 +169,13 @@ cdef int64_t* _counter(MappedFile counters, int64_t offset) except NULL:
 
 
 cdef class DirectPublication:
-    """Offers straight into a log.
+    """A publication that appends to a log without a driver.
 
     Args:
         logs: a publication log.
         counters: memory that holds the position limit.
-        limit_offset: of the limit, an int64, in ``counters``.
-        exclusive: the only writer, or one of several.
+        limit_offset: offset in ``counters`` of the limit, an int64.
+        exclusive: whether this is the only writer of the log.
     """
 
     cdef Appender _appender
@@ -197,7 +197,7 @@ cdef class DirectPublication:
         return self._appender.logs
 
     def offer(self, data: object, reserved_value: object = None) -> int:
-        """One message; the position after it or a code."""
+        """Offer one message; returns the position after it or a negative code."""
         cdef _Bytes held = _Bytes(data)
         cdef _Reserved reserved = _Reserved(reserved_value)
         cdef int64_t result
@@ -209,7 +209,7 @@ cdef class DirectPublication:
         return result
 
     def offer_parts(self, parts: object, reserved_value: object = None) -> int:
-        """One message from several pieces, in order."""
+        """Offer one message made of several pieces in their order."""
         cdef list held = [_Bytes(part) for part in parts]
         cdef _Reserved reserved = _Reserved(reserved_value)
         cdef int32_t count = <int32_t> len(held)
@@ -236,7 +236,10 @@ cdef class DirectPublication:
         first: int = 0,
         reserved_value: int | None = None,
     ) -> tuple[int, int]:
-        """Records of one length, from the first-th on: how many were taken, and the last result."""
+        """Offer records of one length, beginning with number ``first``.
+
+        Returns how many were appended, and the last result.
+        """
         cdef _Bytes held = _Bytes(records)
         cdef _Reserved reserved = _Reserved(reserved_value)
         cdef records_t native
@@ -260,7 +263,10 @@ cdef class DirectPublication:
         first: int = 0,
         reserved_value: int | None = None,
     ) -> tuple[int, int]:
-        """Values between offsets of 4 or 8 bytes: how many were taken, and the last result."""
+        """Offer values that lie between consecutive offsets of 4 or 8 bytes each.
+
+        Returns how many were appended, and the last result.
+        """
         cdef _Bytes held = _Bytes(data)
         cdef _Bytes held_offsets = _Bytes(offsets)
         cdef _Reserved reserved = _Reserved(reserved_value)
@@ -279,7 +285,7 @@ cdef class DirectPublication:
         return taken, result
 
     def claim(self, length: int) -> object:
-        """A writable view of a whole frame, header included, or a code."""
+        """Claim a frame; returns a writable view of it, header included, or a negative code."""
         cdef int64_t result = self._appender.claim(length, &self._claim)
         if result < 0:
             return result
@@ -288,11 +294,11 @@ cdef class DirectPublication:
         )
 
     def commit(self) -> None:
-        """Finish the claim."""
+        """Make the claimed frame visible to readers."""
         commit_claim(&self._claim)
 
     def abort(self) -> None:
-        """Make padding of the claim."""
+        """Turn the claimed frame into padding."""
         abort_claim(&self._claim)
 
     cdef ExclusiveAppender _exclusive(self):
@@ -301,22 +307,22 @@ cdef class DirectPublication:
         return <ExclusiveAppender> self._appender
 
     def offer_padding(self, length: int) -> int:
-        """Padding with room for a payload of so many bytes."""
+        """Offer a padding frame as long as a message with a payload of ``length`` bytes."""
         return self._exclusive().append_padding(length)
 
     def offer_block(self, block: object) -> int:
-        """Whole frames that continue the stream."""
+        """Offer a block of whole frames that continue the stream."""
         cdef _Bytes held = _Bytes(block)
         return self._exclusive().append_block(held.address(), held.view.len)
 
     @property
     def position(self) -> int:
-        """Where the next frame goes."""
+        """Position of the next frame."""
         return self._appender.position()
 
     @property
     def position_limit(self) -> int:
-        """Where offers are refused."""
+        """Position from which on offers are refused."""
         return self._appender.position_limit()
 
     @property
@@ -325,17 +331,17 @@ cdef class DirectPublication:
         return self._appender.available_window()
 
     def close(self) -> None:
-        """Every later offer returns -4."""
+        """Close the publication; every later offer returns -4 (CLOSED)."""
         self._appender.close()
 
 
 cdef class DirectSubscription:
-    """Reads straight out of a log.
+    """A subscription that reads a log without a driver.
 
     Args:
         logs: a publication or image log.
         counters: memory that holds the position.
-        position_offset: of the position, an int64, in ``counters``.
+        position_offset: offset in ``counters`` of the position, an int64.
     """
 
     cdef LogReader _reader
@@ -350,13 +356,13 @@ cdef class DirectSubscription:
 
     @property
     def position(self) -> int:
-        """Where the next fragment is expected."""
+        """Position of the next fragment."""
         return self._reader.position()
 
     def poll(
         self, limit: int = 10, limit_position: int = INT64_MAX, *, assemble: bool = False
     ) -> list[Fragment]:
-        """Copies of the next fragments or messages."""
+        """Consume the next fragments or messages and return copies of them."""
         cdef list found = []
         cdef int32_t most = limit
         cdef int64_t bound = limit_position
@@ -374,7 +380,7 @@ cdef class DirectSubscription:
         *,
         assemble: bool = False,
     ) -> int:
-        """Give copies to a handler that returns an action; how many fragments were consumed."""
+        """Pass copies to a handler that returns an action; returns the number consumed."""
         cdef _Call call = _Call(handler)
         cdef int32_t count = self._reader.poll_controlled(
             _decide, <void*> call, limit, limit_position, assemble
@@ -385,7 +391,7 @@ cdef class DirectSubscription:
     def peek(
         self, initial_position: int, handler: object, limit_position: int = INT64_MAX
     ) -> int:
-        """Look ahead without consuming; where to go on, -1 for an impossible start."""
+        """Read ahead without consuming; returns the next position, or -1 for an invalid start."""
         cdef _Call call = _Call(handler)
         cdef int64_t result = self._reader.peek(
             initial_position, _decide, <void*> call, limit_position
@@ -396,7 +402,7 @@ cdef class DirectSubscription:
     def scan(
         self, limit: int = 10, limit_position: int = INT64_MAX
     ) -> tuple[list[Fragment], int]:
-        """Copies of the next fragments, and where they end; the position stays."""
+        """Return copies of the next fragments and the position after them, consuming nothing."""
         cdef int64_t following
         cdef int32_t count
         cdef fragment_t* fragments = <fragment_t*> PyMem_Malloc(max(1, limit) * sizeof(fragment_t))
@@ -409,7 +415,10 @@ cdef class DirectSubscription:
             PyMem_Free(fragments)
 
     def block(self, length_limit: int) -> tuple[bytes, int, int, int, bool] | None:
-        """The next frames: bytes, session id, term id, file offset, is padding; not consumed."""
+        """Return the next frames without consuming them, or None.
+
+        The tuple holds their bytes, session id, term id, file offset, and whether they are padding.
+        """
         cdef block_t block
         if not self._reader.block(length_limit, &block):
             return None
@@ -422,13 +431,16 @@ cdef class DirectSubscription:
         )
 
     def advance(self, position: int) -> None:
-        """Move the position forward."""
+        """Move the position forward to ``position``."""
         self._reader.advance(position)
 
     def read_records(
         self, out: object, record_length: int, positions: object = None
     ) -> tuple[int, int]:
-        """Fill an array with messages of one length: how many, and the odd length that stopped."""
+        """Fill an array with messages of one length.
+
+        Returns how many there were, and the other length of the message that stopped the call.
+        """
         cdef _Bytes held = _Bytes(out, True)
         cdef int64_t limit = held.room(record_length)
         cdef int64_t length = record_length
@@ -446,9 +458,9 @@ cdef class DirectSubscription:
     def read_values(
         self, data: object, offsets: object, width: int = 4, positions: object = None
     ) -> tuple[int, int]:
-        """Fill data and offsets: how many values, and the length of one that does not fit.
+        """Fill data and offsets with messages; offsets have 4 or 8 bytes and start at 0.
 
-        The data starts at 0; offsets have 4 or 8 bytes.
+        Returns how many there were, and the length of a message that did not fit.
         """
         cdef _Bytes held = _Bytes(data, True)
         cdef _Bytes held_offsets = _Bytes(offsets, True)
@@ -473,12 +485,12 @@ cdef class DirectSubscription:
         return count, needed
 
     def close(self) -> None:
-        """Every later poll finds nothing; the position stays what it was."""
+        """Close the subscription: later polls return nothing, and the position stays."""
         self._reader.close()
 
 
 cdef object _fill_columns(columns_t* columns, object positions):
-    """Set up the columns; what is returned holds their memory."""
+    """Set the addresses of the columns; the result keeps their memory alive."""
     cdef _Bytes held = None if positions is None else _Bytes(positions, True)
     columns.positions = NULL if held is None else <int64_t*> held.address()
     columns.session_ids = NULL

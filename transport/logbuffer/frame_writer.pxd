@@ -1,7 +1,7 @@
 """The commit protocol of one frame (spec log-buffers 7), for everything that writes frames.
 
-A frame is claimed by a tail update before; it is hidden from readers by its negative length and
-becomes visible with the release store of the positive one.
+A tail update claims the room of a frame beforehand. A negative frame length hides the frame from
+readers until the release store of the positive length makes it visible.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -27,19 +27,19 @@ from aerolog.transport.protocol.frames cimport (
     TYPE_OFFSET,
 )
 
-# Called once per fragment, payload and flags being in place and the frame length still negative.
+# Called once per fragment, when its payload and flags are written and its length is still negative.
 ctypedef int64_t (*reserved_value_supplier_t)(
     void* context, const uint8_t* frame, int32_t frame_length
 ) noexcept nogil
 
 # What goes into the reserved value of each frame: the supplier's answer, or the value if there is
-# no supplier. Where a pointer to this is NULL the field keeps the 0 of clean memory.
+# no supplier. Where a pointer to this is NULL, the field keeps the 0 of the cleaned term.
 ctypedef struct reserved_t:
     int64_t value
     reserved_value_supplier_t supplier
     void* context
 
-# Space claimed in a term.
+# The room claimed in a term.
 ctypedef struct place_t:
     uint8_t* frame
     int32_t term_id
@@ -53,9 +53,9 @@ cdef inline uint64_t pair(int32_t low, int32_t high) noexcept nogil:
 cdef inline void begin_frame(
     const log_buffer_t* log, uint8_t* frame, int32_t length, int32_t term_id, int32_t term_offset
 ) noexcept nogil:
-    """Header of an unfragmented data frame, hidden; `length` includes the header."""
+    """Write the header of a hidden, unfragmented data frame; `length` includes the header."""
     cdef int32_t kind = (FRAME_DATA << 16) | (FLAGS_UNFRAGMENTED << 8)
-    # Length first: should this process die now, the driver knows how much to skip.
+    # The length is stored first: if this process dies now, the driver knows how much to skip.
     store_release_i64(frame, <int64_t> pair(-length, kind))
     fence_release()
     store_plain_i64(frame + TERM_OFFSET_OFFSET, <int64_t> pair(term_offset, log.session_id))
@@ -63,7 +63,7 @@ cdef inline void begin_frame(
 
 
 cdef inline void commit_frame(uint8_t* frame, int32_t length) noexcept nogil:
-    """Show a frame to readers; pairs with their acquire load of the length."""
+    """Make a frame visible to readers; pairs with their acquire load of the length."""
     store_release_i32(frame, length)
 
 
@@ -91,7 +91,7 @@ cdef inline void write_frame(
     int32_t payload_length,
     const reserved_t* reserved,
 ) noexcept nogil:
-    """A whole message as one frame, from header to commit."""
+    """Write a whole message as one frame and commit it."""
     cdef int32_t length = payload_length + DATA_HEADER_LENGTH
     begin_frame(log, frame, length, term_id, term_offset)
     memcpy(frame + DATA_HEADER_LENGTH, payload, payload_length)
@@ -103,7 +103,7 @@ cdef inline void write_frame(
 cdef inline void write_padding(
     const log_buffer_t* log, uint8_t* frame, int32_t length, int32_t term_id, int32_t term_offset
 ) noexcept nogil:
-    """A padding frame over `length` bytes, of which only the header is written."""
+    """Write the header of a padding frame over `length` bytes and commit the frame."""
     begin_frame(log, frame, length, term_id, term_offset)
     set_frame_type(frame, FRAME_PAD)
     commit_frame(frame, length)

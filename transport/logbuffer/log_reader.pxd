@@ -1,7 +1,7 @@
-"""Reading a log from a position counter on (spec log-buffers 19 to 22). Needs no GIL.
+"""Reading of a log from a position counter on (spec log-buffers 19 to 22), without the GIL.
 
-Every length is read once, checked against the term, and carried in the fragment: what a hostile
-writer changes in a frame afterwards can spoil its content, never a bound.
+Every length is read once, checked against the term, and kept in the fragment: a hostile writer that
+changes a frame afterwards can damage its content but no bound.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -20,14 +20,14 @@ cdef enum:
 # A run of whole frames for blockPoll and rawPoll.
 ctypedef struct block_t:
     const uint8_t* address
-    int32_t offset          # in its term
+    int32_t offset          # offset in its term
     int32_t length          # aligned; > 0 when there is a block
     int32_t session_id
     int32_t term_id
     bint is_padding
     int64_t file_offset     # in the log file
 
-# Columns beside a batch; any may be NULL. Each has room for as many entries as messages are asked.
+# Columns filled with a batch; any may be NULL. Each needs one entry for every message requested.
 ctypedef struct columns_t:
     int64_t* positions
     int32_t* session_ids
@@ -37,9 +37,9 @@ ctypedef struct columns_t:
 ctypedef void (*fragment_handler_t)(void* context, const fragment_t* fragment) noexcept nogil
 ctypedef int (*controlled_handler_t)(void* context, const fragment_t* fragment) noexcept nogil
 
-# Data frames from `position` on, at most `limit`, to the end of the term or the first frame that
-# starts at or after `limit_position` (2^63-1 for none). Padding is skipped. *next_position is
-# where the scan ended. Returns how many fragments were filled in.
+# Find at most `limit` data frames from `position` on, up to the end of the term or the first frame
+# that starts at or after `limit_position` (2^63-1 for no limit). Padding is skipped. *next_position
+# is where the scan ended. Returns how many fragments were filled in.
 cdef int32_t scan_fragments(
     const log_buffer_t* log,
     int64_t position,
@@ -49,13 +49,12 @@ cdef int32_t scan_fragments(
     int64_t* next_position,
 ) noexcept nogil
 
-# The frames behind blockPoll: *block is filled in, its length returned (0: nothing to read).
+# Find the frames for a block poll; fills in *block and returns its length (0: nothing to read).
 cdef int32_t scan_block(
     const log_buffer_t* log, int64_t position, int64_t length_limit, block_t* block
 ) noexcept nogil
 
-# Whether a consumer at `position` may be set to, or peek from, `new_position`
-# (spec log-buffers 20).
+# Whether a consumer at `position` may move to `new_position` or peek from it (spec log-buffers 20).
 cdef bint is_valid_position(
     const log_buffer_t* log, int64_t position, int64_t new_position
 ) noexcept nogil
@@ -68,15 +67,15 @@ cdef class LogReader:
     cdef object _counter_owner
     cdef readonly Assembler assembler
     cdef int32_t _closed
-    cdef int64_t _final_position    # written by the thread that polls: the position once closed
+    cdef int64_t _final_position    # the position after close; the polling thread writes it
     cdef int bind(self, LogBuffers logs, int64_t* position_counter, object counter_owner) except -1
-    # Own position; after close that behind the last fragment taken.
+    # The position of the reader; after close it is the one after the last fragment consumed.
     cdef int64_t position(self) noexcept nogil
-    # Note a position that grew; store the counter (release) unless the reader is closed.
+    # Advance to a position; the counter is stored (release) unless the reader is closed.
     cdef void advance(self, int64_t position) noexcept nogil
     cdef bint is_closed(self) noexcept nogil
     cdef void close(self) noexcept nogil
-    # Scan without moving the counter: for callers that run handlers themselves and then advance.
+    # Scan without moving the counter, for callers that run handlers themselves and then advance.
     cdef int32_t scan(
         self,
         int64_t limit_position,
@@ -84,7 +83,7 @@ cdef class LogReader:
         int32_t limit,
         int64_t* next_position,
     ) noexcept nogil
-    # The poll family for native handlers; `assemble` joins fragments first.
+    # Poll with native handlers; `assemble` joins the fragments of a message first.
     cdef int32_t poll(
         self,
         fragment_handler_t handler,
@@ -108,10 +107,10 @@ cdef class LogReader:
         void* context,
         int64_t limit_position,
     ) noexcept nogil
-    # A block; the caller advances by block.length when it has used it.
+    # Find a block; the caller advances by block.length after it has used the block.
     cdef int32_t block(self, int64_t length_limit, block_t* block) noexcept nogil
-    # Whole messages of exactly `record_length` bytes into `out`, at most `limit`; stops before the
-    # first message of another length, whose length goes to *other_length (else -1).
+    # Copy at most `limit` whole messages of exactly `record_length` bytes to `out`; stops before
+    # the first message of another length, which is stored in *other_length (else -1).
     cdef int64_t read_records(
         self,
         uint8_t* out,
@@ -120,9 +119,9 @@ cdef class LogReader:
         const columns_t* columns,
         int64_t* other_length,
     ) noexcept nogil
-    # Whole messages into `data` from data_start on, and the end of each into offsets[1..]
+    # Copy whole messages to `data` from data_start on, and store the end of each in offsets[1..]
     # (offsets[0] is the caller's); stops before the first that does not fit into data_capacity,
-    # whose length goes to *needed (else -1). Exactly one of the two offset arrays is given.
+    # whose length is stored in *needed (else -1). Exactly one of the two offset arrays is given.
     cdef int64_t read_values(
         self,
         uint8_t* data,

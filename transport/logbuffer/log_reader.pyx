@@ -1,7 +1,7 @@
-"""The poll family over one image or publication log (spec log-buffers 19 to 23).
+"""All kinds of poll of one image or publication log (spec log-buffers 19 to 23).
 
-A LogReader belongs to the thread that polls; only close() may be called from another. It writes
-one shared word, its position counter, with release stores.
+A LogReader belongs to the thread that polls; other threads may call only close(). It writes one
+shared word, its position counter, with release stores.
 """
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
@@ -47,7 +47,8 @@ from aerolog.transport.protocol.frames cimport (
     align_frame,
 )
 
-# Terms that one batch reads: a log that a hostile writer has filled with padding has no end.
+# The number of terms that one batch reads at most, because a log that a hostile writer fills with
+# padding has no end.
 cdef int32_t _MAX_TERMS = 3
 
 
@@ -91,7 +92,7 @@ cdef int32_t scan_block(
             break
         if get_u16(term + end + TYPE_OFFSET) == FRAME_PAD:
             if end == offset:
-                # A padding frame at the start is the block, however long it is.
+                # A padding frame at the start is a block of its own, however long it is.
                 block.is_padding = True
                 end += <int32_t> aligned
             break
@@ -151,7 +152,7 @@ cdef class LogReader:
     cdef void advance(self, int64_t position) noexcept nogil:
         if position <= self.position():
             return
-        # Noted even when it was closed during the poll: what was delivered has been delivered.
+        # Stored even if the reader was closed during the poll: the fragments were delivered.
         self._final_position = position
         if not self.is_closed():
             store_release_i64(self.position_counter, position)
@@ -274,7 +275,7 @@ cdef class LogReader:
             if found:
                 start = fragment.position - align_frame(fragment.length)
             if start > end:
-                # Padding was skipped.
+                # Padding was skipped: the result is the position after it.
                 result = start
             if not found:
                 return result
@@ -298,7 +299,10 @@ cdef class LogReader:
     cdef int _next_message(
         self, cursor_t* cursor, fragment_t* fragment, fragment_t* message
     ) noexcept nogil:
-        """The next whole message; *fragment is its last frame. 0: none yet; -1: no memory."""
+        """Read the next whole message; *fragment is its last frame.
+
+        Returns 0 if there is no whole message yet, and -1 if memory is exhausted.
+        """
         cdef int taken
         while next_fragment(cursor, fragment):
             taken = self.assembler.add(fragment, message)
@@ -312,7 +316,7 @@ cdef class LogReader:
     cdef void _put_back(
         self, cursor_t* cursor, const fragment_t* fragment, const fragment_t* message
     ) noexcept nogil:
-        """A message that does not fit the caller's memory comes again with the next call."""
+        """Put a message back that does not fit the caller's memory; the next call returns it."""
         if message.is_assembled:
             self.assembler.cut_back()
         step_back(cursor, fragment)
@@ -391,7 +395,7 @@ cdef class LogReader:
 
 
 cdef LogReader log_reader(LogBuffers logs, int64_t* position_counter, object counter_owner):
-    """A reader at a position counter, whose memory `counter_owner` keeps."""
+    """A reader at a position counter whose memory `counter_owner` keeps alive."""
     cdef LogReader reader = LogReader.__new__(LogReader)
     reader.bind(logs, position_counter, counter_owner)
     return reader

@@ -1,8 +1,8 @@
-"""What stands in the metadata section of a log, as a table (spec log-buffers 2 and 3).
+"""The metadata section of a log as a table of fields (spec log-buffers 2 and 3).
 
-The section is the last 4096 bytes of the file. The driver writes it once, before the path of the
-log is announced; the words that change while the log lives are the tails, the active term count,
-the end of stream, the connection state and the revoked mark.
+The section is the last 4096 bytes of the file. The driver writes it once, before it announces the
+path of the log. Only the tails, the active term count, the end of stream, the connection state and
+the revoked mark change afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ END_OF_STREAM_UNKNOWN: Final = 2**63 - 1
 
 
 class LogType(IntEnum):
-    """What kind of log it is."""
+    """Kind of log, as its metadata records it."""
 
     PUBLICATION = 0
     EXCLUSIVE_PUBLICATION = 1
     IMAGE = 2
 
 
-# Words that change while the log lives, shared between processes.
+# Words that change after the log was created; processes share them.
 SHARED_FIELDS: Final = (
     Field("term_tail_counter_0", 0, "q"),
     Field("term_tail_counter_1", 8, "q"),
@@ -45,7 +45,7 @@ SHARED_FIELDS: Final = (
     Field("is_publication_revoked", 496, "B"),
 )
 
-# Words written once.
+# Words that the driver writes once.
 FIELDS: Final = (
     Field("correlation_id", 256, "q"),
     Field("initial_term_id", 264, "i"),
@@ -129,7 +129,7 @@ _BOOLEANS: Final = frozenset(n for n, t in get_type_hints(LogMetadata).items() i
 
 
 def encode(metadata: LogMetadata) -> bytes:
-    """The section as a driver writes it, without tails, counts and the end of stream."""
+    """Encode the section as a driver writes it, without tails, counts and the end of stream."""
     section = bytearray(LENGTH)
     for field in FIELDS:
         struct.pack_into("<" + field.format, section, field.offset, getattr(metadata, field.name))
@@ -150,11 +150,11 @@ def encode(metadata: LogMetadata) -> bytes:
 
 
 def decode(section: bytes | bytearray | memoryview) -> LogMetadata:
-    """Read a section; only its length and the type of log are checked here.
+    """Decode a section; only its length and the type of log are checked.
 
     Raises:
-        struct.error: when the section is shorter than 4096 bytes.
-        ValueError: when it names a type of log that there is not.
+        struct.error: if the section is shorter than 4096 bytes.
+        ValueError: if the type of log is unknown.
     """
     if len(section) < LENGTH:
         raise struct.error(f"a metadata section has {LENGTH} bytes, not {len(section)}")
