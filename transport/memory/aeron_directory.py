@@ -1,6 +1,7 @@
-"""Taking over an Aeron directory at a driver's start (spec cnc-and-commands 1.1, 1.2).
+"""The Aeron directory, as a starting driver takes it over (spec cnc-and-commands 1.1, 1.2).
 
-A live driver's directory is refused, a dead one's errors are saved and its files removed.
+A driver refuses the directory of a live driver. It saves the errors of a dead one and removes its
+files.
 """
 
 from __future__ import annotations
@@ -30,21 +31,19 @@ from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.memory.processes import process_exists
 
-# A driver beats once per timer interval (1 s by default): twice that shows that it does not.
+# A driver stores its heartbeat once per timer interval, 1 s by default. No heartbeat within twice
+# that time shows that no driver runs.
 _BEAT_WATCH_MS = 2_000
 _POLL_MS = 1
 
 
 @dataclass(slots=True)
 class AeronDirectory:
-    """A driver's directory and how to look at it.
+    """A driver's directory, and what is needed to inspect it.
 
     Attributes:
-        path: of the directory.
-        timeout_ms: how old a live driver's heartbeat may be (``aeron.driver.timeout``).
-        file_system: the disk.
-        clock: the time.
-        sleep: called with the seconds to wait between two looks.
+        timeout_ms: greatest age of a live driver's heartbeat (``aeron.driver.timeout``).
+        sleep: called with the seconds to wait before the directory is read again.
     """
 
     path: str
@@ -60,17 +59,18 @@ class AeronDirectory:
         warn_if_exists: bool = False,
         log: TextIO | None = None,
     ) -> None:
-        """Make the directory exist and be empty, for a driver that starts.
+        """Create the directory, or empty it, for a driver that starts.
 
         Args:
-            delete_on_start: remove what is there without asking whether a driver lives.
-            warn_if_exists: write to ``log`` what is found.
-            log: where notes go; nowhere when None. That errors were saved is always noted.
+            delete_on_start: remove existing files without a check for a live driver.
+            warn_if_exists: note in ``log`` that the directory exists.
+            log: receives the notes; None discards them. A note that errors were saved is always
+                written.
 
         Raises:
-            ActiveDriverError: a live driver owns the directory; nothing was changed.
-            DriverTimeoutError: a driver seems to start there, and does not come up.
-            FileFormatError: the cnc.dat there is of another major version.
+            ActiveDriverError: if a live driver owns the directory; nothing was changed.
+            DriverTimeoutError: if another driver began to start there but did not finish in time.
+            FileFormatError: if the cnc.dat there has another major version.
         """
         files = self.file_system
         if files.is_dir(self.path):
@@ -91,9 +91,9 @@ class AeronDirectory:
     def is_driver_active(self, log: TextIO | None = None) -> bool:
         """Whether a live driver owns the directory.
 
-        The reference's rule is a fresh heartbeat. A driver that is provably gone counts as dead at
-        once: nobody has its cnc.dat open; or no process has the recorded pid (which a driver in
-        another container could still have) and its heartbeat stands still.
+        As in the reference, a driver is live while its heartbeat is fresh. It counts as dead at
+        once if no process has its cnc.dat open, or if no visible process has the recorded pid and
+        the heartbeat does not advance. (A driver in another container may have that pid unseen.)
         """
         path = cnc_path(self.path)
         if not self.file_system.exists(path) or self.file_system.size(path) <= HEADER_LENGTH:
@@ -111,10 +111,10 @@ class AeronDirectory:
         return process_exists(cnc.header.pid) or self._beats(cnc)
 
     def save_errors(self) -> str | None:
-        """Write the distinct errors of the cnc.dat there to a file beside the directory.
+        """Write the distinct errors in the directory's cnc.dat to a file beside the directory.
 
         Returns:
-            Its path; None when there are no errors, or no cnc.dat that can be read.
+            The path of that file, or None if there are no errors or no readable cnc.dat.
         """
         try:
             observations = CncFile.open(self.file_system, self.path).errors()
@@ -129,7 +129,7 @@ class AeronDirectory:
         return target
 
     def _await_version(self, path: str) -> CncFile | None:
-        """The file once it has a version, None when it is no usable cnc.dat."""
+        """Wait until the file has a version; None if it is no usable cnc.dat."""
         deadline_ns = self.clock.now_ns() + self.timeout_ms * 1_000_000
         mapped = self.file_system.open_mapped(path, min_length=HEADER_LENGTH)
         while (version := mapped.load_i32(0)) == 0:
@@ -158,10 +158,7 @@ def _note(log: TextIO | None, text: str) -> None:
 
 
 def unconfigured_aeron_dir() -> str:
-    """The directory of a driver, and of its clients, when nothing names one.
-
-    Spec cnc-and-commands 1.
-    """
+    """Return the directory that drivers and clients use by default (spec cnc-and-commands 1)."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -20,7 +20,7 @@ cdef class BroadcastTransmitter:
 cdef class BroadcastReceiver:
     cdef readonly int64_t capacity
     cdef readonly int64_t lapped_count
-    # The last message received: valid until the next call of receive.
+    # The last message received, which is valid until the next call of receive.
     cdef readonly int32_t type_id
     cdef readonly int32_t length
     cdef uint8_t* message

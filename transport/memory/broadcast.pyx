@@ -1,7 +1,7 @@
 """The broadcast buffer that carries the driver's messages to all clients (spec cnc-and-commands 4).
 
-One thread writes and never waits; any number of readers, each with its own receiver, copy messages
-out and notice when the writer has lapped them. Data, then a trailer:
+One thread writes and never waits. Each of any number of readers has its own receiver, which copies
+messages out and detects when the writer has lapped it. A trailer follows the data:
 
     trailer +0 tail intent, +8 tail, +16 start of the latest record
 
@@ -56,12 +56,12 @@ cdef int64_t _capacity(MappedFile mapped, int64_t offset, int64_t length) except
 
 
 cdef class BroadcastTransmitter:
-    """The one writer of a broadcast buffer.
+    """The only writer of a broadcast buffer.
 
     Args:
-        mapped: the file.
-        offset: of the section, a multiple of 8.
-        length: of the section with its trailer; -1 for all that follows.
+        mapped: the file that holds the buffer.
+        offset: offset of the buffer in the file, a multiple of 8.
+        length: bytes of the buffer with its trailer; -1 for the rest of the file.
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
@@ -74,10 +74,10 @@ cdef class BroadcastTransmitter:
         self.max_message_length = <int32_t> (self.capacity // 8)
 
     cdef bint transmit(self, int32_t type_id, const void* message, int32_t length) noexcept nogil:
-        """Send a message; False when it is too long or its type is below 1."""
+        """Send a message; False if it is too long or its type id is below 1."""
         if type_id < 1 or length < 0 or length > self.max_message_length:
             return False
-        # The mask on the alignment holds even when another process has scribbled on the tail.
+        # The mask keeps the tail aligned even if another process has overwritten it.
         cdef int64_t tail = load_plain_i64(self._trailer + TAIL_AT) & ~<int64_t> (ALIGNMENT - 1)
         cdef int64_t offset = tail & (self.capacity - 1)
         cdef int64_t required = _aligned(length + HEADER)
@@ -104,7 +104,8 @@ cdef class BroadcastTransmitter:
         """Send a message to all readers.
 
         Raises:
-            ValueError: a type below 1, or a message longer than ``max_message_length``.
+            ValueError: if the type id is below 1 or the message is longer than
+                ``max_message_length``.
         """
         cdef const uint8_t[::1] source = memoryview(message).cast("B")
         cdef int64_t length = source.shape[0]
@@ -120,12 +121,12 @@ cdef class BroadcastReceiver:
     """One reader of a broadcast buffer; it starts at the latest message.
 
     Args:
-        mapped: the file.
-        offset: of the section, a multiple of 8.
-        length: of the section with its trailer; -1 for all that follows.
+        mapped: the file that holds the buffer.
+        offset: offset of the buffer in the file, a multiple of 8.
+        length: bytes of the buffer with its trailer; -1 for the rest of the file.
 
     Attributes:
-        lapped_count: how often messages were lost because this reader was too slow.
+        lapped_count: how many times this reader lost messages because it was too slow.
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
@@ -151,7 +152,7 @@ cdef class BroadcastReceiver:
         return self._cursor + self.capacity > load_acquire_i64(self._trailer + INTENT_AT)
 
     cdef int _lapped(self) noexcept nogil:
-        """Go on with the newest message; what was missed is lost."""
+        """Continue with the newest message; all earlier ones are lost."""
         self.lapped_count += 1
         self._next = load_acquire_i64(self._trailer + TAIL_AT)
         return BROADCAST_LAPPED
@@ -159,8 +160,8 @@ cdef class BroadcastReceiver:
     cdef int receive(self) noexcept nogil:
         """Copy the next message to ``type_id``, ``message`` and ``length``.
 
-        Returns BROADCAST_MESSAGE, BROADCAST_NOTHING, or BROADCAST_LAPPED when messages were lost
-        (or the buffer is damaged); then the reader continues with the next one sent.
+        Returns BROADCAST_MESSAGE, BROADCAST_NOTHING, or BROADCAST_LAPPED if messages were lost or
+        the buffer is damaged; then the reader continues with the next message sent.
         """
         cdef int64_t tail = load_acquire_i64(self._trailer + TAIL_AT)
         cdef int64_t offset
@@ -181,7 +182,7 @@ cdef class BroadcastReceiver:
             self._next = self._cursor + _aligned(length)
             if type_id != PADDING_TYPE:
                 break
-            # Padding only ever fills the end of the buffer, and a message follows it.
+            # Padding only fills the end of the buffer, and a message follows it.
             if offset == 0:
                 return self._lapped()
             self._cursor = self._next
@@ -196,10 +197,10 @@ cdef class BroadcastReceiver:
         return BROADCAST_MESSAGE
 
     def receive_next(self) -> tuple[int, bytes] | None:
-        """The next message as (type id, bytes), None when there is none.
+        """Return the next message as (type id, bytes), or None if there is none.
 
         Raises:
-            BroadcastLappedError: messages were lost; a client cannot go on.
+            BroadcastLappedError: if messages were lost, after which a client cannot continue.
         """
         cdef int result
         with nogil:
@@ -211,7 +212,7 @@ cdef class BroadcastReceiver:
         return self.type_id, PyBytes_FromStringAndSize(<const char*> self.message, self.length)
 
     def poll(self, handler, limit: int = 2**31 - 1) -> int:
-        """Give up to ``limit`` messages to ``handler(type_id, bytes)``; returns how many."""
+        """Pass at most ``limit`` messages to ``handler(type_id, bytes)``; returns their number."""
         count = 0
         while count < limit:
             message = self.receive_next()

@@ -1,8 +1,9 @@
-"""The cnc.dat file: how a driver and its clients find each other (spec cnc-and-commands 2).
+"""The cnc.dat file, in which a driver and its clients find each other (spec cnc-and-commands 2).
 
 A driver creates it, fills the header, allocates its counters, starts its heartbeat and only then
-calls ``CncFile.publish``, which stores the version. A client connects by waiting for exactly those
-steps. Tools open it as it is. Control path; the parts that are handed out say who may use them.
+calls ``CncFile.publish``, which stores the version. A client waits for exactly these steps when it
+connects; tools open the file without waiting. Control path; the docstrings of the sections say
+which threads may use them.
 """
 
 from __future__ import annotations
@@ -65,10 +66,9 @@ class CncFile:
     """A mapped cnc.dat whose header has been checked.
 
     Attributes:
-        path: of the file.
         mapped: the whole file.
-        header: its constant fields.
-        to_driver: the ring buffer that any client may write commands to.
+        header: the constant fields of the file.
+        to_driver: the ring buffer for commands, which any client may write.
         counters: reader of all counters, for any thread.
     """
 
@@ -105,14 +105,14 @@ class CncFile:
         """Create a driver's file, allocated whole, with every header field but the version.
 
         Args:
-            file_system: where.
+            file_system: the file system of the directory.
             aeron_dir: an existing directory without cnc.dat.
-            header: what it says; its lengths are checked.
+            header: the header to write, whose lengths are checked.
 
         Raises:
-            ConfigurationError: lengths or a page size that cannot be used.
-            StorageSpaceError: there is no room.
-            ActiveDriverError: another driver was faster.
+            ConfigurationError: if the lengths or the page size cannot be used.
+            StorageSpaceError: if the file does not fit on the disk.
+            ActiveDriverError: if another driver created the file first.
         """
         fault = header.fault()
         if fault:
@@ -129,11 +129,11 @@ class CncFile:
 
     @classmethod
     def open(cls, file_system: FileSystem, aeron_dir: str, *, writable: bool = False) -> CncFile:
-        """Open the file of a driver, alive or not, as tools do: without waiting.
+        """Open the file of a live or dead driver without waiting, as tools do.
 
         Raises:
-            FileNotFoundError: there is none.
-            FileFormatError: not initialised, of another major version, or damaged.
+            FileNotFoundError: if there is no such file.
+            FileFormatError: if it is not initialised, has another major version, or is damaged.
         """
         mapped = file_system.open_mapped(
             cnc_path(aeron_dir), writable=writable, min_length=HEADER_LENGTH
@@ -158,14 +158,14 @@ class CncFile:
 
         Args:
             aeron_dir: the driver's directory.
-            timeout_ms: how long to wait, and how old the driver's heartbeat may be.
-            file_system: the disk; the machine's by default.
-            clock: the time; the machine's by default.
-            sleep: called with the seconds to wait between two looks.
+            timeout_ms: longest wait, and greatest age of the driver's heartbeat.
+            file_system: the machine's file system by default.
+            clock: the machine's clocks by default.
+            sleep: called with the seconds to wait before the file is opened again.
 
         Raises:
-            DriverTimeoutError: no file, no version or no fresh heartbeat in time.
-            FileFormatError: a version that this client cannot use, or a damaged file.
+            DriverTimeoutError: if file, version or a fresh heartbeat does not appear in time.
+            FileFormatError: if this client cannot use the version, or if the file is damaged.
         """
         found = _Connector(
             cnc_path(aeron_dir),
@@ -183,18 +183,18 @@ class CncFile:
 
     @property
     def heartbeat_ms(self) -> int:
-        """Epoch milliseconds of the driver's last sign of life; -1 after an orderly close."""
+        """Time of the driver's last heartbeat, epoch milliseconds; -1 after an orderly close."""
         return self.to_driver.consumer_heartbeat_ms
 
     def publish(self) -> None:
-        """Let clients in: store the version. The heartbeat must stand by then."""
+        """Store the version, after which clients can connect; the heartbeat must be set before."""
         if self.heartbeat_ms == 0:
             raise RuntimeError(f"{self.path}: the heartbeat must be stored before the version")
         self.mapped.store_i32(VERSION_OFFSET, VERSION)
         self.mapped.flush()
 
     def mark_closed(self) -> None:
-        """Tell clients that the driver has stopped in order."""
+        """Record for clients that the driver has closed in an orderly way."""
         self.to_driver.consumer_heartbeat_ms = HEARTBEAT_CLOSED
         self.mapped.flush()
 
@@ -230,7 +230,7 @@ class CncFile:
         )
 
     def errors(self, since_ms: int = 0) -> list[ErrorObservation]:
-        """Distinct errors seen since a time, epoch milliseconds."""
+        """Return the distinct errors last seen at or after a time, epoch milliseconds."""
         return read_error_log(
             self.mapped, self._errors_offset, self.header.lengths.error_log, since_ms
         )
@@ -238,7 +238,7 @@ class CncFile:
 
 @dataclass(frozen=True, slots=True)
 class _NotYet:
-    """Why a file cannot be used yet, and when to look again."""
+    """Why a file cannot be used yet, and when to try again."""
 
     reason: str
     wait_ms: int
@@ -246,7 +246,7 @@ class _NotYet:
 
 @dataclass(frozen=True, slots=True)
 class _Connector:
-    """A client's wait for a live driver."""
+    """A client that waits for a live driver."""
 
     path: str
     timeout_ms: int
@@ -267,7 +267,10 @@ class _Connector:
             self.sleep(found.wait_ms / 1000)
 
     def _look(self) -> CncFile | _NotYet:
-        """The live driver's file, or what it lacks; opened anew, for a new driver makes its own."""
+        """Return the live driver's file, or what it still lacks.
+
+        The file is opened again each time, because a new driver creates its own.
+        """
         try:
             mapped = self.file_system.open_mapped(self.path, min_length=HEADER_LENGTH)
         except FileNotFoundError:

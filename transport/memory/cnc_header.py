@@ -1,8 +1,7 @@
-"""The header of cnc.dat: lengths of the sections, versions, who the driver is.
+"""The header of cnc.dat: section lengths, version, pid and start of the driver.
 
-Spec cnc-and-commands 2.1 to 2.3.
-
-The layout stands here once; ``CncFile`` maps the sections that it tells of. Control path.
+The layout follows spec cnc-and-commands 2.1 to 2.3; ``CncFile`` maps the sections that it
+describes. Control path.
 """
 
 from __future__ import annotations
@@ -31,21 +30,18 @@ VERSION_OFFSET = 0
 
 
 def cnc_path(aeron_dir: str) -> str:
-    """Where a directory's cnc.dat is."""
+    """Return the path of the cnc.dat in an Aeron directory."""
     return str(PurePath(aeron_dir) / FILE_NAME)
 
 
 def version_text(version: int) -> str:
-    """A packed version as ``major.minor.patch``."""
+    """Format a packed version as ``major.minor.patch``."""
     return f"{(version >> 16) & 0xFF}.{(version >> 8) & 0xFF}.{version & 0xFF}"
 
 
 @dataclass(frozen=True, slots=True)
 class CncLengths:
-    """Lengths in bytes of the sections, with their trailers, in file order.
-
-    Spec cnc-and-commands 2.1.
-    """
+    """Bytes of each section with its trailer, in file order (spec cnc-and-commands 2.1)."""
 
     to_driver: int = (1 << 20) + ring_buffer.TRAILER_LENGTH
     to_clients: int = (1 << 20) + broadcast.TRAILER_LENGTH
@@ -61,10 +57,10 @@ class CncLengths:
         counter_values: int | None = None,
         error_log: int | None = None,
     ) -> CncLengths:
-        """Lengths as a driver is configured: what is None has its default.
+        """Return the lengths of a driver's configuration, with the default for each None.
 
         Raises:
-            ConfigurationError: a length that the layout cannot have.
+            ConfigurationError: if the layout cannot have one of the lengths.
         """
         default = cls()
         values = default.counter_values if counter_values is None else counter_values
@@ -94,7 +90,7 @@ class CncLengths:
         )
 
     def fault(self) -> str | None:
-        """What is wrong with these lengths, None when the sections can be used."""
+        """Describe what is wrong with the lengths; None if the sections can be used."""
         for name, length, trailer in (
             ("to-driver buffer", self.to_driver, ring_buffer.TRAILER_LENGTH),
             ("to-clients buffer", self.to_clients, broadcast.TRAILER_LENGTH),
@@ -130,7 +126,7 @@ class CncHeader:
         return -(-self.lengths.total // self.file_page_size) * self.file_page_size
 
     def fault(self) -> str | None:
-        """What is wrong with this header, None when a file can be made of it."""
+        """Describe what is wrong with the header; None if a file can be created from it."""
         size = self.file_page_size
         if not DEFAULT_PAGE_SIZE <= size <= MAX_PAGE_SIZE or size & (size - 1):
             return (
@@ -143,7 +139,7 @@ class CncHeader:
         return fault
 
     def encode(self) -> bytes:
-        """The header with version 0."""
+        """Encode the header with version 0."""
         sizes = self.lengths
         return _HEADER.pack(
             0,
@@ -160,13 +156,13 @@ class CncHeader:
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> CncHeader:
-        """Read a header; nothing is checked."""
+        """Decode a header without checking it."""
         _, *fields, liveness, start, pid, page_size = _HEADER.unpack_from(data)
         return cls(CncLengths(*fields), liveness, start, pid, page_size or DEFAULT_PAGE_SIZE)
 
 
 def check_major(version: int) -> None:
-    """Refuse a file of another major version (spec cnc-and-commands 2.3)."""
+    """Raise an error for a file of another major version (spec cnc-and-commands 2.3)."""
     if version >> 16 != MAJOR:
         raise FileFormatError(
             f"CnC version not compatible: app={version_text(VERSION)} file={version_text(version)}"
@@ -174,7 +170,7 @@ def check_major(version: int) -> None:
 
 
 def check_client(version: int) -> None:
-    """Refuse a file that a client of this version cannot use (spec cnc-and-commands 2.3)."""
+    """Raise an error for a file that this client cannot use (spec cnc-and-commands 2.3)."""
     check_major(version)
     if (version >> 8) & 0xFF < MINOR:
         raise FileFormatError(

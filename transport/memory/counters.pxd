@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.memory.mapped_file cimport MappedFile
 
-# The two records of a counter (spec cnc-and-commands 5): offsets in its metadata, then beside its
-# value. Labels and keys have at most so many bytes.
+# Offsets in the two records of a counter, its metadata and its value, and the greatest lengths of
+# labels and keys in bytes (spec cnc-and-commands 5).
 cdef enum:
     COUNTER_METADATA_LENGTH = 512
     COUNTER_STATE_AT = 0
@@ -32,7 +32,7 @@ cdef class CountersReader:
     cdef uint8_t* _metadata
     cdef uint8_t* _values
     cdef MappedFile _mapped
-    # NULL when the id is out of range: addresses stay valid while this object lives.
+    # NULL if the id is out of range; the address is valid while this object lives.
     cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil
     cdef int32_t state(self, int32_t counter_id) noexcept nogil
     cdef int64_t value_of(self, int32_t counter_id) noexcept nogil

@@ -1,4 +1,4 @@
-"""Counters: numbers with labels that any process may watch (spec cnc-and-commands 5).
+"""Counters: numbers with labels that any process may read (spec cnc-and-commands 5).
 
 Two sections of cnc.dat, indexed by the counter's id:
 
@@ -6,8 +6,8 @@ Two sections of cnc.dat, indexed by the counter's id:
                          112 bytes key, i32 label length, 380 bytes label (US-ASCII)
     values, 128 bytes:   i64 value, i64 registration id, i64 owner id, i64 reference id
 
-A CountersReader may be used by any thread; native code takes ``value_address`` once and then works
-on the word itself. The CountersManager belongs to the driver's conductor.
+Any thread may use a CountersReader; native code calls ``value_address`` once and then uses the word
+itself. The CountersManager belongs to the driver's conductor.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -49,7 +49,7 @@ RECORD_RECLAIMED = COUNTER_RECLAIMED
 
 @dataclass(frozen=True, slots=True)
 class CounterSnapshot:
-    """What a counter said when it was looked at; the key with its unused tail of zeros."""
+    """Values of a counter at one moment; the key includes its unused bytes, which are zeros."""
 
     counter_id: int
     type_id: int
@@ -62,17 +62,17 @@ class CounterSnapshot:
 
 
 cdef class CountersReader:
-    """The counters of a driver, as everybody sees them.
+    """The counters of a driver for any reader.
 
     Args:
-        mapped: the file.
-        metadata_offset: of the metadata section, a multiple of 8.
-        metadata_length: of that section.
-        values_offset: of the values section, a multiple of 8.
-        values_length: of that section.
+        mapped: the file that holds both sections.
+        metadata_offset: offset of the metadata section, a multiple of 8.
+        metadata_length: bytes of the metadata section.
+        values_offset: offset of the values section, a multiple of 8.
+        values_length: bytes of the values section.
 
     Attributes:
-        max_counter_id: the highest id that there is room for.
+        max_counter_id: the highest id for which the sections have room.
     """
 
     def __cinit__(
@@ -100,13 +100,13 @@ cdef class CountersReader:
         )
 
     cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil:
-        """The value's word; NULL when the id is out of range. Valid while this object lives."""
+        """Address of the value; NULL if the id is out of range. Valid while this object lives."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return NULL
         return <int64_t*> (self._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH)
 
     cdef int32_t state(self, int32_t counter_id) noexcept nogil:
-        """COUNTER_ALLOCATED, COUNTER_RECLAIMED or COUNTER_UNUSED (out of range as well)."""
+        """COUNTER_ALLOCATED, COUNTER_RECLAIMED or COUNTER_UNUSED (also if out of range)."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return COUNTER_UNUSED
         return load_acquire_i32(
@@ -144,23 +144,23 @@ cdef class CountersReader:
         return load_acquire_i32(self._record(counter_id) + COUNTER_STATE_AT)
 
     def counter_type_id(self, counter_id: int) -> int:
-        """What kind of counter it is."""
+        """Type id of the counter, which says what it counts."""
         return load_plain_i32(self._record(counter_id) + COUNTER_TYPE_AT)
 
     def counter_value(self, counter_id: int) -> int:
-        """The value."""
+        """Value of the counter, read with acquire order."""
         return load_acquire_i64(self._value_record(counter_id) + COUNTER_VALUE_AT)
 
     def counter_registration_id(self, counter_id: int) -> int:
-        """What it belongs to; 0 until the owner has said so."""
+        """Registration id of the resource that the counter belongs to; 0 until it is set."""
         return load_acquire_i64(self._value_record(counter_id) + COUNTER_REGISTRATION_AT)
 
     def counter_owner_id(self, counter_id: int) -> int:
-        """The client that it belongs to; -1 the driver, 0 never set."""
+        """Id of the client that owns the counter; -1 for the driver, 0 if it was never set."""
         return load_plain_i64(self._value_record(counter_id) + COUNTER_OWNER_AT)
 
     def counter_reference_id(self, counter_id: int) -> int:
-        """What else it refers to, by type."""
+        """Reference id of the counter, whose meaning depends on the type."""
         return load_plain_i64(self._value_record(counter_id) + COUNTER_REFERENCE_AT)
 
     def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
@@ -168,7 +168,7 @@ cdef class CountersReader:
         return load_plain_i64(self._record(counter_id) + COUNTER_DEADLINE_AT)
 
     def counter_label(self, counter_id: int) -> str:
-        """The label."""
+        """Label of the counter, at most 380 characters."""
         cdef const uint8_t* record = self._record(counter_id)
         cdef int32_t length = load_acquire_i32(record + COUNTER_LABEL_LENGTH_AT)
         length = max(0, min(length, COUNTER_LABEL_MAX))
@@ -185,7 +185,7 @@ cdef class CountersReader:
         store_release_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, wanted)
 
     def propose_max(self, counter_id: int, value: int) -> bool:
-        """Store a value if it is larger; for the counter's one writer."""
+        """Store a value if it is larger; only the counter's single writer may call this."""
         cdef int64_t wanted = value
         cdef uint8_t* record = self._writable_value(counter_id)
         if load_plain_i64(record + COUNTER_VALUE_AT) >= wanted:
@@ -194,7 +194,7 @@ cdef class CountersReader:
         return True
 
     def get_and_add(self, counter_id: int, delta: int) -> int:
-        """Add to the value, from any thread or process; returns what it was."""
+        """Add to the value, from any thread or process; returns the value before."""
         cdef int64_t amount = delta
         return get_and_add_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, amount)
 
@@ -204,7 +204,7 @@ cdef class CountersReader:
         return cas_i64(self._writable_value(counter_id) + COUNTER_VALUE_AT, old, wanted)
 
     def append_to_label(self, counter_id: int, suffix: str) -> int:
-        """Lengthen a label, cut at 380 bytes; for the counter's owner. Returns bytes added."""
+        """Append to a label, up to 380 bytes, as the counter's owner; returns the bytes added."""
         self._writable_value(counter_id)
         cdef uint8_t* record = self._record(counter_id)
         cdef int32_t claimed = load_plain_i32(record + COUNTER_LABEL_LENGTH_AT)
@@ -215,7 +215,7 @@ cdef class CountersReader:
         return len(text)
 
     def snapshot(self, counter_id: int) -> CounterSnapshot | None:
-        """All of an allocated counter, None when it is not allocated."""
+        """Return all values of a counter, or None if it is not allocated."""
         if self.counter_state(counter_id) != COUNTER_ALLOCATED:
             return None
         return CounterSnapshot(
@@ -230,7 +230,7 @@ cdef class CountersReader:
         )
 
     def __iter__(self):
-        """Snapshots of the allocated counters by id; the first unused record ends them."""
+        """Yield snapshots of the allocated counters by id, up to the first unused record."""
         cdef int32_t counter_id = 0
         while counter_id <= self.max_counter_id:
             if self.state(counter_id) == COUNTER_UNUSED:
@@ -275,13 +275,13 @@ cdef class CountersManager(CountersReader):
     """Allocates and frees the counters of a fresh file; for the driver's conductor only.
 
     Args:
-        mapped: the file, with all counters unused.
-        metadata_offset: of the metadata section, a multiple of 8.
-        metadata_length: of that section.
-        values_offset: of the values section, a multiple of 8.
-        values_length: of that section.
+        mapped: the file that holds both sections, with all counters unused.
+        metadata_offset: offset of the metadata section, a multiple of 8.
+        metadata_length: bytes of the metadata section.
+        values_offset: offset of the values section, a multiple of 8.
+        values_length: bytes of the values section.
         clock: tells when a freed counter may be used again.
-        reuse_timeout_ms: how long a freed one rests.
+        reuse_timeout_ms: milliseconds for which the id of a freed counter is not used.
     """
 
     def __init__(
@@ -314,19 +314,19 @@ cdef class CountersManager(CountersReader):
         """Allocate a counter.
 
         Args:
-            type_id: its kind.
-            label: cut at 380 characters; what is not US-ASCII becomes ``?``.
-            key: cut at 112 bytes.
-            registration_id: stored after the allocation when given, as are the next three.
-            owner_id: the client's, -1 for the driver.
-            reference_id: by type.
-            value: the first value.
+            type_id: says what the counter counts.
+            label: truncated to 380 characters; characters outside US-ASCII become ``?``.
+            key: truncated to 112 bytes.
+            registration_id: stored after the allocation if given, as are the next three.
+            owner_id: id of the client that owns the counter; -1 for the driver.
+            reference_id: its meaning depends on the type.
+            value: the initial value.
 
         Returns:
-            Its id.
+            The counter's id.
 
         Raises:
-            CountersFullError: all ids are in use.
+            CountersFullError: if all ids are in use.
         """
         cdef bytes key_bytes = bytes(key)[:COUNTER_KEY_MAX]
         cdef int32_t kind = type_id
@@ -369,10 +369,10 @@ cdef class CountersManager(CountersReader):
         return self._high_water_mark
 
     def free(self, counter_id: int) -> None:
-        """Free an allocated counter; its id rests before it is used again.
+        """Free a counter; its id is not used again before the reuse timeout.
 
         Raises:
-            ValueError: it is not allocated.
+            ValueError: if the counter is not allocated.
         """
         cdef uint8_t* record = self._record(counter_id)
         if load_plain_i32(record + COUNTER_STATE_AT) != COUNTER_ALLOCATED:
@@ -385,22 +385,22 @@ cdef class CountersManager(CountersReader):
         self._free_ids.append(counter_id)
 
     def set_registration_id(self, counter_id: int, registration_id: int) -> None:
-        """Say what a counter belongs to."""
+        """Store the registration id of the resource that a counter belongs to."""
         cdef int64_t wanted = registration_id
         store_release_i64(self._value_record(counter_id) + COUNTER_REGISTRATION_AT, wanted)
 
     def set_owner_id(self, counter_id: int, owner_id: int) -> None:
-        """Say which client a counter belongs to."""
+        """Store the id of the client that owns a counter."""
         cdef int64_t wanted = owner_id
         store_plain_i64(self._value_record(counter_id) + COUNTER_OWNER_AT, wanted)
 
     def set_reference_id(self, counter_id: int, reference_id: int) -> None:
-        """Say what else a counter refers to."""
+        """Store the reference id of a counter."""
         cdef int64_t wanted = reference_id
         store_plain_i64(self._value_record(counter_id) + COUNTER_REFERENCE_AT, wanted)
 
     def set_label(self, counter_id: int, label: str) -> None:
-        """Replace a label; the bytes of a longer one before stay behind its end."""
+        """Replace a label; if the old one was longer, its last bytes remain behind the new end."""
         cdef bytes text = label.encode("ascii", "replace")[:COUNTER_LABEL_MAX]
         cdef uint8_t* record = self._record(counter_id)
         memcpy(record + COUNTER_LABEL_AT, <const char*> text, len(text))
@@ -412,7 +412,7 @@ cdef class CountersManager(CountersReader):
         memcpy(self._record(counter_id) + COUNTER_KEY_AT, <const char*> key_bytes, len(key_bytes))
 
     def available(self) -> int:
-        """How many more counters could be allocated now."""
+        """Number of counters that can be allocated now."""
         now_ms = self._clock.now_epoch_ms()
         resting = sum(self.free_for_reuse_deadline_ms(each) > now_ms for each in self._free_ids)
         return self.max_counter_id - self._high_water_mark + len(self._free_ids) - resting

@@ -1,7 +1,7 @@
-"""The file in which a driver of ours counts how long its agents' duty cycles take.
+"""The file in which aerolog's driver counts how long the duty cycles of its agents take.
 
-It lies beside cnc.dat, is nothing that the reference knows, and nothing depends on it: it can be
-deleted at any time. Layout, integers little-endian::
+It lies beside cnc.dat. The reference has no such file and nothing depends on it, so it can be
+deleted at any time. Its integers are little-endian::
 
     0    i32    version, 1; stored last
     4    i32    agents
@@ -10,7 +10,7 @@ deleted at any time. Layout, integers little-endian::
         0    128 bytes  name, ASCII, filled with zeros
         128  i64 x 64   cycles of less than 2, 4, 8, ... ns, each without those before
 
-Each agent adds to its own words and to no other's; anybody may read.
+Each agent writes only its own words; any process may read them all.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CycleCounts:
     """Cycles of one agent.
 
     Attributes:
-        agent: its name, as its counter's label begins.
+        agent: the agent's name, with which the label of its counter begins.
         counts: cycles of less than 2, 4, 8, ... ns, each without those before; 64 of them.
     """
 
@@ -51,11 +51,7 @@ class CycleCounts:
 
 
 class CycleHistograms:
-    """The file as a driver has it.
-
-    Attributes:
-        mapped: the file.
-    """
+    """The file of a running driver, to which its agents write."""
 
     def __init__(self, mapped: MappedFile, agents: Sequence[str]) -> None:
         self.mapped = mapped
@@ -63,15 +59,15 @@ class CycleHistograms:
 
     @classmethod
     def create(cls, file_system: FileSystem, path: str, agents: Sequence[str]) -> CycleHistograms:
-        """Make the file, all counts zero.
+        """Create the file with all counts zero.
 
         Args:
-            file_system: where.
-            path: of a file that does not exist.
+            file_system: the file system of the path.
+            path: path of a file that does not exist.
             agents: ASCII names of at most 127 characters.
 
         Raises:
-            StorageSpaceError: there is no room.
+            StorageSpaceError: if the file does not fit on the disk.
         """
         mapped = file_system.create_mapped(path, _HEADER_LENGTH + len(agents) * _RECORD_LENGTH)
         for index, agent in enumerate(agents):
@@ -82,19 +78,19 @@ class CycleHistograms:
         return cls(mapped, agents)
 
     def offset_of(self, agent: str) -> int:
-        """Where an agent's counts begin in the file.
+        """Return the offset in the file at which an agent's counts begin.
 
         Raises:
-            ValueError: it has none.
+            ValueError: if the file has no such agent.
         """
         return _HEADER_LENGTH + self._agents.index(agent) * _RECORD_LENGTH + _NAME_LENGTH
 
 
 def read_cycles(mapped: MappedFile) -> list[CycleCounts]:
-    """What a file says now.
+    """Read the present counts of all agents.
 
     Raises:
-        FileFormatError: it is of another version, or too short for its agents.
+        FileFormatError: if the file has another version or is too short for its agents.
     """
     if mapped.length < _HEADER_LENGTH:
         raise FileFormatError(f"{mapped.path} is truncated: length={mapped.length}")

@@ -1,7 +1,7 @@
 """Files that are read and written at offsets, by native code that holds no GIL.
 
-One owner opens and closes a DataFile; others may call its native methods between the two. The
-methods are virtual so that ``aerolog.testing`` can put a faulty disk under the same callers.
+One owner opens and closes a DataFile; other threads may call its native methods in between. The
+methods are virtual, so that ``aerolog.testing`` can give the same callers a faulty disk.
 """
 
 from libc.errno cimport (
@@ -73,10 +73,10 @@ cdef class DataFile:
         """Open a file.
 
         Args:
-            path: of the file.
-            writable: for writing as well.
-            create: make an empty one when there is none.
-            exclusive: refuse one that exists (with ``create``).
+            path: path of the file.
+            writable: open the file for writing as well.
+            create: create an empty file if there is none.
+            exclusive: with ``create``, refuse a file that exists.
         """
         flags = os.O_RDWR if writable else os.O_RDONLY
         if create:
@@ -85,7 +85,7 @@ cdef class DataFile:
 
     @classmethod
     def from_descriptor(cls, fd: int, path: str, writable: bool) -> DataFile:
-        """Take an open descriptor over."""
+        """Take ownership of an open descriptor."""
         cdef DataFile file = cls.__new__(cls)
         file._fd = fd
         file.path = path
@@ -93,7 +93,7 @@ cdef class DataFile:
         return file
 
     cdef int64_t pwrite(self, const void* source, int64_t length, int64_t offset) noexcept nogil:
-        """Write all bytes at an offset; returns ``length`` or -errno (then some may be written)."""
+        """Write at an offset; returns ``length``, or -errno, perhaps after a part was written."""
         cdef int64_t done = 0
         cdef ssize_t count
         if length < 0 or offset < 0:
@@ -127,7 +127,7 @@ cdef class DataFile:
         return done
 
     cdef int sync(self, int level) noexcept nogil:
-        """Make what was written durable; returns 0 or -errno."""
+        """Make written data durable; returns 0 or -errno."""
         cdef int result = 0
         if self._fd < 0:
             return -EBADF
@@ -145,11 +145,11 @@ cdef class DataFile:
         return status.st_size
 
     cdef int truncate(self, int64_t length) noexcept nogil:
-        """Set the length of the file, new bytes being zero; returns 0 or -errno."""
+        """Set the length of the file, with zeros for new bytes; returns 0 or -errno."""
         return 0 if ftruncate(self._fd, length) == 0 else -errno
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
-        """Give a range its place on disk, growing the file if needed; returns 0 or -errno."""
+        """Allocate a range on disk, growing the file if needed; returns 0 or -errno."""
         if offset < 0 or length <= 0:
             return -EINVAL
         return aerolog_allocate(self._fd, offset, length)
@@ -163,8 +163,8 @@ cdef class DataFile:
         """Write a buffer at an offset.
 
         Raises:
-            StorageSpaceError: the disk is full; part of the data may be written.
-            OSError: anything else that the system reports.
+            StorageSpaceError: if the disk is full; part of the data may be written.
+            OSError: if the system reports any other error.
         """
         cdef const uint8_t[::1] source = _bytes_of(data)
         cdef int64_t begin = offset, result, length = source.shape[0]
@@ -176,7 +176,7 @@ cdef class DataFile:
         return result
 
     def read_at(self, length: int, offset: int) -> bytes:
-        """Read bytes at an offset, fewer only at the end of the file."""
+        """Read bytes at an offset; fewer are returned only at the end of the file."""
         target = bytearray(length)
         del target[self.read_into(target, offset):]
         return bytes(target)
@@ -193,7 +193,7 @@ cdef class DataFile:
         return result
 
     def flush(self, level: int = 1) -> None:
-        """Make what was written durable (levels above)."""
+        """Make written data durable; the class describes the levels."""
         cdef int wanted = level, result
         with nogil:
             result = self.sync(wanted)
@@ -206,9 +206,10 @@ cdef class DataFile:
         return result
 
     def first_hole(self, offset: int = 0) -> int:
-        """Offset of the first byte from ``offset`` on that was never written; the length if none.
+        """Offset of the first hole at or after ``offset``, or the file length if there is none.
 
-        Holes come in whole blocks. A file system that cannot tell them says that there is none.
+        A hole consists of whole blocks that were never written. A file system that cannot report
+        holes reports none.
         """
         length = self.file_size()
         if offset >= length:
@@ -221,18 +222,18 @@ cdef class DataFile:
             return length
 
     def block_length(self) -> int:
-        """Bytes that the file system allots at a time, as far as it tells."""
+        """Block size of the file system in bytes, as the system reports it."""
         return os.fstat(self._fd).st_blksize
 
     def set_length(self, length: int) -> None:
-        """Cut the file or extend it with zeros."""
+        """Truncate the file or extend it with zeros."""
         self._check(self.truncate(length), "truncate", length)
 
     def clear_behind(self, offset: int) -> None:
-        """Make everything from an offset on zeros; the length stays.
+        """Replace everything from an offset on by zeros; the length stays.
 
-        Cutting the file and making it long again would do, but for those who have it mapped: a
-        look at what is gone in between ends their process. It is done where there are no holes.
+        A hole is punched where the file system has holes. Elsewhere the file is truncated and
+        extended again, which kills a process that reads a mapping of that part in between.
         """
         cdef int64_t length = self.file_size() - <int64_t> offset
         cdef int result
@@ -246,7 +247,7 @@ cdef class DataFile:
             self._check(result, "clear", length)
 
     def allocate_range(self, offset: int, length: int) -> None:
-        """Give a range its place on disk, growing the file if needed."""
+        """Allocate a range on disk, growing the file if needed."""
         cdef int64_t begin = offset, count = length
         cdef int result
         with nogil:
@@ -254,7 +255,7 @@ cdef class DataFile:
         self._check(result, "allocate", length)
 
     def usable_space(self) -> int:
-        """Bytes that may still be allocated where the file is."""
+        """Bytes that this process may still allocate in the file system of the file."""
         return usable_space(self.path)
 
     cdef int _check(self, int64_t result, str what, int64_t length) except -1:
@@ -267,7 +268,7 @@ cdef class DataFile:
         raise OSError(-result, f"cannot {what} {length} bytes: {os.strerror(-result)}", self.path)
 
     def close(self) -> None:
-        """Close the file; again is harmless. No native caller may be inside a method."""
+        """Close the file, unless it is closed. No native caller may be inside a method."""
         cdef int fd = self._fd
         self._fd = -1
         if fd >= 0 and _close(fd) != 0 and errno == EIO:
@@ -284,6 +285,6 @@ cdef class DataFile:
 
 
 cdef object _bytes_of(data):
-    """A flat view of any contiguous buffer."""
+    """Return a one-dimensional view of the bytes of a contiguous buffer."""
     view = memoryview(data)
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")

@@ -1,10 +1,10 @@
-"""The distinct error log: each error once, with how often and when (spec cnc-and-commands 6).
+"""The distinct error log: each error once, with its count and times (spec cnc-and-commands 6).
 
     record at multiples of 8: i32 length (24 + text), i32 count, i64 last and i64 first observation
     (epoch ms), text without terminator
 
-Any number of threads of the owning process may record (one at a time: a lock is held); readers are
-other processes. The same format is used in the archive's mark file.
+Any thread of the owning process may record an error, under a lock; readers are other processes. The
+archive's mark file uses the same format.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -38,7 +38,7 @@ cdef enum:
 
 @dataclass(frozen=True, slots=True)
 class ErrorObservation:
-    """One distinct error: how often and when (epoch milliseconds) it was seen, and its text."""
+    """One distinct error: its count, first and last time (epoch milliseconds) and text."""
 
     count: int
     first_ms: int
@@ -54,10 +54,10 @@ cdef class DistinctErrorLog:
     """The writer of an error log.
 
     Args:
-        mapped: the file; the section is empty (zeros).
-        offset: of the section, a multiple of 8.
-        length: of the section.
-        clock: tells the time of observations.
+        mapped: the file that holds the log, whose section is still all zeros.
+        offset: offset of the log in the file, a multiple of 8.
+        length: bytes of the log.
+        clock: gives the times of observations.
     """
 
     cdef MappedFile _mapped
@@ -85,15 +85,15 @@ cdef class DistinctErrorLog:
         self._full_told = False
 
     def record(self, text: str, identity=None) -> bool:
-        """Count an error, writing it down when it is a new one.
+        """Count an error, and add it to the log if it is new.
 
         Args:
-            text: what readers see; US-ASCII, anything else becomes ``?``.
-            identity: what makes it the same error as an earlier one; the text by default.
+            text: the text for readers; characters outside US-ASCII become ``?``.
+            identity: errors with equal identities count as one; the text by default.
 
         Returns:
-            Whether it is in the log: False when a new one does not fit. Then it goes to stderr,
-            with a note the first time.
+            Whether the error is in the log. A new error that does not fit is written to stderr
+            instead, the first time with a note.
         """
         key = text if identity is None else identity
         cdef int64_t now_ms = self._clock.epoch_ms()
@@ -110,7 +110,7 @@ cdef class DistinctErrorLog:
         return True
 
     def record_exception(self, error: BaseException) -> bool:
-        """Count an exception; equal class, message, frames and causes make it the same."""
+        """Count an exception; those with equal class, message, frames and causes are the same."""
         return self.record(format_exception(error), exception_identity(error))
 
     cdef int64_t _append(self, str text, int64_t now_ms) except -2:
@@ -132,20 +132,20 @@ cdef class DistinctErrorLog:
         sys.stderr.write(text if text.endswith("\n") else text + "\n")
 
     def observations(self, since_ms: int = 0) -> list[ErrorObservation]:
-        """What is in the log, last seen at or after a time."""
+        """Return the errors last seen at or after a time, epoch milliseconds."""
         return read_error_log(self._mapped, self._offset, self._length, since_ms)
 
 
 def read_error_log(
     MappedFile mapped, offset: int = 0, length: int = -1, since_ms: int = 0
 ) -> list[ErrorObservation]:
-    """Read an error log that any process may be writing.
+    """Read an error log, which a process may be writing.
 
     Args:
-        mapped: the file.
-        offset: of the section, a multiple of 8.
-        length: of the section; -1 for all that follows.
-        since_ms: leave out errors last seen before, epoch milliseconds.
+        mapped: the file that holds the log.
+        offset: offset of the log in the file, a multiple of 8.
+        length: bytes of the log; -1 for the rest of the file.
+        since_ms: errors last seen before this time are left out, epoch milliseconds.
     """
     _check_section(mapped, offset)
     cdef int64_t capacity = mapped.length - offset if length < 0 else length
@@ -171,7 +171,7 @@ def read_error_log(
 
 
 def has_errors(MappedFile mapped, offset: int = 0, length: int = -1) -> bool:
-    """Whether an error log holds anything."""
+    """Whether an error log holds at least one error."""
     _check_section(mapped, offset)
     cdef int64_t capacity = mapped.length - offset if length < 0 else length
     return capacity >= TEXT_AT and load_acquire_i32(mapped.section(offset, capacity)) > 0

@@ -1,6 +1,6 @@
-"""Texts of distinct errors: how an exception is written down, how a log is printed.
+"""Texts of distinct errors: the form of an exception in a log, and of a log when it is printed.
 
-Formats: spec cnc-and-commands 6 (an exception), spec stat-tools 1 and 3 (a log as it is printed).
+The formats follow spec cnc-and-commands 6 (an exception) and spec stat-tools 1 and 3 (a log).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def format_time(epoch_ms: int) -> str:
-    """Epoch milliseconds in local time, as the reference's tools print it."""
+    """Format epoch milliseconds as local time, as the reference's tools print it."""
     try:
         moment = datetime.fromtimestamp(epoch_ms // 1000, UTC).astimezone()
     except (OverflowError, OSError, ValueError):
@@ -25,7 +25,7 @@ def format_time(epoch_ms: int) -> str:
 
 
 def format_error_log(observations: Iterable[ErrorObservation]) -> str:
-    """The saved form of an error log (spec stat-tools 3.3)."""
+    """Format an error log as it is saved to a file (spec stat-tools 3.3)."""
     parts = []
     for seen in observations:
         span = f"from {format_time(seen.first_ms)} to {format_time(seen.last_ms)}"
@@ -35,7 +35,7 @@ def format_error_log(observations: Iterable[ErrorObservation]) -> str:
 
 
 def format_exception(error: BaseException) -> str:
-    """Class, message and frames, innermost first, then the same of what caused it."""
+    """Format class, message and frames of an exception, innermost frame first, then its causes."""
     lines = []
     for link, exception in enumerate(_chain(error)):
         lead = "Caused by: " if link else ""
@@ -47,7 +47,7 @@ def format_exception(error: BaseException) -> str:
 
 
 def exception_identity(error: BaseException) -> Hashable:
-    """What makes two exceptions the same: classes, messages and frames of the whole chain."""
+    """Return a key, equal for exceptions whose chains of class, message and frames are equal."""
     return tuple(
         (
             _class_name(exception),

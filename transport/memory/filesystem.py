@@ -1,8 +1,8 @@
-"""The file door: everything aerolog does to a disk goes through a FileSystem.
+"""File systems: aerolog accesses every disk through a FileSystem.
 
 RealFileSystem is the machine's; ``aerolog.testing.FakeFileSystem`` keeps files in memory and can
-run out of space, fail to sync and lose power. Control path only: hot reads and writes go through
-the MappedFile and DataFile objects that are handed out here.
+run out of space, fail to sync and lose power. It is for the control path only: the data path reads
+and writes through the MappedFile and DataFile objects that it opens.
 """
 # ruff: noqa: D102  (the methods of RealFileSystem are documented in FileSystem)
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class FileStamp(NamedTuple):
-    """What tells a file from another one that has taken its place, or from what it was.
+    """Values that differ after a file was changed, or replaced by another file.
 
     Attributes:
-        size: bytes.
-        mtime_ns: when its content was changed last.
-        inode: its number in its file system; a file that replaced it has another one.
+        size: length in bytes.
+        mtime_ns: time of the last change of the content, epoch nanoseconds.
+        inode: number of the file in its file system; a file that replaces it has another number.
     """
 
     size: int
@@ -40,13 +40,13 @@ class FileStamp(NamedTuple):
 
 
 class FileLock(Resource):
-    """A file that is locked until this is closed."""
+    """A lock on a file, which ``close`` releases."""
 
     def __init__(self, release: Callable[[], None]) -> None:
         self._release: Callable[[], None] | None = release
 
     def close(self) -> None:
-        """Let go; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         release, self._release = self._release, None
         if release is not None:
             release()
@@ -54,7 +54,7 @@ class FileLock(Resource):
 
 @runtime_checkable
 class FileSystem(Protocol):
-    """What the driver, the archive and the client may do to a disk. Paths are plain strings."""
+    """The operations of driver, archive and client on a disk; paths are strings."""
 
     def create_mapped(
         self, path: str, length: int, *, preallocate: bool = True, check_space: bool = True
@@ -62,23 +62,23 @@ class FileSystem(Protocol):
         """Create a file of zeros that must not exist yet, and map it for reading and writing.
 
         Args:
-            path: of the new file; its folder exists.
-            length: bytes, more than 0.
-            preallocate: give every byte its place on disk now, so that no store can fail later.
-                Without it the file is sparse and ``MappedFile.allocate_range`` does so by parts.
-            check_space: refuse when the file system has less usable space than ``length``.
+            path: path of the new file, in an existing folder.
+            length: length in bytes, more than 0.
+            preallocate: allocate the whole file on disk now, so that no store can fail later.
+                Otherwise the file is sparse, and ``MappedFile.allocate_range`` allocates its parts.
+            check_space: fail if the file system has less usable space than ``length``.
 
         Raises:
-            StorageSpaceError: not enough room; nothing is left behind.
-            FileExistsError: there is such a file.
+            StorageSpaceError: if there is not enough space; no file is left behind.
+            FileExistsError: if the file exists.
         """
 
     def open_mapped(self, path: str, *, writable: bool = True, min_length: int = 1) -> MappedFile:
         """Map the whole of an existing file.
 
         Raises:
-            FileNotFoundError: there is none.
-            FileFormatError: it is shorter than ``min_length``.
+            FileNotFoundError: if there is no such file.
+            FileFormatError: if the file is shorter than ``min_length``.
         """
 
     def open_data_file(
@@ -99,62 +99,62 @@ class FileSystem(Protocol):
         """Length of a file in bytes.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: if there is no such file.
         """
 
     def remove(self, path: str) -> None:
         """Remove a file.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: if there is no such file.
         """
 
     def remove_tree(self, path: str) -> None:
-        """Remove a folder with all it holds; nothing happens when there is none."""
+        """Remove a folder with everything in it, if it exists."""
 
     def make_dirs(self, path: str) -> None:
-        """Create a folder and the ones above it where they are missing."""
+        """Create a folder and its parents where they are missing."""
 
     def list_dir(self, path: str) -> list[str]:
-        """Names of what a folder holds, sorted."""
+        """Return the names in a folder, sorted."""
 
     def scan_dir(self, path: str) -> Iterator[str]:
-        """Names of what a folder holds, unsorted, read as they are asked for.
+        """Yield the names in a folder, unsorted, reading them on demand.
 
-        What is created or removed meanwhile may be among them or not.
+        Names that are created or removed meanwhile may be among them or not.
         """
         return iter(self.list_dir(path))
 
     def rename(self, source: str, target: str) -> None:
-        """Move a file, replacing the target at once."""
+        """Rename a file, replacing the target atomically."""
 
     def link(self, source: str, target: str) -> None:
         """Give a file a second name.
 
         Raises:
-            FileExistsError: the name is taken.
-            OSError: also where the file system has no such thing.
+            FileExistsError: if the name exists.
+            OSError: if the file system has no hard links, or on any other error.
         """
 
     def shared_file(self, path: str) -> tuple[int, int] | None:
-        """What tells a file that has several names from others; None when it has only this one.
+        """Return the identity of a file that has several names; None if it has only this one.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: if there is no such file.
         """
 
     def stamp(self, path: str) -> FileStamp:
-        """Size, time of the last change and number of a file.
+        """Return size, time of the last change and inode of a file.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: if there is no such file.
         """
 
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals in a folder durable."""
 
     def usable_space(self, path: str) -> int:
-        """Bytes that this process may still allocate where ``path`` is (or will be)."""
+        """Bytes that this process may still allocate in the file system of a path, new or not."""
 
     def store_name(self, path: str) -> str:
         """The mount point that holds ``path``, for messages."""
@@ -162,20 +162,20 @@ class FileSystem(Protocol):
     def is_unused(self, path: str) -> bool:
         """Whether it is certain that no process has a file open for writing or mapped writable.
 
-        False says nothing: somebody has it, or it cannot be told here.
+        False means that a process has the file, or that this system cannot tell.
         """
 
     def try_lock(self, path: str) -> FileLock | None:
-        """Lock a file, which is made where there is none; None while somebody else has it.
+        """Lock a file, creating it if it is missing; None while another process has the lock.
 
-        The end of a process lets go of what it has locked. The file stays.
+        The end of a process releases its locks. The file is not removed.
         """
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a (small) file."""
+        """Return the content of a file, which should be small."""
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a (small) file anew."""
+        """Replace the content of a file, which should be small, or create it."""
 
 
 class RealFileSystem(FileSystem):
@@ -258,9 +258,9 @@ class RealFileSystem(FileSystem):
         return str(at)
 
     def is_unused(self, path: str) -> bool:
-        # A write lease is only granted on a file that nobody else has open, whatever container
-        # the other process lives in. An open that meets the lease signals us: ask for a signal
-        # that is ignored by default. Closing ends the lease.
+        # The kernel grants a write lease only on a file that no other process has open, in
+        # whatever container that process runs. If a process opens the file meanwhile, the kernel
+        # sends a signal, here one that is ignored by default. Closing the file ends the lease.
         try:
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:

@@ -8,5 +8,5 @@ cdef class LossReport:
     cdef uint8_t* _data
     cdef readonly int64_t capacity
     cdef readonly int64_t next_offset
-    # An entry is the offset that create_entry returned; called by the receiver for every gap.
+    # The receiver calls this for every gap; `entry` is the offset that create_entry returned.
     cdef void add_loss(self, int64_t entry, int64_t bytes_lost, int64_t epoch_ms) noexcept nogil

@@ -1,4 +1,4 @@
-"""The loss report: which streams lost how much, and when (spec cnc-and-commands 7).
+"""The loss report: the bytes that each stream lost, with times (spec cnc-and-commands 7).
 
     entry at multiples of 64: i64 observations, i64 bytes lost, i64 first and i64 last observation
     (epoch ms), i32 session id, i32 stream id, i32 length + channel, and at the next multiple of 4
@@ -40,7 +40,7 @@ FILE_NAME = "loss-report.dat"
 
 @dataclass(frozen=True, slots=True)
 class LossEntry:
-    """What one image has lost; times are epoch milliseconds."""
+    """The losses of one image; times are epoch milliseconds."""
 
     observation_count: int
     total_bytes_lost: int
@@ -60,9 +60,9 @@ cdef class LossReport:
     """The writer of a loss report.
 
     Args:
-        mapped: the file, still all zeros.
-        offset: of the report in it, a multiple of 8.
-        length: of the report; -1 for all that follows.
+        mapped: the file that holds the report, which is still all zeros.
+        offset: offset of the report in the file, a multiple of 8.
+        length: bytes of the report; -1 for the rest of the file.
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
@@ -82,11 +82,11 @@ cdef class LossReport:
         channel: str,
         source: str,
     ) -> int | None:
-        """Write down an image's first loss.
+        """Create the entry for an image's first loss.
 
         Returns:
-            What ``add_loss`` and ``record_loss`` take for further ones; None when the report is
-            full, after which the image is not reported any more.
+            The entry for ``add_loss`` and ``record_loss``; None if the report is full, and then no
+            further loss of the image is reported.
         """
         cdef bytes channel_bytes = channel.encode("ascii", "replace")
         cdef bytes source_bytes = source.encode("ascii", "replace")
@@ -127,17 +127,17 @@ cdef class LossReport:
         self.add_loss(entry, bytes_lost, epoch_ms)
 
     def entries(self) -> list[LossEntry]:
-        """What is in the report."""
+        """Return the entries of the report."""
         return read_loss_report(self._mapped, self._data - self._mapped.address, self.capacity)
 
 
 def read_loss_report(MappedFile mapped, offset: int = 0, length: int = -1) -> list[LossEntry]:
-    """Read a loss report that a driver may be writing; a damaged entry ends it.
+    """Read a loss report, which a driver may be writing, up to the first damaged entry.
 
     Args:
-        mapped: the file.
-        offset: of the report in it, a multiple of 8.
-        length: of the report; -1 for all that follows.
+        mapped: the file that holds the report.
+        offset: offset of the report in the file, a multiple of 8.
+        length: bytes of the report; -1 for the rest of the file.
     """
     cdef int64_t capacity = _check_section(mapped, offset, length)
     cdef int64_t begin = offset, at = 0, count, source_at, end

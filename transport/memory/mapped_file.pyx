@@ -1,12 +1,13 @@
 """Files mapped into memory, shared with other processes.
 
-A mapping lives as long as anybody looks at it: memoryviews and native owners hold a reference to
-the MappedFile, and the memory is unmapped only when the last one goes. There is no close.
+Memoryviews and native owners hold a reference to the MappedFile, and the memory is unmapped when
+the last reference is gone. There is no close.
 
-A store into a mapped page that has no place on disk kills the process (SIGBUS), so a file is either
-allocated whole when it is created, or the owner calls ``allocate`` on each part before anybody may
-write there. For that the creator of a sparse file keeps its descriptor; who has only opened a file
-gets one with the first ``allocate_range``. Mappings stay usable in a forked child.
+A store into a mapped page that is not allocated on a full disk kills the process (SIGBUS).
+Therefore a file is either allocated whole when it is created, or its owner calls ``allocate`` on
+each part before any process writes there. For that purpose the creator of a sparse file keeps its
+descriptor; a process that opened the file gets one with the first ``allocate_range``. Mappings stay
+usable in a forked child.
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
@@ -50,8 +51,8 @@ cdef class MappedFile:
     ``anonymous`` or ``from_descriptor``.
 
     Attributes:
-        length: bytes mapped.
-        path: of the file, empty for anonymous memory.
+        length: number of bytes mapped.
+        path: path of the file; empty for anonymous memory.
         writable: whether stores are possible.
     """
 
@@ -109,7 +110,7 @@ cdef class MappedFile:
 
     @classmethod
     def anonymous(cls, length: int) -> MappedFile:
-        """Memory of zeros without a file, shared with children forked later."""
+        """Map memory of zeros without a file; children forked later share it."""
         if length <= 0:
             raise ValueError(f"cannot map length={length}: it must be more than 0")
         cdef MappedFile mapped = cls.__new__(cls)
@@ -121,10 +122,10 @@ cdef class MappedFile:
     def from_descriptor(
         cls, fd: int, path: str, writable: bool = True, min_length: int = 1
     ) -> MappedFile:
-        """Map the whole of an open file; the descriptor stays the caller's.
+        """Map the whole of an open file; the caller keeps the descriptor.
 
         Raises:
-            FileFormatError: the file is shorter than ``min_length``.
+            FileFormatError: if the file is shorter than ``min_length``.
         """
         length = os.fstat(fd).st_size
         if length < max(min_length, 1):
@@ -151,9 +152,9 @@ cdef class MappedFile:
         return 0
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
-        """Give a range its place on disk, as the owner of a sparse file does before it is used.
+        """Allocate a range on disk, as the owner of a sparse file does before the range is used.
 
-        Returns 0 or -errno (-ENOSPC when the disk is full). Contents are not changed.
+        Returns 0 or -errno (-ENOSPC if the disk is full). Contents are not changed.
         """
         if offset < 0 or length <= 0 or offset > self.length - length:
             return -EINVAL
@@ -164,7 +165,7 @@ cdef class MappedFile:
         return aerolog_allocate(self._fd, offset, length)
 
     cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL:
-        """The address of a part; a part outside the mapping is an error."""
+        """Address of a part of the mapping; raises an error for a part outside it."""
         if offset < 0 or length < 0 or offset > self.length - length:
             raise FileFormatError(
                 f"{self.path or 'memory'} of {self.length} bytes has no room for {length} bytes "
@@ -173,10 +174,10 @@ cdef class MappedFile:
         return self.address + offset
 
     def allocate_range(self, offset: int, length: int) -> None:
-        """Give a range of a sparse file its place on disk.
+        """Allocate a range of a sparse file on disk.
 
         Raises:
-            StorageSpaceError: the disk is full.
+            StorageSpaceError: if the disk is full.
         """
         cdef int64_t begin = offset, count = length
         cdef int result
@@ -197,11 +198,11 @@ cdef class MappedFile:
         return os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
 
     def usable_space(self) -> int:
-        """Bytes that may still be allocated where the file is."""
+        """Bytes that this process may still allocate in the file system of the file."""
         return usable_space(self.path)
 
     def flush(self) -> None:
-        """Write changed pages to the file and wait for it."""
+        """Write changed pages to the file and wait until they are durable."""
         cdef int result
         with nogil:
             result = msync(self.address, self.length, MS_SYNC)
@@ -209,7 +210,7 @@ cdef class MappedFile:
             raise OSError(errno, f"cannot flush: {_strerror(errno)}", self.path)
 
     def view(self, offset: int = 0, length: int = -1) -> memoryview:
-        """A memoryview of a part; it keeps the file mapped. Length -1 is all that follows."""
+        """Return a memoryview of a part, which keeps the file mapped; length -1 is the rest."""
         if length < 0:
             length = self.length - offset
         self.section(offset, length)
@@ -234,12 +235,12 @@ cdef class MappedFile:
         store_release_i64(self._word(offset, 8, True), word)
 
     def get_and_add_i64(self, offset: int, delta: int) -> int:
-        """Add to a 64-bit word and return what it was."""
+        """Add to a 64-bit word and return the value before."""
         cdef int64_t amount = delta
         return get_and_add_i64(self._word(offset, 8, True), amount)
 
     def compare_and_set_i64(self, offset: int, expected: int, value: int) -> bool:
-        """Write a 64-bit word if another value stands there; True when that was done."""
+        """Store ``value`` in a 64-bit word that holds ``expected``; returns whether it did."""
         cdef int64_t old = expected, new = value
         return cas_i64(self._word(offset, 8, True), old, new)
 
@@ -261,13 +262,13 @@ cdef class MappedFile:
 
 
 def usable_space(path: str) -> int:
-    """Bytes that may still be allocated where a path is or would be."""
+    """Bytes that may still be allocated in the file system of an existing or new path."""
     found = os.statvfs(existing_parent(path))
     return found.f_bavail * found.f_frsize
 
 
 def existing_parent(path: str) -> str:
-    """The path, or the nearest folder above it that exists."""
+    """Return the path if it exists, or else the nearest folder above it that does."""
     at = os.path.abspath(path)
     while not os.path.exists(at):
         at = os.path.dirname(at)
@@ -275,7 +276,7 @@ def existing_parent(path: str) -> str:
 
 
 def storage_space_error(path: str, needed: int, usable: int) -> StorageSpaceError:
-    """The error for a file that does not fit, with what the reader can do about it."""
+    """Return the error for a file that does not fit; its message says what the user can do."""
     hint = ": free some space or use shorter buffers"
     if os.path.abspath(path).startswith("/dev/shm/"):
         hint += " (in a container, start it with a larger --shm-size)"

@@ -1,4 +1,4 @@
-"""Processes of this machine, by their ids: another container's cannot be seen from here."""
+"""Processes of this machine by their ids; those of another container are not visible."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _START_TIME_FIELD = 19
 
 
 class ProcessStatus(NamedTuple):
-    """What the kernel tells of a process.
+    """State and start time of a process, as the kernel reports them.
 
     Attributes:
         state: one letter, such as R for running or Z for a zombie.
-        start_ticks: when it started, in ticks of the kernel's clock since the boot.
+        start_ticks: start of the process, in ticks of the kernel's clock since the boot.
     """
 
     state: str
@@ -23,7 +23,7 @@ class ProcessStatus(NamedTuple):
 
 
 def process_exists(pid: int) -> bool:
-    """Whether a process of that id is seen from here."""
+    """Whether a process with that id is visible to this one."""
     if pid <= 0:
         return False
     try:
@@ -38,10 +38,10 @@ def process_exists(pid: int) -> bool:
 
 
 def process_status(pid: int) -> ProcessStatus | None:
-    """The status of a process, None where there is none or the kernel does not tell."""
+    """Return the status of a process; None if there is none or the kernel does not report it."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-        # The name, in brackets, may hold anything.
+        # The name of the process stands in brackets and may contain any character.
         fields = text.rpartition(")")[2].split()
         return ProcessStatus(fields[_STATE_FIELD], int(fields[_START_TIME_FIELD]))
     except (OSError, ValueError, IndexError):

@@ -13,7 +13,7 @@ cdef enum ring_status:
     RING_INVALID_ARGUMENT = -2
     RING_CORRUPT = -3
 
-# The message is only valid during the call; the result is a ring_action.
+# The message is valid only during the call; the result is a ring_action.
 ctypedef int (*ring_handler_t)(
     void* context, int32_t type_id, const uint8_t* message, int32_t length
 ) noexcept nogil

@@ -1,15 +1,15 @@
 """The many-to-one ring buffer that carries commands to the driver (spec cnc-and-commands 3).
 
-Any thread of any process may write; one thread reads. Data, then a trailer of counters, each in a
-pair of cache lines of its own:
+Any thread of any process may write; one thread reads. The data is followed by a trailer of
+counters, each in a pair of cache lines of its own:
 
     trailer +128 tail, +256 head cache, +384 head, +512 correlation ids, +640 consumer heartbeat
 
     record: i32 length (with this header; negative while it is written), i32 type, message; at
     multiples of 8. The space of read records is zeroed before the head moves past it.
 
-Nothing that stands in the buffer is trusted: positions are cut to the buffer and to the alignment,
-lengths are checked against the space that is left before they are used.
+No value in the buffer is trusted: positions are masked to the buffer and the alignment, and lengths
+are checked against the space that is left before they are used.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -50,7 +50,7 @@ HEADER_LENGTH = HEADER
 
 
 class RingAction(IntEnum):
-    """What a handler of ``read`` wants done with the record it was given; None is CONTINUE."""
+    """What ``read`` does after its handler returns; None means CONTINUE."""
 
     CONTINUE = RING_CONTINUE
     ABORT = RING_ABORT
@@ -66,14 +66,14 @@ cdef class ManyToOneRingBuffer:
     """A ring buffer in a section of a mapped file.
 
     Args:
-        mapped: the file.
-        offset: of the section, a multiple of 8.
-        length: of the section with its trailer; -1 for all that follows.
+        mapped: the file that holds the buffer.
+        offset: offset of the buffer in the file, a multiple of 8.
+        length: bytes of the buffer with its trailer; -1 for the rest of the file.
 
     Attributes:
-        capacity: bytes of data.
-        max_message_length: longest message, an eighth of that.
-        corruption_count: how often this reader had to drop records that made no sense.
+        capacity: bytes of data, without the trailer.
+        max_message_length: longest message, an eighth of the capacity.
+        corruption_count: how many times this reader had to drop corrupt records.
     """
 
     def __cinit__(self, MappedFile mapped not None, int64_t offset=0, int64_t length=-1):
@@ -108,11 +108,11 @@ cdef class ManyToOneRingBuffer:
         return index
 
     cdef uint8_t* claimed(self, int64_t index) noexcept nogil:
-        """Where the message of a claim is filled in."""
+        """Address at which the message of a claim is to be written."""
         return self._data + index + HEADER
 
     cdef bint commit_claim(self, int64_t index) noexcept nogil:
-        """Hand a claimed record to the reader; False when it is none (any more)."""
+        """Make a claimed record visible to the reader; False if the index is no open claim."""
         cdef int32_t length = load_acquire_i32(self._data + index)
         if length >= 0:
             return False
@@ -120,7 +120,7 @@ cdef class ManyToOneRingBuffer:
         return True
 
     cdef bint abort_claim(self, int64_t index) noexcept nogil:
-        """Turn a claimed record into padding; False when it is none (any more)."""
+        """Turn a claimed record into padding; False if the index is no open claim."""
         cdef int32_t length = load_acquire_i32(self._data + index)
         if length >= 0:
             return False
@@ -161,7 +161,7 @@ cdef class ManyToOneRingBuffer:
                 if required > (head & mask):
                     head = load_acquire_i64(self._trailer + HEAD_AT)
                     if required > (head & mask):
-                        # As the reference: the end is padded, so that the reader gets past it.
+                        # As in the reference, the end is padded, so that the reader gets past it.
                         index = RING_INSUFFICIENT_CAPACITY
                         next_tail = tail + to_end
                     store_release_i64(self._trailer + HEAD_CACHE_AT, head)
@@ -185,10 +185,10 @@ cdef class ManyToOneRingBuffer:
         return load_acquire_i64(self._trailer + TAIL_AT) > head
 
     cdef int drain(self, ring_handler_t handler, void* context, int limit) noexcept nogil:
-        """Give up to ``limit`` messages to a native handler; returns how many it took."""
+        """Pass at most ``limit`` messages to a native handler; returns how many it took."""
         cdef int64_t head = load_plain_i64(self._trailer + HEAD_AT)
         cdef int64_t index = self._index_of(head)
-        # What lies behind the tail was claimed by nobody, so it is no record, whatever it says.
+        # Nothing behind the tail was ever claimed, so it is no record, whatever its bytes are.
         cdef int64_t claimed = load_acquire_i64(self._trailer + TAIL_AT) - head
         cdef int64_t block = min(self.capacity - index, claimed)
         cdef int64_t done = 0
@@ -228,7 +228,7 @@ cdef class ManyToOneRingBuffer:
         return position & (self.capacity - 1) & ~<int64_t> (ALIGNMENT - 1)
 
     cdef int32_t _record_at(self, int64_t index, int64_t limit) noexcept nogil:
-        """Length of the record at an index: 0 none yet, RING_CORRUPT when it cannot be one."""
+        """Length of the record at an index; 0 if there is none yet, RING_CORRUPT if invalid."""
         cdef int32_t length = load_acquire_i32(self._data + index)
         if length <= 0:
             return 0
@@ -242,7 +242,7 @@ cdef class ManyToOneRingBuffer:
             store_release_i64(self._trailer + HEAD_AT, head + length)
 
     cdef void _drop_corrupt(self, int64_t head) noexcept nogil:
-        """Skip what was claimed so far: after a wrong length no record boundary is known."""
+        """Skip everything claimed so far, since no record boundary follows a corrupt length."""
         cdef int64_t tail = load_acquire_i64(self._trailer + TAIL_AT)
         cdef int64_t index = self._index_of(head)
         cdef int64_t length = tail - head
@@ -253,9 +253,9 @@ cdef class ManyToOneRingBuffer:
         store_release_i64(self._trailer + HEAD_AT, (head & ~<int64_t> (ALIGNMENT - 1)) + length)
 
     cdef bint try_unblock(self) noexcept nogil:
-        """Give up a claim of a dead producer at the head (spec cnc-and-commands 3.6).
+        """Unblock a dead producer's claim at the head (spec cnc-and-commands 3.6).
 
-        True when it did.
+        Returns whether there was such a claim.
         """
         cdef int64_t head = load_acquire_i64(self._trailer + HEAD_AT)
         cdef int64_t tail = load_acquire_i64(self._trailer + TAIL_AT)
@@ -266,7 +266,7 @@ cdef class ManyToOneRingBuffer:
         cdef int32_t length = load_acquire_i32(self._data + consumer)
         cdef int64_t limit, index, back
         if length < 0:
-            # A length without an opposite was claimed by nobody: the reader will drop it.
+            # No producer claims a length that has no negative: the reader will drop it.
             store_plain_i32(self._data + consumer + TYPE_AT, PADDING_TYPE)
             store_release_i32(
                 self._data + consumer, INT32_MAX if length == INT32_MIN else -length
@@ -306,13 +306,14 @@ cdef class ManyToOneRingBuffer:
     cdef int64_t tail_position(self) noexcept nogil:
         return load_acquire_i64(self._trailer + TAIL_AT)
 
-    # Python.
+    # The methods for Python.
 
     def write(self, type_id: int, message) -> bool:
-        """Write a message; False when the ring is full.
+        """Write a message; False if the ring buffer is full.
 
         Raises:
-            ValueError: a type below 1, or a message longer than ``max_message_length``.
+            ValueError: if the type id is below 1 or the message is longer than
+                ``max_message_length``.
         """
         cdef const uint8_t[::1] source = memoryview(message).cast("B")
         cdef int64_t length = source.shape[0]
@@ -320,10 +321,10 @@ cdef class ManyToOneRingBuffer:
         return self._checked(self.put(type_id, &source[0] if length else NULL, length)) >= 0
 
     def try_claim(self, type_id: int, length: int) -> int:
-        """Claim space for a message; returns the claim's index, -1 when the ring is full.
+        """Claim space for a message; returns the claim's index, or -1 if the buffer is full.
 
-        Fill ``claimed_view(index)``, then ``commit`` or ``abort``. A claim that is never finished
-        blocks the reader until it unblocks.
+        The caller fills ``claimed_view(index)`` and then calls ``commit`` or ``abort``. A claim
+        that is never finished blocks the reader until the reader calls ``unblock``.
         """
         self._check_message(type_id, length)
         return self._checked(self.claim(type_id, length))
@@ -347,7 +348,7 @@ cdef class ManyToOneRingBuffer:
         return index if index >= 0 else -1
 
     def claimed_view(self, index: int) -> memoryview:
-        """Writable view of a claimed message, to be used before commit only."""
+        """Return a writable view of a claimed message, to be used only before commit."""
         cdef int64_t at = index
         cdef int32_t length = self._claimed_length(at)
         return self._mapped.view(
@@ -363,19 +364,19 @@ cdef class ManyToOneRingBuffer:
         return -length
 
     def commit(self, index: int) -> None:
-        """Hand a claimed message to the reader."""
+        """Make a claimed message visible to the reader."""
         self._claimed_length(index)
         self.commit_claim(index)
 
     def abort(self, index: int) -> None:
-        """Give a claim up; the reader skips it."""
+        """Abandon a claim, which the reader then skips."""
         self._claimed_length(index)
         self.abort_claim(index)
 
     def read(self, handler, limit: int = 2**31 - 1) -> int:
-        """Give up to ``limit`` messages to ``handler(type_id, bytes)``; returns how many it took.
+        """Pass at most ``limit`` messages to ``handler(type_id, bytes)``; returns how many it took.
 
-        The handler answers with a RingAction. When it raises, its message counts as read.
+        The handler returns a RingAction. If it raises an error, its message counts as read.
         """
         self._check_writable()
         cdef _PythonHandler state = _PythonHandler(handler)
@@ -390,18 +391,18 @@ cdef class ManyToOneRingBuffer:
         return 0
 
     def unblock(self) -> bool:
-        """Give up a claim that a dead producer left at the head; True when there was one."""
+        """Unblock a claim that a dead producer left at the head; returns whether there was one."""
         self._check_writable()
         return self.try_unblock()
 
     def next_correlation_id(self) -> int:
-        """A number that nobody else of this driver and its clients gets."""
+        """Return a number that is unique among this driver and its clients."""
         self._check_writable()
         return self.take_correlation_id()
 
     @property
     def consumer_heartbeat_ms(self) -> int:
-        """Epoch milliseconds of the reader's last sign of life; -1 when it has closed."""
+        """Time of the reader's last heartbeat, epoch milliseconds; -1 after it has closed."""
         return self.heartbeat_ms()
 
     @consumer_heartbeat_ms.setter
@@ -411,12 +412,12 @@ cdef class ManyToOneRingBuffer:
 
     @property
     def producer_position(self) -> int:
-        """Bytes ever claimed."""
+        """Number of bytes claimed since the buffer was created."""
         return self.tail_position()
 
     @property
     def consumer_position(self) -> int:
-        """Bytes ever read."""
+        """Number of bytes read since the buffer was created."""
         return self.head_position()
 
     @property
@@ -426,7 +427,7 @@ cdef class ManyToOneRingBuffer:
 
 
 cdef class _PythonHandler:
-    """A Python handler under way, and what it raised."""
+    """The Python handler of a ``read`` in progress, and the exception that it raised."""
 
     cdef object handle
     cdef object error
