@@ -1,8 +1,8 @@
-"""A unit of work that a runner turns, or a caller invokes (docs/decisions/0001).
+"""Agents: units of work that a runner or a caller invokes repeatedly (docs/decisions/0001).
 
-duty_cycle is native and holds no GIL. When it meets something that needs Python it sets control_due
-and returns; the runner then takes the GIL and calls control(), which returns a work count. on_start
-and on_close run on the agent's thread, once each.
+duty_cycle is native and holds no GIL. If it needs Python, it sets control_due and returns; the
+runner then takes the GIL and calls control(), which returns a work count. on_start and on_close run
+once each on the agent's thread.
 """
 
 from libc.stdint cimport int64_t

@@ -1,6 +1,6 @@
-"""The base of every agent; how agents are turned is in agent_runner.
+"""The base of all agents; agent_runner has the runners that invoke them.
 
-All methods of an agent are called on one thread at a time, the one that turns it.
+All methods of an agent are called on one thread at a time, that of its runner or invoker.
 """
 
 from libc.stdint cimport int64_t
@@ -13,7 +13,7 @@ cdef class Agent:
     subclass overrides only control(), which is then called on every cycle.
 
     Args:
-        role_name: what threads, logs and counters call it.
+        role_name: the agent's name in threads, logs and counters.
     """
 
     def __init__(self, role_name: str) -> None:
@@ -25,11 +25,11 @@ cdef class Agent:
         return 0
 
     def control(self) -> int:
-        """The part of the work that is Python; returns a work count, 0 when there was nothing."""
+        """Do the part of the work that needs Python; returns a work count, 0 for no work."""
         return 0
 
     def on_start(self) -> None:
-        """Called once before the first cycle."""
+        """Prepare the agent; called once before the first cycle."""
 
     def on_close(self) -> None:
-        """Called once after the last cycle."""
+        """Release what the agent holds; called once after the last cycle."""

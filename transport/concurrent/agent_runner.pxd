@@ -14,7 +14,7 @@ cdef class DutyCycleTracker:
     cdef int64_t _own_threshold_exceeded
     cdef readonly int64_t threshold_ns
     cdef int64_t _last_update_ns
-    # The pointers may be NULL; `owner` keeps their memory.
+    # The pointers may be NULL; `owner` keeps their memory alive.
     cdef void bind(
         self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner
     )

@@ -1,8 +1,8 @@
-"""Runners: what turns agents, on a thread of their own or when the caller says so.
+"""Runners, which invoke agents on a thread of their own or when the caller asks.
 
 A runner stays in native code over any number of duty cycles and takes the GIL only when an agent
-has asked for it by control_due (docs/decisions/0001). Stopping is prompt: the idle strategy is
-woken from its park.
+has set control_due (docs/decisions/0001). It stops promptly, because a stop ends the park of its
+idle strategy.
 """
 
 import atexit
@@ -50,7 +50,7 @@ cdef enum:
     STOPPED = 2
 
 _LOGGER = logging.getLogger("aerolog")
-# Threads still running when the interpreter goes down would walk freed objects.
+# Runners to close at exit: a thread that runs while the interpreter ends would use freed objects.
 _RUNNING = weakref.WeakSet()
 
 
@@ -68,12 +68,12 @@ def _stop_all() -> None:
         try:
             runner.close()
         except AeronTimeoutError as error:
-            # The others have to be closed all the same.
+            # The other agents have to be closed nevertheless.
             _log_error(error)
 
 
 cdef class DutyCycleTracker:
-    """Longest time from one cycle to the next, and how many were above a threshold.
+    """Records the longest time from one cycle to the next, and counts those above a threshold.
 
     Args:
         threshold_ns: cycles longer than this are counted, nanoseconds.
@@ -87,7 +87,7 @@ cdef class DutyCycleTracker:
         self.threshold_ns = threshold_ns
 
     cdef void bind(self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner):
-        """Count into these words instead of the tracker's own."""
+        """Use these words in place of the tracker's own."""
         if max_cycle_time != NULL:
             self._max_cycle_time = max_cycle_time
         if threshold_exceeded != NULL:
@@ -109,23 +109,24 @@ cdef class DutyCycleTracker:
 
     @property
     def max_cycle_time_ns(self) -> int:
-        """Longest cycle so far, nanoseconds."""
+        """Duration of the longest cycle so far, nanoseconds."""
         return load_plain_i64(self._max_cycle_time)
 
     @property
     def threshold_exceeded_count(self) -> int:
-        """Cycles that were longer than the threshold."""
+        """Number of cycles that were longer than the threshold."""
         return load_plain_i64(self._threshold_exceeded)
 
 
 cdef class AgentInvoker:
-    """Agents that the caller turns himself, in their order, on one thread.
+    """Invokes agents in their order, on the thread of the caller.
 
     Args:
-        agents: one or several.
-        clock: whose time the agents are given; the machine's by default.
-        error_handler: is given what on_start, control and on_close raise; by default it is logged.
-        trackers: one per agent, None where nothing is measured.
+        agents: one agent or several.
+        clock: gives the agents their time; the machine's by default.
+        error_handler: receives errors from on_start, control and on_close; by default they are
+            logged.
+        trackers: one for each agent; None for an agent that is not measured.
     """
 
     def __cinit__(self, *args: object, **kwargs: object) -> None:
@@ -175,7 +176,7 @@ cdef class AgentInvoker:
         self._free_arrays()
 
     cdef int _native_cycle(self) noexcept nogil:
-        """One duty cycle of every agent; the tuples keep what the arrays borrow."""
+        """Run one duty cycle of every agent; the tuples keep alive what the arrays borrow."""
         cdef int64_t now_ns = self.clock.nano_time()
         cdef int32_t index
         cdef int work_count = 0
@@ -188,7 +189,7 @@ cdef class AgentInvoker:
         return work_count
 
     cdef int _control_cycle(self) except -1:
-        """The Python part of those agents that asked for it."""
+        """Run the Python part of the agents that asked for it."""
         cdef Agent agent
         cdef int work_count = 0
         self._control_due = False
@@ -211,7 +212,7 @@ cdef class AgentInvoker:
             _log_error(second)
 
     def _start_agents(self) -> bool:
-        """Call every on_start; False when one of them failed."""
+        """Call every on_start; False if one of them failed."""
         cdef DutyCycleTracker tracker
         now_ns = self.clock.now_ns()
         for agent, each in zip(self.agents, self.trackers, strict=True):
@@ -226,7 +227,7 @@ cdef class AgentInvoker:
         return True
 
     def _close_agents(self) -> None:
-        """Call every on_close; an interrupt among them comes out when all are closed."""
+        """Call every on_close; an interrupt in one of them is raised after all are closed."""
         interrupt = None
         for agent in reversed(self.agents):
             try:
@@ -240,23 +241,23 @@ cdef class AgentInvoker:
 
     @property
     def role_name(self) -> str:
-        """The agent's name, or those of several in brackets."""
+        """Name of the agent, or the names of several in brackets."""
         if len(self.agents) == 1:
             return self.agents[0].role_name
         return "[" + ",".join(agent.role_name for agent in self.agents) + "]"
 
     @property
     def is_running(self) -> bool:
-        """Started and not closed."""
+        """Whether the agents were started and are not closed."""
         return load_acquire_i32(&self._state) == RUNNING
 
     @property
     def is_closed(self) -> bool:
-        """Closed, or ended by its agents."""
+        """Whether ``close`` was called or an agent ended the run."""
         return load_acquire_i32(&self._state) == STOPPED
 
     def start(self) -> None:
-        """Call on_start of the agents; when one fails, the invoker is closed."""
+        """Call on_start of the agents; if one fails, the invoker is closed."""
         if self._state == NEW:
             store_release_i32(&self._state, RUNNING)
             try:
@@ -268,7 +269,7 @@ cdef class AgentInvoker:
                 self.close()
 
     def invoke(self) -> int:
-        """Turn every agent once; returns the work count, 0 when not running or re-entered."""
+        """Invoke every agent once; returns the work count, 0 if not running or re-entered."""
         cdef int work_count
         if self._state != RUNNING or self._in_cycle:
             return 0
@@ -287,7 +288,7 @@ cdef class AgentInvoker:
         return work_count
 
     def close(self) -> None:
-        """Call on_close of the agents, in reverse order; once."""
+        """Call on_close of the agents in reverse order; later calls do nothing."""
         if self._state != STOPPED:
             store_release_i32(&self._state, STOPPED)
             self._close_agents()
@@ -301,16 +302,16 @@ cdef class AgentInvoker:
 
 
 cdef class AgentRunner(AgentInvoker):
-    """Agents on a thread of their own, under one idle strategy.
+    """Invokes agents on a thread of their own, with one idle strategy.
 
     Args:
-        agents: one or several, turned in their order.
-        idle_strategy: belongs to this runner from now on.
-        name: of the thread; by default the role name.
+        agents: one agent or several, which are invoked in their order.
+        idle_strategy: an instance that no other runner uses.
+        name: name of the thread; by default the role name.
         clock: as for AgentInvoker.
         error_handler: as for AgentInvoker; called on the runner's thread.
         trackers: as for AgentInvoker.
-        affinity: number of the processor to run on, -1 for any.
+        affinity: number of the processor to run on; -1 for any.
     """
 
     def __init__(
@@ -334,11 +335,11 @@ cdef class AgentRunner(AgentInvoker):
         self.thread = None
 
     def start(self) -> None:
-        """Start the thread; once."""
+        """Start the thread; a runner can be started once."""
         if self._state != NEW:
             return
         store_release_i32(&self._state, RUNNING)
-        # A daemon, so that a forgotten runner cannot keep the process; atexit closes it first.
+        # A daemon thread, so that a forgotten runner cannot block the exit; atexit closes it first.
         self.thread = threading.Thread(target=self._run, name=self.name, daemon=True)
         _RUNNING.add(self)
         try:
@@ -349,7 +350,7 @@ cdef class AgentRunner(AgentInvoker):
             raise
 
     def invoke(self) -> int:
-        """A runner is turned by its own thread only.
+        """Refuse the call, because only the runner's own thread invokes its agents.
 
         Raises:
             RuntimeError: always.
@@ -357,7 +358,7 @@ cdef class AgentRunner(AgentInvoker):
         raise RuntimeError(f"agent runner {self.name!r} is turned by its own thread")
 
     cdef int _run_native(self) noexcept nogil:
-        """Cycles and parks until an agent needs Python or the runner is to stop."""
+        """Run cycles and parks until an agent needs Python or the runner has to stop."""
         cdef int work_count
         while True:
             work_count = self._native_cycle()
@@ -398,7 +399,7 @@ cdef class AgentRunner(AgentInvoker):
         try:
             return self._control_cycle()
         except BaseException as error:
-            # Only what is meant to end a thread comes here: AgentTerminated, SystemExit, ...
+            # Only exceptions that end a thread arrive here: AgentTerminated, SystemExit, ...
             self._report(error)
             store_release_i32(&self._stop, 1)
             return 0
@@ -421,12 +422,12 @@ cdef class AgentRunner(AgentInvoker):
         self.idle_strategy.wake()
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """Stop the thread and wait for its end; agents' on_close runs on it. Idempotent.
+        """Stop the thread, which calls the agents' on_close, and wait for its end. Idempotent.
 
-        Called on the runner's own thread it only asks for the end.
+        On the runner's own thread, this only requests the stop.
 
         Raises:
-            AeronTimeoutError: the thread is still running after ``timeout_s`` seconds.
+            AeronTimeoutError: if the thread is still running after ``timeout_s`` seconds.
         """
         if self._state == NEW:
             store_release_i32(&self._state, STOPPED)

@@ -1,8 +1,8 @@
-"""The clock door: every part of aerolog that asks for the time is given one of these.
+"""Clocks: every part of aerolog that needs the time receives one of these.
 
-Two kinds of time: a monotonic one for durations and deadlines (``nano_time``), and the wall clock
-that stands in files and counters (``epoch_ms``, ``epoch_ns``). Any thread may read a clock; the
-native methods need no GIL.
+A clock has a monotonic time for durations and deadlines (``nano_time``), and the wall-clock time
+for files and counters (``epoch_ms``, ``epoch_ns``). Any thread may read a clock; the native methods
+run without the GIL.
 """
 
 from libc.stdint cimport int64_t
@@ -16,7 +16,7 @@ cdef inline int64_t _read(int clock_id) noexcept nogil:
 
 
 cdef class Clock:
-    """What a clock answers; see SystemClock and ManualClock."""
+    """Base of the clocks SystemClock and ManualClock."""
 
     cdef int64_t nano_time(self) noexcept nogil:
         return 0
@@ -51,7 +51,7 @@ cdef class SystemClock(Clock):
 
 
 cdef class ManualClock(Clock):
-    """A clock that moves only when told to, for simulations and tests.
+    """A clock that moves only on request, for simulations and tests.
 
     Args:
         epoch_ms: wall-clock time at the start, milliseconds since the epoch.
@@ -75,5 +75,5 @@ cdef class ManualClock(Clock):
         self._nano_time += <int64_t> duration_ns
 
     def step_epoch_ms(self, difference_ms: int) -> None:
-        """Set the wall clock forward or back, as NTP does; durations are not touched."""
+        """Set the wall clock forward or back, as NTP does; the monotonic time does not change."""
         self._epoch_offset_ns += <int64_t> difference_ms * 1_000_000

@@ -1,4 +1,4 @@
-"""A tracker of duty cycles that counts them by their lengths, too."""
+"""A tracker of duty cycles that also counts them by duration."""
 
 from libc.stdint cimport int64_t
 

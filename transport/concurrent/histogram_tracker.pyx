@@ -1,4 +1,4 @@
-"""A tracker of duty cycles that counts them by their lengths, too: which power of two of ns."""
+"""A tracker of duty cycles that also counts them by duration, in powers of two nanoseconds."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -17,15 +17,15 @@ cdef enum:
 
 
 cdef class HistogramTracker(DutyCycleTracker):
-    """Counts every cycle in one of 64 words of a file, and is a tracker otherwise.
+    """A DutyCycleTracker that also counts every cycle in one of 64 words of a file.
 
     Args:
-        threshold_ns: cycles longer than this are counted apart, nanoseconds.
-        file: mapped for writing; kept until this is gone.
-        offset: of the 64 words in the file, a multiple of 8.
+        threshold_ns: cycles longer than this are counted separately, nanoseconds.
+        file: a writable mapping, which the tracker keeps alive.
+        offset: offset of the 64 words in the file, a multiple of 8.
 
     Raises:
-        ValueError: the words are not all in the file.
+        ValueError: if the words reach beyond the end of the file.
     """
 
     def __init__(self, threshold_ns: int, MappedFile file not None, offset: int) -> None:
@@ -47,5 +47,5 @@ cdef class HistogramTracker(DutyCycleTracker):
         store_release_i64(bucket, load_plain_i64(bucket) + 1)
 
     def measure(self, now_ns: int) -> None:
-        """One cycle ends at this time, nanoseconds; what a runner does in its loop."""
+        """Record that a cycle ends at this time, nanoseconds, as a runner does in its loop."""
         self.measure_and_update(now_ns)

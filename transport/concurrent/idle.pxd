@@ -1,13 +1,13 @@
-"""What a loop does when it found no work (spec configuration 9). Needs no GIL.
+"""Idle strategies: what a loop does after it found no work (spec configuration 9), without the GIL.
 
-An instance belongs to one thread; only wake() may be called from another.
+An instance belongs to one thread; other threads may call only wake().
 """
 
 from libc.stdint cimport int32_t, int64_t
 
 
 cdef class IdleStrategy:
-    # Positive work count: reset; else idle once.
+    # A positive work count resets the strategy; otherwise it idles once.
     cdef void idle(self, int work_count) noexcept nogil
     cdef void reset(self) noexcept nogil
     # End the current park of the owning thread, or its next one, at once.
@@ -49,7 +49,7 @@ cdef class BackoffIdleStrategy(IdleStrategy):
 cdef class ControllableIdleStrategy(IdleStrategy):
     cdef int64_t* _mode_counter
     cdef object _counter_owner
-    # The counter with the mode; NULL or an unknown value parks.
+    # Set the counter that holds the mode; the strategy parks for NULL or an unknown value.
     cdef void bind(self, int64_t* mode_counter, object owner)
 
 

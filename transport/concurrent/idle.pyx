@@ -1,7 +1,7 @@
-"""Idle strategies, native, by class or by name (spec configuration 9, spec client 18).
+"""Native idle strategies, by class or by name (spec configuration 9, spec client 18).
 
-A park waits on a word of the strategy, not on the clock alone, so that wake() from another thread
-ends it at once: a runner stops promptly however long its strategy sleeps.
+A park waits on a word of the strategy as well as on the clock, so that wake() from another thread
+ends it at once and a runner stops promptly, however long its strategy sleeps.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -94,16 +94,16 @@ cdef class IdleStrategy:
             self.idle(count)
 
     def reset_idle(self) -> None:
-        """Begin again with the shortest wait."""
+        """Return to the shortest wait."""
         self.reset()
 
     def wake_up(self) -> None:
-        """End the park of the thread that uses this, from any thread."""
+        """End the park of the owning thread; any thread may call this."""
         self.wake()
 
     @property
     def alias(self) -> str:
-        """Short name as the configuration has it."""
+        """Short name of the strategy in the configuration."""
         return _ALIAS_BY_CLASS.get(type(self), type(self).__name__)
 
     def __repr__(self) -> str:
@@ -111,11 +111,11 @@ cdef class IdleStrategy:
 
 
 cdef class NoOpIdleStrategy(IdleStrategy):
-    """Returns at once."""
+    """Does not wait at all."""
 
 
 cdef class BusySpinIdleStrategy(IdleStrategy):
-    """Tells the processor that this is a spin loop."""
+    """Executes the processor's pause instruction for spin loops."""
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -123,7 +123,7 @@ cdef class BusySpinIdleStrategy(IdleStrategy):
 
 
 cdef class YieldingIdleStrategy(IdleStrategy):
-    """Lets another thread have the processor."""
+    """Yields the processor to another thread."""
 
     cdef void idle(self, int work_count) noexcept nogil:
         if work_count <= 0:
@@ -134,7 +134,7 @@ cdef class SleepingIdleStrategy(IdleStrategy):
     """Parks for a fixed time.
 
     Args:
-        period_ns: length of a park, nanoseconds, 1 to an hour.
+        period_ns: duration of a park, from 1 ns to an hour.
     """
 
     def __init__(self, period_ns: int = 1_000) -> None:
@@ -152,7 +152,7 @@ cdef class SleepingMillisIdleStrategy(SleepingIdleStrategy):
     """Parks for a number of milliseconds.
 
     Args:
-        period_ms: length of a park, milliseconds.
+        period_ms: duration of a park, milliseconds.
     """
 
     def __init__(self, period_ms: int = 1) -> None:
@@ -160,13 +160,13 @@ cdef class SleepingMillisIdleStrategy(SleepingIdleStrategy):
 
 
 cdef class BackoffIdleStrategy(IdleStrategy):
-    """Spins, then yields, then parks for doubling times, until there is work again.
+    """Spins, then yields, then parks for times that double, until there is work again.
 
     Args:
-        max_spins: pauses before yielding.
-        max_yields: yields before parking.
-        min_park_ns: first park, nanoseconds.
-        max_park_ns: longest park, nanoseconds.
+        max_spins: number of spins before the first yield.
+        max_yields: number of yields before the first park.
+        min_park_ns: duration of the first park, nanoseconds.
+        max_park_ns: duration of the longest park, nanoseconds.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ cdef class BackoffIdleStrategy(IdleStrategy):
 
 
 cdef class ControllableIdleStrategy(IdleStrategy):
-    """Does what a counter says: 1 nothing, 2 spin, 3 yield, anything else park."""
+    """Idles as the value of a counter says: 1 not at all, 2 spin, 3 yield, any other park."""
 
     cdef void bind(self, int64_t* mode_counter, object owner):
         self._mode_counter = mode_counter
@@ -234,10 +234,10 @@ cdef class ControllableIdleStrategy(IdleStrategy):
 
 
 cdef class CallableIdleStrategy(IdleStrategy):
-    """A Python callable that is given the work count.
+    """Calls a Python callable with the work count.
 
-    An exception that it raises in a native loop is kept in ``error``, where the runner takes it to
-    its error handler, and the loop parks instead.
+    If it raises an exception in a native loop, the strategy parks instead and keeps the exception
+    in ``error``, from which the runner passes it to its error handler.
     """
 
     def __init__(self, function: object) -> None:
@@ -258,11 +258,11 @@ cdef class CallableIdleStrategy(IdleStrategy):
             self.park(1_000_000)
 
     def __call__(self, work_count: int = 0) -> None:
-        """Call the function; what it raises, the caller gets."""
+        """Call the function; its exceptions reach the caller."""
         self.function(work_count)
 
     def take_error(self) -> object:
-        """The exception kept last, once."""
+        """Return the exception that was kept, and forget it."""
         error, self.error = self.error, None
         return error
 
@@ -282,7 +282,7 @@ _CLASSES = {
 _ALIAS_BY_CLASS = {strategy: alias for alias, strategy in _CLASSES.items()}
 _JAVA_PACKAGE = "org.agrona.concurrent."
 
-# Every name that stands for a strategy, and the alias that we know it by.
+# All names of the strategies, and the alias for each.
 ALIASES = {
     **{alias: alias for alias in _CLASSES},
     **{_JAVA_PACKAGE + strategy.__name__: alias for alias, strategy in _CLASSES.items()},
@@ -315,16 +315,16 @@ def _with_arguments(alias: str, init_args: str) -> IdleStrategy:
 
 
 def idle_strategy(name: object, init_args: str | None = None) -> IdleStrategy:
-    """A new idle strategy by its name, or what was given if it is one already.
+    """Create an idle strategy by its name; an IdleStrategy is returned as it is.
 
     Args:
         name: an alias of the reference's C driver, a Java class name, an IdleStrategy, or a
-            callable that is given the work count.
-        init_args: as the environment has it: a duration for ``sleep-ns``; spins, yields, shortest
+            callable that takes the work count.
+        init_args: the text in the environment: a duration for ``sleep-ns``; spins, yields, shortest
             and longest park for ``backoff``.
 
     Raises:
-        ConfigurationError: an unknown name or unusable arguments; the message has them.
+        ConfigurationError: if the name is unknown or the arguments cannot be used.
     """
     if isinstance(name, IdleStrategy):
         return name

@@ -1,9 +1,9 @@
-"""Hand-over of small records from one thread to one other, without locks and without the GIL."""
+"""A queue of small records from one thread to another, without locks and without the GIL."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-# What is handed over. The object behind a pointer stays owned by the sender of the record until
-# the receiver has acknowledged that it let go of it.
+# A record of the queue. The sender of a record owns the object behind a pointer until the receiver
+# has acknowledged that it no longer uses the object.
 ctypedef struct record_t:
     int32_t kind
     int32_t flags
@@ -19,8 +19,8 @@ cdef class SpscQueue:
     cdef uint8_t* _memory
     cdef record_t* _records
     cdef int64_t _mask
-    # False when the queue is full; only the one producer may call it.
+    # False if the queue is full; only the one producer may call this.
     cdef bint offer(self, const record_t* record) noexcept nogil
-    # False when the queue is empty; only the one consumer may call it.
+    # False if the queue is empty; only the one consumer may call this.
     cdef bint poll(self, record_t* record) noexcept nogil
     cdef int64_t size(self) noexcept nogil

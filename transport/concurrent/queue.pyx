@@ -1,7 +1,7 @@
 """A bounded queue from one producer thread to one consumer thread.
 
-Head and tail stand on cache lines of their own, each with the other side's last seen value beside
-it, so that the threads touch each other's line only when the queue looks full or empty.
+Head and tail are on cache lines of their own, each with a copy of the other's last seen value, so
+that a thread reads the other thread's line only when the queue looks full or empty.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -31,7 +31,7 @@ cdef class SpscQueue:
     """A bounded queue of native records.
 
     Args:
-        capacity: rounded up to a power of two, 1 to 2^24.
+        capacity: number of records, 1 to 2^24, rounded up to a power of two.
     """
 
     def __cinit__(self, capacity: int) -> None:
@@ -56,7 +56,7 @@ cdef class SpscQueue:
     cdef bint offer(self, const record_t* record) noexcept nogil:
         cdef int64_t tail = load_plain_i64(self._memory + TAIL)
         if tail - load_plain_i64(self._memory + HEAD_SEEN) >= self.capacity:
-            # Pairs with the release store in poll: what the consumer left may be overwritten.
+            # Pairs with the release store in poll: consumed records may be overwritten.
             store_release_i64(self._memory + HEAD_SEEN, load_acquire_i64(self._memory + HEAD))
             if tail - load_plain_i64(self._memory + HEAD_SEEN) >= self.capacity:
                 return False
@@ -67,7 +67,7 @@ cdef class SpscQueue:
     cdef bint poll(self, record_t* record) noexcept nogil:
         cdef int64_t head = load_plain_i64(self._memory + HEAD)
         if head >= load_plain_i64(self._memory + TAIL_SEEN):
-            # Pairs with the release store in offer: the record is whole.
+            # Pairs with the release store in offer: the record is complete.
             store_release_i64(self._memory + TAIL_SEEN, load_acquire_i64(self._memory + TAIL))
             if head >= load_plain_i64(self._memory + TAIL_SEEN):
                 return False
@@ -83,7 +83,7 @@ cdef class SpscQueue:
         return self.size()
 
     def put(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> bool:
-        """Hand a record over; False when the queue is full."""
+        """Add a record to the queue; False if the queue is full."""
         cdef record_t record
         record.kind = kind
         record.flags = 0
@@ -95,7 +95,7 @@ cdef class SpscQueue:
         return self.offer(&record)
 
     def get(self) -> tuple[int, int, int, int, int] | None:
-        """Take the next record as (kind, a, b, c, d); None when there is none."""
+        """Remove and return the next record as (kind, a, b, c, d), or None if there is none."""
         cdef record_t record
         if not self.poll(&record):
             return None

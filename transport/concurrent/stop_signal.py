@@ -1,8 +1,8 @@
-"""How a foreground program waits for its end: signals, or somebody who says so.
+"""The wait of a foreground program for its end, by a signal or a call of ``stop``.
 
-A signal handler of Python that sets a threading.Event can come in the middle of the wait for that
-event, and then the wait never ends. Here the C-level handler writes into a pipe, and the wait is a
-read of that pipe: nothing can come between.
+A Python signal handler that sets a threading.Event can interrupt the wait for that event in such a
+way that the wait never ends. Here the C-level handler writes into a pipe, and the wait reads that
+pipe, so that no signal is missed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignal:
-    """Takes the stop signals over while it is open; for the main thread.
+    """Handles the stop signals while it is open; to be used on the main thread.
 
     Args:
-        signals: the ones that mean the end.
+        signals: the signals that end the wait.
 
     Attributes:
-        received: the first signal that came, None when ``stop`` was called before.
+        received: the first signal that arrived; None if ``stop`` was called before.
     """
 
     def __init__(self, signals: tuple[signal.Signals, ...] = STOP_SIGNALS) -> None:
@@ -40,14 +40,14 @@ class StopSignal:
         self.received: signal.Signals | None = None
 
     def stop(self) -> None:
-        """End the wait, from any thread; more than once is no error."""
+        """End the wait, from any thread; it may be called more than once."""
         with self._lock:
             if self._closed:
                 return
             try:
                 os.write(self._write, b"\0")
             except BlockingIOError:
-                return  # full of reasons to stop already
+                return  # the pipe is full, so the wait ends in any case
 
     def wait(self) -> None:
         """Wait for a stop signal or ``stop``."""
