@@ -1,4 +1,4 @@
-"""What a property is: its names, how its text is read, its default and its range.
+"""Definitions of properties: their names, the form of their text, their default and range.
 
 A component declares its properties once, as a table of `Property`, and reads them from `Settings`
 by that object, typed. The reference page is generated from the same tables.
@@ -22,10 +22,7 @@ _PREFIX: Final = "aeron."
 
 
 class Kind(Enum):
-    """How the text of a property is read; the value names the accepted form.
-
-    Spec configuration 2.
-    """
+    """How the text of a property is read (spec configuration 2); the value names the form."""
 
     SIZE = "digits and optionally k, m or g"
     DURATION = "digits and optionally ns, us, ms or s"
@@ -55,18 +52,17 @@ class Property(Generic[T_co]):
 
     Attributes:
         name: the reference's name, e.g. ``aeron.term.buffer.length``.
-        kind: how its text is read.
-        default: its value when nobody gives one; durations in ns, MILLIS in ms, sizes in bytes.
+        default: the value when none is given; durations in ns, MILLIS in ms, sizes in bytes.
         meaning: one line for the reference page.
-        keyword: its name as a keyword argument.
-        env: its environment variable.
-        low, high: inclusive range that is checked when it is read; what depends on other
-            properties is its component's business.
-        choices: for NAME: accepted text -> what it stands for.
+        keyword: the property's name as a keyword argument.
+        env: the property's environment variable.
+        low, high: inclusive range, checked when the property is read. Its component checks what
+            depends on other properties.
+        choices: for NAME: each accepted text and its meaning.
         plug_ins: for NAME: the entry point group whose names are accepted as well.
-        any_case: for BOOL: ``TRUE`` is true as well.
-        lenient: a malformed number silently gives the default in the reference; here with a
-            warning.
+        any_case: for BOOL: whether ``TRUE`` is accepted as well as ``true``.
+        lenient: whether a malformed number gives the default, with a warning; the reference uses
+            the default silently.
     """
 
     name: str
@@ -87,20 +83,20 @@ class Property(Generic[T_co]):
 
 
 def environment_name(name: str) -> str:
-    """The reference's rule: upper case, dots to underscores."""
+    """Return a property's environment name by the reference's rule: upper case, ``_`` for dots."""
     return name.upper().replace(".", "_").replace("-", "_")
 
 
 def keyword_name(name: str, prefix: str = _PREFIX) -> str:
-    """A property's name as a keyword: without the prefix, in snake case."""
+    """Return a property's name as a keyword: without the prefix, in snake case."""
     return name.removeprefix(prefix).lower().replace(".", "_").replace("-", "_")
 
 
 class Declare:
-    """Makes the properties of one component; `table` holds them in order of declaration.
+    """Declares the properties of one component; `table` holds them in order of declaration.
 
     Args:
-        prefix: what is dropped from a name to get its keyword.
+        prefix: the part of a name that its keyword does not have.
     """
 
     def __init__(self, prefix: str = _PREFIX) -> None:
@@ -116,18 +112,18 @@ class Declare:
         self, name: str, default: int, meaning: str, *, low: int = 0, high: int = INT64_MAX,
         **names: str,
     ) -> Property[int]:  # fmt: skip
-        """Bytes."""
+        """Declare a size in bytes."""
         return self._add(name, Kind.SIZE, default, meaning, names, low=low, high=high)
 
     def duration(
         self, name: str, default_ns: int, meaning: str, *, low: int = 0, high: int = INT64_MAX,
         **names: str,
     ) -> Property[int]:  # fmt: skip
-        """Nanoseconds."""
+        """Declare a duration in nanoseconds."""
         return self._add(name, Kind.DURATION, default_ns, meaning, names, low=low, high=high)
 
     def millis(self, name: str, default_ms: int, meaning: str, **names: str) -> Property[int]:
-        """Milliseconds, a plain number in the reference."""
+        """Declare a number of milliseconds, which is a plain number in the reference."""
         return self._add(
             name, Kind.MILLIS, default_ms, meaning, names, low=0, high=INT64_MAX, lenient=True
         )
@@ -136,7 +132,7 @@ class Declare:
         self, name: str, default: int, meaning: str, *, low: int = INT32_MIN,
         high: int = INT32_MAX, lenient: bool = True, **names: str,
     ) -> Property[int]:  # fmt: skip
-        """A 32-bit number."""
+        """Declare a 32-bit integer."""
         return self._add(
             name, Kind.INT, default, meaning, names, low=low, high=high, lenient=lenient
         )
@@ -152,23 +148,23 @@ class Declare:
     def long(
         self, name: str, default: int | None, meaning: str, *, low: int = INT64_MIN, **names: str
     ) -> Property[Any]:
-        """A 64-bit number."""
+        """Declare a 64-bit integer."""
         return self._add(
             name, Kind.LONG, default, meaning, names, low=low, high=INT64_MAX, lenient=True
         )
 
     def double(self, name: str, default: float, meaning: str, **names: str) -> Property[float]:
-        """A floating point number."""
+        """Declare a floating point number."""
         return self._add(name, Kind.DOUBLE, default, meaning, names, lenient=True)
 
     def boolean(
         self, name: str, default: bool, meaning: str, *, any_case: bool = False, **names: str
     ) -> Property[bool]:
-        """``true``, or any other text for false."""
+        """Declare a boolean: ``true`` is true, any other text is false."""
         return self._add(name, Kind.BOOL, default, meaning, names, any_case=any_case)
 
     def inferable(self, name: str, meaning: str, **names: str) -> Property[Infer]:
-        """``infer``, ``true``, or any other text for false."""
+        """Declare an inferable boolean: ``infer``, ``true``, or any other text for false."""
         return self._add(name, Kind.INFERABLE, Infer.INFER, meaning, names)
 
     @overload
@@ -178,7 +174,7 @@ class Declare:
         self, name: str, default: None, meaning: str, **names: str
     ) -> Property[str | None]: ...
     def text(self, name: str, default: str | None, meaning: str, **names: str) -> Property[Any]:
-        """Text as it stands."""
+        """Declare a text that is used as it stands."""
         return self._add(name, Kind.TEXT, default, meaning, names)
 
     @overload
@@ -195,17 +191,17 @@ class Declare:
         self, name: str, default: str | None, choices: Mapping[str, str], meaning: str, *,
         plug_ins: str | None = None, **names: str,
     ) -> Property[Any]:  # fmt: skip
-        """One of the built-in names; ``choices`` maps each accepted text to what it stands for."""
+        """Declare one of several names; ``choices`` maps each accepted text to its meaning."""
         return self._add(
             name, Kind.NAME, default, meaning, names, choices=choices, plug_ins=plug_ins
         )
 
     def hex_bytes(self, name: str, default: bytes, meaning: str, **names: str) -> Property[bytes]:
-        """Bytes as hexadecimal digits."""
+        """Declare bytes that are written as hexadecimal digits."""
         return self._add(name, Kind.HEX, default, meaning, names)
 
     def port_range(self, name: str, meaning: str, **names: str) -> Property[tuple[int, int] | None]:
-        """Two port numbers, or nothing."""
+        """Declare an optional range of two port numbers."""
         added: Property[Any] = self._add(name, Kind.PORT_RANGE, None, meaning, names)
         return added
 

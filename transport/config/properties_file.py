@@ -36,10 +36,10 @@ class Pair:
 
 
 def parse_properties(text: str) -> Iterator[Pair]:
-    """The properties of a text in order.
+    """Yield the properties of a text in order.
 
     Raises:
-        ConfigurationError: a backslash-u without four hex digits.
+        ConfigurationError: if a backslash-u is not followed by four hex digits.
     """
     for number, line in _logical_lines(text):
         end = _end_of_name(line)

@@ -38,7 +38,7 @@ class Settings:
     """The value of every property of a table.
 
     Attributes:
-        warnings: what was found odd but not refused, a line each; for stderr.
+        warnings: one line for each doubtful value that was accepted; for stderr.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class Settings:
         """Reads every property.
 
         Args:
-            table: the properties.
-            properties: their texts; the environment when None.
-            keywords: values by keyword, the strongest. A duration is float or int seconds, a
-                timedelta, or text; with ``_ns`` (or ``_ms``) appended to the keyword an int. None
-                is as if it were not given.
+            table: the properties to read.
+            properties: the texts of the properties; those of the environment if None.
+            keywords: values by keyword, which take precedence. A duration is float or int seconds,
+                a timedelta, or text; it is an int if the keyword has ``_ns`` (or ``_ms``) appended.
+                None means that the value is not given.
 
         Raises:
-            ConfigurationError: an unknown keyword, or a value that cannot be used.
+            ConfigurationError: if a keyword is unknown or a value cannot be used.
         """
         self.table = tuple(table)
         self.warnings: list[str] = []
@@ -82,15 +82,15 @@ class Settings:
         return ((prop, self._values[prop.name]) for prop in self.table)
 
     def is_given(self, prop: Property[Any]) -> bool:
-        """Whether the value is another than the default because somebody gave it."""
+        """Whether the value was given, and is therefore not the default."""
         return prop.name in self._sources
 
     def source(self, prop: Property[Any]) -> str:
-        """Where the value comes from, for messages."""
+        """Describe for messages where the value comes from."""
         return self._sources.get(prop.name, "default")
 
     def describe(self) -> list[tuple[str, str, str]]:
-        """Name, value as text, and source of every property, in the order of the table."""
+        """Return name, value as text, and source of every property, in the order of the table."""
         return [
             (prop.name, format_value(prop, self._values[prop.name]), self.source(prop))
             for prop in self.table
@@ -118,7 +118,7 @@ class Settings:
 
 
 def format_value(prop: Property[Any], value: Any) -> str:
-    """A value in the text form of its property."""
+    """Format a value as the text of its property."""
     if value is None:
         return ""
     if isinstance(value, Infer):

@@ -1,7 +1,7 @@
-"""Where properties come from: the environment, ``-Dname=value`` options, and files.
+"""Sources of properties: the environment, ``-Dname=value`` options, and files.
 
-From weakest to strongest: defaults, environment, then options and files in the order in which they
-stand on the command line, then keyword arguments.
+Each of these takes precedence over those before it: defaults, the environment, options and files in
+the order of the command line, and keyword arguments.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ _URL_TIMEOUT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RawValue:
-    """A value as it was given.
+    """The text of a value and its source.
 
     Attributes:
-        text: the value.
-        source: where it stood, for messages: ``-D option``, ``environment AERON_DIR``, a file.
-        from_environment: read by the C driver's rules, which differ for booleans and numbers.
+        source: description for messages: ``-D option``, ``environment AERON_DIR``, a file.
+        from_environment: whether the C driver's rules apply, which differ for booleans and numbers.
     """
 
     text: str
@@ -39,7 +38,7 @@ class RawValue:
 
 
 class Properties:
-    """Named texts in layers, the strongest last.
+    """Texts of properties from several sources, of which a later one takes precedence.
 
     A property is found by its name or by its environment name, whatever the source: the C driver
     turns every option into an environment variable of its own.
@@ -50,7 +49,7 @@ class Properties:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Properties:
-        """The ``AERON_*`` and ``AEROLOG_*`` variables; an empty one counts as not set."""
+        """Read the ``AERON_*`` and ``AEROLOG_*`` variables; an empty one counts as not set."""
         properties = cls()
         for variable, text in (os.environ if environ is None else environ).items():
             if variable.startswith(_ENVIRONMENT_PREFIXES) and text:
@@ -62,10 +61,10 @@ class Properties:
     def from_command_line(
         cls, arguments: Sequence[str], environ: Mapping[str, str] | None = None
     ) -> Properties:
-        """Environment, then ``-Dname=value`` and files in the order of the arguments.
+        """Read the environment, then ``-Dname=value`` options and files in their order.
 
         Raises:
-            ConfigurationError: an option that is neither, or a file that cannot be read.
+            ConfigurationError: if an argument is neither, or if a file cannot be read.
         """
         properties = cls.from_environment(environ)
         for argument in arguments:
@@ -83,7 +82,7 @@ class Properties:
         """Adds ``name=value``, as after ``-D``.
 
         Raises:
-            ConfigurationError: no ``=`` and no ``:``, or no name.
+            ConfigurationError: if there is neither ``=`` nor ``:``, or no name.
         """
         pairs = list(parse_properties(definition))
         if len(pairs) != 1 or not pairs[0].name or not pairs[0].has_separator:
@@ -94,21 +93,21 @@ class Properties:
         """Adds the properties of a file, given by path or by a file:, http: or https: URL.
 
         Raises:
-            ConfigurationError: it cannot be read.
+            ConfigurationError: if the file cannot be read.
         """
         where = os.fspath(source)
         for pair in parse_properties(_read(where)):
             self.set(pair.name, pair.value, f"{where}:{pair.line}")
 
     def set(self, name: str, text: str, source: str) -> None:
-        """Adds one value, stronger than what is there."""
+        """Adds one value, which takes precedence over all earlier ones."""
         key = environment_name(name)
-        # Taken out first so that the order of the mapping is the order of strength.
+        # The key is removed first, so that the order of the mapping is the order of precedence.
         self._values.pop(key, None)
         self._values[key] = (name, RawValue(text, source))
 
     def get(self, name: str, env: str | None = None) -> RawValue | None:
-        """The strongest value of a property, None when nobody gave one."""
+        """Return the value of a property that takes precedence, or None if none was given."""
         wanted = {environment_name(name), env}
         for key in reversed(self._values):
             if key in wanted:

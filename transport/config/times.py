@@ -14,9 +14,9 @@ _NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = re.compile(r"([+-]?[0-9]{1,19})(?:\.([0-9]{1,9}))?(s|ms|us|ns)?", re.ASCII)
 _FRACTION_DIGITS_MAX: Final = 9
 _UNITS_NS: Final = {"s": _NS_PER_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
-#: A number without a unit: the first unit in which it lies before the year 5138.
+#: A number without a unit has the first of these units in which it lies before the year 5138.
 _MAGNITUDES: Final = ((10**11, "s"), (10**14, "ms"), (10**17, "us"))
-#: A number with a unit that is less than this is how long ago: no recording is of before 1973.
+#: A smaller number with a unit means how long ago, since no recording is older than 1973.
 _EPOCH_FROM_NS: Final = 10**8 * _NS_PER_SECOND
 _SPANS_NS: Final = {
     **_UNITS_NS,
@@ -41,7 +41,7 @@ _FORMS: Final = (
 def parse_time_ns(
     name: str, text: str, *, zone: tzinfo | None = None, now_ns: int | None = None
 ) -> int:
-    """A point in time as nanoseconds since the Unix epoch.
+    """Parse a point in time and return it as nanoseconds since the Unix epoch.
 
     Accepted are:
 
@@ -57,14 +57,14 @@ def parse_time_ns(
       the day, as ``yesterday 10:00``, and a time alone, which is today's.
 
     Args:
-        name: what the time is for, in messages.
-        text: the time.
-        zone: zone of a time that names none; the machine's when None.
-        now_ns: what is now, nanoseconds since the epoch; the machine's clock when None.
+        name: the name of the time in messages.
+        text: the time in one of these forms.
+        zone: zone of a time that names none; the machine's if None.
+        now_ns: the present time, nanoseconds since the epoch; the machine's clock if None.
 
     Raises:
-        ConfigurationError: none of these forms, outside 1677 to 2262, or a local time that the
-            zone does not have or has twice.
+        ConfigurationError: if the text has none of these forms, if the time is outside 1677 to
+            2262, or if it is a local time that the zone does not have or has twice.
     """
     text = text.strip()
     now = time.time_ns() if now_ns is None else now_ns
@@ -79,7 +79,7 @@ def parse_time_ns(
 
 
 def format_time(time_ns: int) -> str:
-    """UTC, ISO 8601, with as many digits as it takes to be exact."""
+    """Format a time as ISO 8601 in UTC, with as many digits as are needed to be exact."""
     seconds, fraction = divmod(time_ns, _NS_PER_SECOND)
     shown = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return shown + (f".{fraction:09}".rstrip("0") if fraction else "") + "Z"
@@ -123,7 +123,7 @@ def _from_relative(text: str, now_ns: int) -> int | None:
 
 
 def _from_date(name: str, text: str, zone: tzinfo | None, now_ns: int) -> int:
-    # datetime keeps microseconds only: the fraction is read apart.
+    # datetime has only microseconds, so the fraction is read separately.
     fraction = _ISO_FRACTION.search(text)
     whole = text[: fraction.start()] + text[fraction.end() :] if fraction else text
     try:
@@ -141,7 +141,7 @@ def _from_date(name: str, text: str, zone: tzinfo | None, now_ns: int) -> int:
 
 
 def _moment(text: str, zone: tzinfo | None, now_ns: int) -> tuple[datetime, bool]:
-    """The moment that a text names, without a zone where it names none; whether it is a date."""
+    """Parse a text; returns the moment, naive if it names no zone, and whether it is a date."""
     match = _DAY.fullmatch(text)
     if match is None or not text:
         return datetime.fromisoformat(text), len(text) in _DATE_LENGTHS
@@ -154,11 +154,11 @@ def _moment(text: str, zone: tzinfo | None, now_ns: int) -> tuple[datetime, bool
 def _placed(
     name: str, text: str, moment: datetime, zone: tzinfo | None, *, is_date: bool
 ) -> datetime:
-    """A local time in its zone.
+    """Return a local time in its zone.
 
     Raises:
-        ConfigurationError: clocks were turned forward or back over it. A date's first moment is
-            always known.
+        ConfigurationError: if clocks were turned forward or back over this time. The first moment
+            of a date is always defined.
     """
     first, second = (_in_zone(moment.replace(fold=fold), zone) for fold in (0, 1))
     if first.utcoffset() == second.utcoffset():
@@ -183,7 +183,7 @@ def _placed(
 
 
 def _first_behind(before: datetime, behind: datetime, zone: tzinfo | None) -> datetime:
-    """The first moment with the UTC offset of the second one, between the two."""
+    """Find the first moment between two that has the UTC offset of the second one."""
     low, high = int(before.timestamp()), int(behind.timestamp())
     while high - low > 1:
         middle = (low + high) // 2

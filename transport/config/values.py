@@ -1,9 +1,9 @@
 """The one parser for sizes, durations and numbers, and their shortest written forms.
 
-Used for properties, channel parameters and command line options alike (spec configuration 2,
+It reads properties, channel parameters and command line options (spec configuration 2,
 spec channel-uri 5). Every error is a `ConfigurationError` that names the property, the value and
-the accepted form. `reference_type` and `reference_message` on it hold what the reference writes
-into an error response for the same value.
+the accepted form; its `reference_type` and `reference_message` hold what the reference writes into
+an error response for the same value.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ _LONG_DURATION = re.compile(
 
 
 def parse_size(name: str, text: str) -> int:
-    """A number of bytes: digits, optionally one of ``k m g`` in either case (powers of 1024).
+    """Parse a size in bytes: digits, optionally one of ``k m g`` in either case (powers of 1024).
 
     Raises:
-        ConfigurationError: empty, negative, another suffix, or more than 64 bits.
+        ConfigurationError: if the text is empty, negative, has another suffix, or needs more than
+            64 bits.
     """
     _require_unsigned(name, text)
     form = "digits and optionally k, m or g"
@@ -59,12 +60,13 @@ def parse_size(name: str, text: str) -> int:
 
 
 def parse_duration_ns(name: str, text: str) -> int:
-    """Nanoseconds: digits, optionally one of ``ns us ms s`` in either case; none is nanoseconds.
+    """Parse a duration: digits, optionally one of ``ns us ms s`` in either case; default ``ns``.
 
-    The product saturates at the largest 64-bit value, as in the reference.
+    The result is in nanoseconds and saturates at the largest 64-bit value, as in the reference.
 
     Raises:
-        ConfigurationError: empty, negative, another suffix, or more than 64 bits of digits.
+        ConfigurationError: if the text is empty, negative, has another suffix, or if its digits
+            need more than 64 bits.
     """
     _require_unsigned(name, text)
     form = "digits and optionally ns, us, ms or s"
@@ -85,7 +87,7 @@ def parse_duration_ns(name: str, text: str) -> int:
 
 
 def parse_long_duration_ns(name: str, text: str) -> int:
-    """A duration as an operator types it: ``90s``, ``1.5h``, ``2m`` (minutes), ``500ms``, ``7d``.
+    """Parse a duration of an operator: ``90s``, ``1.5h``, ``2m`` (minutes), ``500ms``, ``7d``.
 
     A bare number is seconds. Properties of the reference do not use this form.
     """
@@ -104,7 +106,7 @@ def parse_long_duration_ns(name: str, text: str) -> int:
 
 
 def duration_to_ns(name: str, value: float | timedelta | str) -> int:
-    """A duration given from Python: float or int seconds, a timedelta, or text with a suffix."""
+    """Convert a duration to ns: float or int seconds, a timedelta, or text with a suffix."""
     if isinstance(value, str):
         return parse_duration_ns(name, value)
     if isinstance(value, timedelta):
@@ -126,7 +128,7 @@ def duration_to_ns(name: str, value: float | timedelta | str) -> int:
 
 
 def size_to_int(name: str, value: int | str) -> int:
-    """A size given from Python: bytes as an int, or text such as ``'64k'``."""
+    """Convert a size to bytes: an int is in bytes, a text may be such as ``'64k'``."""
     if isinstance(value, str):
         return parse_size(name, value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -137,29 +139,29 @@ def size_to_int(name: str, value: int | str) -> int:
 
 
 def parse_int32(name: str, text: str) -> int:
-    """A signed 32-bit decimal, with an optional sign and nothing else."""
+    """Parse a 32-bit decimal integer with an optional sign; nothing else is accepted."""
     return _parse_integer(name, text, 32)
 
 
 def parse_int64(name: str, text: str) -> int:
-    """A signed 64-bit decimal, with an optional sign and nothing else."""
+    """Parse a 64-bit decimal integer with an optional sign; nothing else is accepted."""
     return _parse_integer(name, text, 64)
 
 
 def parse_bool(text: str) -> bool:
-    """Exactly ``true`` is true, any other text is false (the Java driver's rule)."""
+    """Parse a boolean by the Java driver's rule: ``true`` is true, any other text is false."""
     return text == "true"
 
 
 def parse_hex_bytes(name: str, text: str) -> bytes:
-    """An even number of hexadecimal digits."""
+    """Parse an even number of hexadecimal digits."""
     if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text, re.ASCII) is None:
         raise ConfigurationError(f"{name}: {text!r} is not an even number of hex digits")
     return bytes.fromhex(text)
 
 
 def parse_port_range(name: str, text: str) -> tuple[int, int] | None:
-    """``low high``, 0 <= low <= high <= 65535, blanks between; empty text is no range."""
+    """Parse ``low high``, 0 <= low <= high <= 65535; an empty text gives None."""
     if not text:
         return None
     match = re.fullmatch(r"([0-9]{1,9}) +([0-9]{1,9})", text, re.ASCII)
@@ -172,7 +174,7 @@ def parse_port_range(name: str, text: str) -> tuple[int, int] | None:
 
 
 def format_size(value: int) -> str:
-    """The shortest exact form: 65536 is ``64k``."""
+    """Format a size in its shortest exact form: 65536 is ``64k``."""
     for suffix, unit in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
         if value >= unit and value % unit == 0:
             return f"{value // unit}{suffix}"
@@ -180,7 +182,7 @@ def format_size(value: int) -> str:
 
 
 def format_duration(value_ns: int) -> str:
-    """The shortest exact form: 5,000,000,000 is ``5s``, 0 is ``0ns``."""
+    """Format ns in their shortest exact form: 5,000,000,000 is ``5s``, 0 is ``0ns``."""
     for suffix, unit in (("s", _NS_PER_SECOND), ("ms", 1_000_000), ("us", 1_000)):
         if value_ns >= unit and value_ns % unit == 0:
             return f"{value_ns // unit}{suffix}"
@@ -189,7 +191,7 @@ def format_duration(value_ns: int) -> str:
 
 def _parse_integer(name: str, text: str, bits: int) -> int:
     limit = 1 << (bits - 1)
-    # int() of a long digit string is refused by Python itself: look at the length first.
+    # Python refuses int() of a very long digit string, so the length is checked first.
     if _INTEGER.fullmatch(text) is not None and len(text.lstrip("+-").lstrip("0")) <= 19:
         value = int(text)
         if -limit <= value < limit:
