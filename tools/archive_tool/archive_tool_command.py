@@ -45,7 +45,7 @@ def archive_tool(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> int:
     """Look into an archive's folder, verify it and put it right; no archive needs to run."""
-    terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes)
+    terminal = Terminal(as_json=as_json, dry_run=dry_run, yes=yes, exact=classic)
     given = arguments or []
     if not classic:
         from aerolog.tools.archive_tool.table_tool import run

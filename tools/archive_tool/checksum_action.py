@@ -112,7 +112,7 @@ def checksum(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         print_json({"dry_run": False, **plan.details, "problems": problems})
         return EXIT_FAILED if problems else 0
     for problem in problems:
-        terminal.err.write(problem + "\n")
+        terminal.remark(problem)
     terminal.line(f"{choice.checksum} of {len(entries)} recordings stored")
     return EXIT_FAILED if problems else 0
 

@@ -40,12 +40,12 @@ def run_classic(arguments: Sequence[str], terminal: Terminal) -> int:
         if isinstance(error, BrokenPipeError):
             raise
         terminal.out.flush()
-        terminal.err.write(f'Exception in thread "main" {uncaught(error)}\n')
+        terminal.remark(f'Exception in thread "main" {uncaught(error)}')
         return EXIT_FAILED
 
 
 def _wrong_usage(problem: str, terminal: Terminal) -> int:
-    terminal.err.write(f"ERR: {problem}\n")
+    terminal.remark(f"ERR: {problem}")
     _show_usage(terminal)
     return EXIT_INVALID
 

@@ -10,6 +10,7 @@ from aerolog.tools.archive_tool.describe_action import entry_row
 from aerolog.tools.archive_tool.hexdump import hex_rows
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
 from aerolog.tools.terminal.console import print_table
+from aerolog.tools.terminal.terminal_text import fit_json
 from aerolog.transport.protocol.frames import (
     DATA_HEADER_LENGTH,
     FLAG_BEGIN,
@@ -145,7 +146,7 @@ class JsonDump:
 
     def begin(self, entry: CatalogEntry) -> None:
         """Its fields."""
-        head = json.dumps(entry_row(entry), ensure_ascii=False)
+        head = fit_json(json.dumps(entry_row(entry), ensure_ascii=False))
         sys.stdout.write(f'{self._before_recording}\n{head[:-1]}, "frames": [')
         self._before_recording, self._before_frame, self._problem = ",", "", None
 

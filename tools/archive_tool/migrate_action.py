@@ -58,7 +58,7 @@ def classic_migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -
             terminal.line(line)
         if error.remark is not None:
             terminal.out.flush()
-            terminal.err.write(error.remark + "\n")
+            terminal.remark(error.remark)
         terminal.line(str(error))
     except (UncaughtError, OSError) as error:
         terminal.line(str(uncaught(error)))

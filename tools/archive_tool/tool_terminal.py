@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aerolog.tools.archive_tool.uncaught_error import UncaughtError
+from aerolog.tools.terminal.terminal_text import fit, write_exact
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Terminal:
         as_json: print one JSON document and nothing else to ``out``.
         dry_run: show what would change, and change nothing.
         yes: do not ask (not of the classic form, which always asks).
+        exact: text goes out as it is, except to a terminal, so that it is the reference's; when
+            False, what a terminal would obey is replaced wherever the text goes.
         source: answers are read from here.
         out: results.
         err: remarks and errors.
@@ -32,18 +35,29 @@ class Terminal:
     as_json: bool = False
     dry_run: bool = False
     yes: bool = False
+    exact: bool = True
     source: TextIO = field(default_factory=lambda: sys.stdin)
     out: TextIO = field(default_factory=lambda: sys.stdout)
     err: TextIO = field(default_factory=lambda: sys.stderr)
     clock: Clock = field(default_factory=SystemClock)
 
     def write(self, text: str) -> None:
-        """Text to ``out`` as it is."""
-        self.out.write(text)
+        """Text to ``out``."""
+        self._put(text, self.out)
 
     def line(self, text: str = "") -> None:
         """A line to ``out``."""
-        self.out.write(text + "\n")
+        self._put(text + "\n", self.out)
+
+    def remark(self, text: str) -> None:
+        """A line to ``err``."""
+        self._put(text + "\n", self.err)
+
+    def _put(self, text: str, out: TextIO) -> None:
+        if self.exact:
+            write_exact(text, out)
+        else:
+            out.write(fit(text, lines=True))
 
     def ask(self, question: str) -> bool:
         """Asks as the reference does: a line break, the question, one line read.

@@ -170,8 +170,8 @@ def verify(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
         faulty = any(verdict.problem is not None for verdict in verdicts)
         todo = [v for v in verdicts if v.changes or (choice.cut and v.unverified)]
         if running is not None and todo and not terminal.dry_run:
-            terminal.err.write(
-                f"An archive runs in this folder, process {running}: nothing is changed.\n"
+            terminal.remark(
+                f"An archive runs in this folder, process {running}: nothing is changed."
             )
         asks = bool(todo) and not only_shown
         if asks and is_agreed(plan, terminal):

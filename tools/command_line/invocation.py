@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from aerolog.tools.command_line.exit_codes import (
     discard_stdout,
 )
 from aerolog.tools.command_line.help import HouseGroup
+from aerolog.tools.terminal.console import remark
 from aerolog.transport.errors import AerologError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -146,5 +146,5 @@ def _text(error: BaseException) -> str:
 def _fail(message: str, code: int, *, debug: bool = False) -> int:
     if debug:
         traceback.print_exc()
-    sys.stderr.write(f"aerolog: {message}\n")
+    remark(f"aerolog: {message}")
     return code

@@ -182,9 +182,10 @@ def _threshold(fail_on: _FailOn) -> "Severity | None":
 
 def _print_list(*, as_json: bool) -> None:
     from aerolog.tools.doctor.doctor_report import kinds_json, kinds_lines
-    from aerolog.tools.terminal.console import print_json, say
+    from aerolog.tools.terminal.console import print_json
+    from aerolog.tools.terminal.schedule import write_lines
 
     if as_json:
         print_json(kinds_json())
     else:
-        say("\n".join(kinds_lines()))
+        write_lines(kinds_lines())

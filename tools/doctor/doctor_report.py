@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import textwrap
@@ -13,7 +12,7 @@ from aerolog.tools.doctor import figure_text
 from aerolog.tools.doctor.check_groups import all_kinds
 from aerolog.tools.doctor.findings import Severity, outline, worst
 from aerolog.tools.doctor.system_snapshot import ARCHIVE_TIMEOUT_MS, STARTING
-from aerolog.tools.terminal.schedule import harmless
+from aerolog.tools.terminal.schedule import StyledLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +71,7 @@ class Report:
         yield from self._heading()
         for finding in self.findings:
             yield ""
-            yield f"{_severity(finding.severity)}  {finding.code}  {harmless(finding.subject)}"
+            yield _head(finding.severity, f"{finding.code}  {finding.subject}")
             yield from _indented("", finding.what)
             yield from _indented("why: ", finding.reason)
             yield from _indented("do: ", finding.remedy)
@@ -84,14 +83,14 @@ class Report:
         if driver is not None:
             age_ms = driver.heartbeat_age_ms(self.case.now.now_ms)
             state = _state(driver.process, driver.heartbeat_ms, age_ms, driver.driver_timeout_ms)
-            yield harmless(f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}")
+            yield f"driver {driver.aeron_dir}, process {driver.process.pid}, {state}"
         if archive is not None and archive.mark is None:
-            yield harmless(f"archive {archive.archive_dir}")
+            yield f"archive {archive.archive_dir}"
         elif archive is not None and archive.mark is not None:
             mark = archive.mark
             age_ms = mark.age_ms(self.case.now.now_ms)
             state = _state(mark.process, mark.activity_ms, age_ms, ARCHIVE_TIMEOUT_MS)
-            yield harmless(f"archive {archive.archive_dir}, process {mark.process.pid}, {state}")
+            yield f"archive {archive.archive_dir}, process {mark.process.pid}, {state}"
 
     def _summary(self) -> str:
         counts = [
@@ -140,7 +139,7 @@ def kinds_json() -> list[dict[str, str]]:
 def kinds_lines() -> Iterator[str]:
     """Everything that can be found, for people; figures by their names."""
     for kind in all_kinds():
-        yield f"{_severity(kind.severity)}  {kind.code}  ({kind.area.value})"
+        yield _head(kind.severity, f"{kind.code}  ({kind.area.value})")
         yield from _indented("", outline(kind.what))
         yield from _indented("why: ", outline(kind.reason))
         yield from _indented("do: ", outline(kind.remedy))
@@ -189,11 +188,9 @@ def _state(process: Process, beat_ms: int, age_ms: int, timeout_ms: int) -> str:
     return f"{'alive' if age_ms <= timeout_ms else 'dead'}, sign of life {age} ago"
 
 
-def _severity(severity: Severity) -> str:
-    text = severity.label.upper()
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
-        return f"\x1b[{_COLOURS[severity]}m{text}\x1b[0m"
-    return text
+def _head(severity: Severity, text: str) -> StyledLine:
+    label = severity.label.upper()
+    return StyledLine(f"{label}  {text}", _COLOURS[severity], len(label))
 
 
 def _plural(severity: Severity, count: int) -> str:
@@ -202,7 +199,6 @@ def _plural(severity: Severity, count: int) -> str:
 
 def _indented(mark: str, text: str) -> list[str]:
     """A paragraph below a finding; on one line where nobody reads it on a terminal."""
-    text = harmless(text)
     if not sys.stdout.isatty():
         return [f"  {mark}{text}"]
     width = min(shutil.get_terminal_size((80, 24)).columns, _WIDTH_MAX)

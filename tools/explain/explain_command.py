@@ -62,14 +62,14 @@ def explain(
         if as_json:
             raise typer.BadParameter("--classic has no --json: it is a form of its own")
         from aerolog.tools.explain.log_inspector import Inspection, inspect
-        from aerolog.tools.terminal.console import say
+        from aerolog.tools.terminal.terminal_text import write_exact
 
         how = Inspection(
             ascii=ascii_, skip_default_header=skip_default_header, scan_over_zeroes=scan_over_zeroes
         )
         if bytes_ is not None:
             how = replace(how, limit=bytes_)
-        inspect(file, open_bytes(file), how, say)
+        inspect(file, open_bytes(file), how, lambda line: write_exact(f"{line}\n"))
         return 0
     if bytes_ is not None or ascii_ or skip_default_header or scan_over_zeroes:
         raise typer.BadParameter("BYTES, --ascii, --skip-... and --scan-... belong to --classic")

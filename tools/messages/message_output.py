@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Protocol
 
 import typer
 
+from aerolog.tools.terminal.terminal_text import fit, fit_json
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -125,7 +127,7 @@ class MessageWriter:
 
     def _encoder(self, form: MessageFormat) -> Callable[[_Row, bytes], bytes]:
         if form is MessageFormat.TEXT:
-            return _text
+            return _text_on_terminal if self._out.isatty() else _text
         if form is MessageFormat.HEX:
             return lambda _, data: data.hex().encode() + b"\n"
         if form is MessageFormat.RAW:
@@ -145,7 +147,7 @@ class MessageWriter:
             fields |= {"payload": encoded, "payload_encoding": "base64"}
         if recording is not None:
             fields["record_time"] = _shown_time(row) if self.has_times else None
-        return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+        return fit_json(json.dumps(fields, ensure_ascii=False)).encode() + b"\n"
 
 
 def _write_all(out: BinaryIO, data: bytes) -> None:
@@ -175,3 +177,7 @@ def _text(_: _Row, data: bytes) -> bytes:
     except UnicodeDecodeError:
         return data.decode("utf-8", "backslashreplace").encode() + b"\n"
     return data + b"\n"
+
+
+def _text_on_terminal(row: _Row, data: bytes) -> bytes:
+    return fit(_text(row, data).decode(), lines=True).encode()

@@ -142,8 +142,9 @@ def serve_metrics(
     with Exporter(watched) as exporter:
         if once:
             from aerolog.tools.metrics.prometheus import text
+            from aerolog.tools.terminal.terminal_text import write_exact
 
-            typer.echo(text(exporter), nl=False)
+            write_exact(text(exporter))
             return
         _serve(exporter, address, target, every_s)
 

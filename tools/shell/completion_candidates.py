@@ -12,6 +12,8 @@ import sys
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from aerolog.tools.terminal.terminal_text import fit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -52,7 +54,7 @@ def answer(arguments: Sequence[str]) -> int:
     else:
         words, cut = (rest or [""]), 0
     for found in candidates(words[:-1], words[-1]):
-        sys.stdout.write(f"{found.kind}\t{found.text[cut:]}\t{found.meaning}\n")
+        sys.stdout.write(f"{found.kind}\t{fit(found.text[cut:])}\t{fit(found.meaning)}\n")
     return 0
 
 

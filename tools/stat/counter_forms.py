@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.stat.counter_filters import NAMES, Filters
 from aerolog.tools.stat.watched_driver import Watched
-from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.terminal.schedule import StyledLine, write_lines
+from aerolog.tools.terminal.terminal_text import fit_json, write_exact
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.counter_rates import Rates
 from aerolog.transport.errors import ConfigurationError
@@ -49,9 +50,10 @@ def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> F
 def show_once(aeron_dir: str | None, filters: Filters, *, as_json: bool) -> None:
     """Prints one look, for people or as JSON."""
     watched = Watched(aeron_dir)
-    lines = _document(watched, filters) if as_json else _Columns(watched, filters, rates=False)()
-    end = "" if as_json else "\n"
-    sys.stdout.write("".join([f"{line}{end}" for line in lines]))
+    if as_json:
+        sys.stdout.write(fit_json("".join(_document(watched, filters))))
+    else:
+        write_lines(_Columns(watched, filters, rates=False)())
 
 
 def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json: bool) -> None:
@@ -80,14 +82,13 @@ class _Columns:
         yield self._watched.heading(snapshot)
         rates = None if self._previous is None else Rates(self._previous, snapshot)
         speed = f" {'per second':>16}" if self._rates else ""
-        yield bold(f"{'id':>5} {'value':>26}{speed}  label")
+        yield StyledLine(f"{'id':>5} {'value':>26}{speed}  label")
         ids, values, labels = snapshot.ids, snapshot.values, snapshot.labels
-        tame = str if snapshot.is_printable else harmless
         for row in self._filters.rows(snapshot):
             if self._rates:
                 rate = None if rates is None else rates.per_second(ids[row])
                 speed = f" {rate:16,.0f}" if rate else " " * 17
-            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {tame(labels[row])}"
+            yield f"{ids[row]:5d} {values[row]:26,d}{speed}  {labels[row]}"
         self._previous = snapshot
 
 
@@ -175,7 +176,8 @@ def classic(
     while True:
         if watch:
             sys.stdout.write(lines.CLEAR_SCREEN)
-        sys.stdout.writelines(f"{line}\n" for line in lines.stat(view, view.counters(), filters))
+        found = lines.stat(view, view.counters(), filters)
+        write_exact("".join(f"{line}\n" for line in found))
         sys.stdout.flush()
         if not watch:
             return

@@ -10,6 +10,7 @@ from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, open_view, uncaught
 from aerolog.tools.terminal.confirmation import Plan, ask, check_can_ask, show_dry_run
 from aerolog.tools.terminal.console import print_fields, print_json, remark, say
+from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -168,4 +169,4 @@ def classic(aeron_dir: str | None, words: Sequence[str]) -> None:
             uncaught(ILLEGAL_STATE, str(error))
     else:
         for line in lines.driver(view, aeron_dir, view.clock.now_epoch_ms()):
-            say(line)
+            write_exact(f"{line}\n")

@@ -12,7 +12,7 @@ from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.classic_stream_lines import first_line
 from aerolog.tools.stat.reference_conventions import errors_as_java, file_path, open_view, uncaught
 from aerolog.tools.stat.watched_driver import Watched
-from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import (
     DriverView,
@@ -135,16 +135,16 @@ def show(source: Source, schedule: Schedule, *, since_ms: int, as_json: bool) ->
 
 def _people(name: str, errors: list[ObservedError]) -> Iterator[str]:
     if not errors:
-        yield f"{harmless(name)}: no errors"
+        yield f"{name}: no errors"
         return
-    yield bold(f"{harmless(name)}: {len(errors)} distinct errors, the latest first")
+    yield StyledLine(f"{name}: {len(errors)} distinct errors, the latest first")
     for error in errors:
         yield ""
         times = "once" if error.count == 1 else f"{error.count:,} times"
         since = "" if error.count == 1 else f", first {format_time(error.first_ms)}"
-        yield bold(f"{times}, last {format_time(error.last_ms)}{since}")
+        yield StyledLine(f"{times}, last {format_time(error.last_ms)}{since}")
         for line in error.text.rstrip("\n").splitlines():
-            yield f"  {harmless(line.expandtabs(4))}"
+            yield f"  {line.expandtabs(4)}"
 
 
 def classic(aeron_dir: str | None, file: Path | None, offset: int | None) -> Iterator[str]:

@@ -11,7 +11,8 @@ import typer
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.reference_conventions import ILLEGAL_STATE, file_path, uncaught
-from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.terminal.schedule import StyledLine
+from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views.driver_view import read_losses
 from aerolog.tools.views.errors import Trouble, ViewError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
@@ -54,11 +55,11 @@ def _document(folder: str, entries: list[LossEntry]) -> dict[str, Any]:
 
 def _people(folder: str, entries: list[LossEntry]) -> Iterator[str]:
     if not entries:
-        yield f"driver {harmless(folder)}: nothing was lost"
+        yield f"driver {folder}: nothing was lost"
         return
     total = sum(entry.total_bytes_lost for entry in entries)
-    yield bold(f"driver {harmless(folder)}: {total:,} bytes lost in {len(entries)} streams")
-    yield bold(
+    yield StyledLine(f"driver {folder}: {total:,} bytes lost in {len(entries)} streams")
+    yield StyledLine(
         f"{'times':>9} {'bytes':>15}  {'first':28}  {'last':28}  {'session':>11} {'stream':>11}"
         "  channel  from"
     )
@@ -68,7 +69,7 @@ def _people(folder: str, entries: list[LossEntry]) -> Iterator[str]:
             f"  {format_time(entry.first_observation_ms):28}"
             f"  {format_time(entry.last_observation_ms):28}"
             f"  {entry.session_id:11d} {entry.stream_id:11d}"
-            f"  {harmless(entry.channel)}  {harmless(entry.source)}"
+            f"  {entry.channel}  {entry.source}"
         )
 
 
@@ -79,10 +80,10 @@ def classic(aeron_dir: str | None) -> None:
         entries = read_losses(path.rpartition("/")[0] or ".")
     except ViewError as error:
         if error.trouble is Trouble.MISSING:
-            sys.stderr.write(f"Loss report does not exist: {path}")
+            write_exact(f"Loss report does not exist: {path}", sys.stderr)
             raise typer.Exit(EXIT_FAILED) from None
         if error.length == 0:
             entries = []
         else:
             uncaught(ILLEGAL_STATE, f"{error.path}: {error.reason}")
-    sys.stdout.writelines(f"{line}\n" for line in lines.losses(entries))
+    write_exact("".join(f"{line}\n" for line in lines.losses(entries)))

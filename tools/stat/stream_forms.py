@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.views.stream_limits import LimitKind, limited_by, reader_text
 from aerolog.tools.views.stream_views import StreamView, streams
 
@@ -81,14 +81,13 @@ class Streams:
         yield ""
         rate = self.rate(stream)
         speed = "" if rate is None else f", {rate:,.0f} bytes/s"
-        yield bold(
-            f"stream {stream.stream_id} session {stream.session_id}{speed}  "
-            f"{harmless(stream.channel)}"
+        yield StyledLine(
+            f"stream {stream.stream_id} session {stream.session_id}{speed}  {stream.channel}"
         )
         for who, position, note in rows(stream):
             told = "" if position is None else f"{position:,}"
-            yield f"  {harmless(who):48} {told:>20}  {note}".rstrip()
-        text = harmless(limit.text)
+            yield f"  {who:48} {told:>20}  {note}".rstrip()
+        text = limit.text
         yield f"  limited by {text}" if limit.kind is not LimitKind.NOTHING else f"  limit: {text}"
 
     def document(self) -> dict[str, Any]:
@@ -218,7 +217,7 @@ class Backlogs:
         """Lines of a look."""
         found = self._rows()
         yield self._watched.heading(self._streams.snapshot)
-        yield bold(
+        yield StyledLine(
             f"{'backlog':>15} {'window':>15}  {'who':22} {'position':>20}"
             f"  {'stream':>11} {'session':>11}  channel"
         )
@@ -227,7 +226,7 @@ class Backlogs:
             yield (
                 f"{row['backlog']:15,d} {window:>15}  {row['who']:10} {row['id']:<11d}"
                 f" {row['position'] or 0:20,d}  {row['stream_id']:11d} {row['session_id']:11d}"
-                f"  {harmless(row['channel'])}"
+                f"  {row['channel']}"
             )
 
     def document(self) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from aerolog.tools.stat import classic_stream_lines
 from aerolog.tools.stat.reference_conventions import file_path, open_view
 from aerolog.tools.stat.stream_forms import Backlogs, Streams
 from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
 
@@ -52,11 +52,11 @@ def show_backlogs(
 
 def classic(aeron_dir: str | None, lines: Callable[[CountersSnapshot], Iterator[str]]) -> None:
     """StreamStat or BacklogStat."""
-    sys.stdout.write(classic_stream_lines.first_line(file_path(aeron_dir)) + "\n")
+    write_exact(classic_stream_lines.first_line(file_path(aeron_dir)) + "\n")
     try:
         view = DriverView.open(aeron_dir)
     except ViewError as error:
         if error.trouble is Trouble.STARTING:
             return  # the reference does not ask whether the driver has finished starting
         view = open_view(aeron_dir)
-    sys.stdout.writelines(f"{line}\n" for line in lines(view.counters()))
+    write_exact("".join(f"{line}\n" for line in lines(view.counters())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.tools.terminal.schedule import bold, harmless
+from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import ViewError
 
@@ -50,8 +50,8 @@ class Watched:
     def heading(self, snapshot: CountersSnapshot) -> str:
         """A line about the driver."""
         view = self.view
-        return bold(
-            f"driver pid {view.pid} in {harmless(view.aeron_dir)}, {self.state(snapshot)}, "
+        return StyledLine(
+            f"driver pid {view.pid} in {view.aeron_dir}, {self.state(snapshot)}, "
             f"{len(snapshot):,} counters"
         )
 

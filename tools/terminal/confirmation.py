@@ -10,6 +10,7 @@ import typer
 
 from aerolog.tools.command_line.exit_codes import EXIT_FAILED
 from aerolog.tools.terminal.console import print_json, say
+from aerolog.tools.terminal.terminal_text import fit
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def confirm(shown: str = "", *, source: TextIO | None = None, err: TextIO | None
     Raises:
         typer.Exit: with 1, the answer was no.
     """
-    (err or sys.stderr).write(shown)
+    (err or sys.stderr).write(fit(shown, lines=True))
     if not is_confirmed(source=source, err=err):
         decline(err)
 

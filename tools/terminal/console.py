@@ -1,4 +1,7 @@
-"""What commands print: tables and JSON to stdout, progress and remarks to stderr."""
+"""What commands print: tables and JSON to stdout, progress and remarks to stderr.
+
+Whatever is printed is fit for a terminal, see ``terminal_text``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import json
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
+
+from aerolog.tools.terminal.terminal_text import fit, fit_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,14 +31,12 @@ class Progress(Protocol):
 
 def print_json(value: Any) -> None:
     """One JSON document, indented for people, sorted as given."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(fit_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """One JSON document on a line of its own, flushed so that a reader of a pipe sees it."""
-    json.dump(value, sys.stdout, ensure_ascii=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(fit_json(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
 
@@ -41,7 +44,7 @@ def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Iterable[str] = ()
 ) -> None:
     """A table with a heading line; numbers' columns, named in ``right``, to the right."""
-    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    cells = [[_cell(value) for value in row] for row in rows]
     aligned = set(right)
     if not sys.stdout.isatty() or len(cells) > _ROWS_FOLDED:
         lines = _lines([list(columns), *cells], [column in aligned for column in columns])
@@ -56,6 +59,10 @@ def print_table(
     for cell_row in cells:
         table.add_row(*map(_plain, cell_row))
     _out().print(table)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else fit(str(value), lines=True)
 
 
 def _lines(rows: list[list[str]], right: list[bool]) -> list[str] | None:
@@ -87,19 +94,19 @@ def print_fields(values: Mapping[str, Any]) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in values.items():
-        table.add_row(name, _plain("" if value is None else str(value)))
+        table.add_row(name, _plain(_cell(value)))
     _out().print(table)
 
 
 def say(text: str) -> None:
     """A line to stdout."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(fit(text, lines=True) + "\n")
     sys.stdout.flush()
 
 
 def remark(text: str) -> None:
     """A line to stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(fit(text, lines=True) + "\n")
     sys.stderr.flush()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
+
+from aerolog.tools.terminal.terminal_text import fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,22 +18,51 @@ _REST_OF_LINE: Final = "\x1b[K"
 _REST_OF_SCREEN: Final = "\x1b[J"
 _HIDE_CURSOR: Final = "\x1b[?25l"
 _SHOW_CURSOR: Final = "\x1b[?25h"
-_BOLD: Final = "\x1b[1m"
+#: The style of headings.
+BOLD: Final = "1"
 _PLAIN: Final = "\x1b[0m"
-#: Control characters in labels and channels, which any client may have written.
-_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 
 
-def harmless(text: str) -> str:
-    """Text of other processes without what a terminal would obey."""
-    return text if text.isprintable() else text.translate(_CONTROLS)
+class StyledLine(str):
+    """A line whose beginning has a style, where the terminal can show one."""
+
+    __slots__ = ("length", "style")
+
+    style: str
+    length: int
+
+    def __new__(cls, text: str, style: str = BOLD, length: int | None = None) -> Self:
+        """Make a line.
+
+        Args:
+            text: of the line.
+            style: a number or numbers of the terminal's graphic renditions.
+            length: how many characters have the style; all when None.
+        """
+        line = super().__new__(cls, text)
+        line.style = style
+        line.length = len(text) if length is None else length
+        return line
 
 
-def bold(text: str) -> str:
-    """A heading, where the terminal can show one."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+def write_lines(lines: Iterable[str]) -> None:
+    """Writes lines to standard output, fit for a terminal."""
+    styled = _has_styles()
+    _write("".join([f"{_shown(line, styled=styled)}\n" for line in lines]))
+
+
+def _has_styles() -> bool:
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+def _shown(line: str, columns: int | None = None, *, styled: bool) -> str:
+    """A line fit for a terminal, cut to a number of columns, with its style."""
+    text = fit(line)[:columns]
+    if not styled or not isinstance(line, StyledLine):
         return text
-    return f"{_BOLD}{text}{_PLAIN}"
+    return f"\x1b[{line.style}m{text[: line.length]}{_PLAIN}{text[line.length :]}"
 
 
 class Schedule:
@@ -51,11 +82,11 @@ class Schedule:
     def show(self, look: Callable[[], Iterable[str]]) -> None:
         """Prints the lines of each look."""
         if not self.watch:
-            _write("".join(f"{line}\n" for line in look()))
+            write_lines(look())
         elif sys.stdout.isatty():
             self._repaint(look)
         else:
-            self._repeat(lambda: _write("".join(f"{line}\n" for line in [*look(), ""])))
+            self._repeat(lambda: write_lines([*look(), ""]))
 
     def show_json(self, look: Callable[[], object]) -> None:
         """Prints a document, or one a line while watching."""
@@ -87,6 +118,7 @@ def _painted(lines: Sequence[str]) -> str:
     """A screen over the one before: cut to the terminal, nothing of the old one left."""
     import shutil
 
+    styled = _has_styles()
     columns, height = shutil.get_terminal_size()
     room = max(1, height - 1)
     if len(lines) > room:
@@ -94,15 +126,9 @@ def _painted(lines: Sequence[str]) -> str:
         lines = [*lines[: room - 1], f"... {left} more lines: filter, or print them to a pipe"]
     return (
         _HOME
-        + "".join(f"{_cut(line, columns)}{_REST_OF_LINE}\n" for line in lines)
+        + "".join(f"{_shown(line, columns, styled=styled)}{_REST_OF_LINE}\n" for line in lines)
         + _REST_OF_SCREEN
     )
-
-
-def _cut(line: str, columns: int) -> str:
-    if line.startswith(_BOLD):
-        return _BOLD + line[len(_BOLD) : -len(_PLAIN)][:columns] + _PLAIN
-    return line[:columns]
 
 
 def _write(text: str) -> None:

@@ -87,11 +87,6 @@ class CountersSnapshot:
         # A byte is a character, also what is none in ASCII: offsets stay as they are.
         return self._scanned.labels.decode("ascii", "replace")
 
-    @property
-    def is_printable(self) -> bool:
-        """Whether no label has a control character."""
-        return self._text.isprintable()
-
     def key(self, row: int) -> bytes:
         """The 112 bytes of one counter's key."""
         return self._scanned.keys[row * MAX_KEY_LENGTH : (row + 1) * MAX_KEY_LENGTH]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.tools.terminal.schedule import harmless
+from aerolog.tools.terminal.terminal_text import fit
 
 from .made_up import MadeUpDriver
 
@@ -247,7 +247,7 @@ def test_a_label_cannot_steer_the_terminal(aerolog, driver) -> None:
     out = aerolog("stat", "--aeron-dir", driver.folder, "type=1000").out
 
     assert "a\ufffd[2Jb\ufffdc\ufffd" in out
-    assert harmless("as it is") == "as it is"
+    assert fit("as it is") == "as it is"
 
 
 def test_a_new_driver_is_found_while_watching(driver, tmp_path) -> None:
