@@ -90,8 +90,8 @@ class ChannelUri(Mapping[str, str]):
         """Builds a network channel; see `ipc` for values.
 
         Raises:
-            ChannelUriError: as `ipc`, or nothing says where to: one of endpoint, control, tags
-                or control_mode is needed.
+            ChannelUriError: as for `ipc`, or if the channel has no destination: one of endpoint,
+                control, tags or control_mode is needed.
         """
         uri = cls(UDP_MEDIA, {}, built=True).replace(endpoint=endpoint, **params)
         if not any(key in uri for key in (ENDPOINT, CONTROL, TAGS, CONTROL_MODE)):
@@ -105,7 +105,7 @@ class ChannelUri(Mapping[str, str]):
 
     @property
     def media(self) -> str:
-        """``"ipc"`` or ``"udp"``; with parameters the parser lets any text through."""
+        """``"ipc"`` or ``"udp"``; if there are parameters, the parser accepts any text."""
         return self._media
 
     @property
@@ -120,7 +120,7 @@ class ChannelUri(Mapping[str, str]):
 
     @property
     def is_spy(self) -> bool:
-        """Whether it has the spy prefix."""
+        """Whether the channel has the spy prefix."""
         return self._prefix == SPY_QUALIFIER
 
     @property
@@ -145,10 +145,10 @@ class ChannelUri(Mapping[str, str]):
 
     @property
     def initial_position(self) -> int | None:
-        """Position that the term parameters and ``term-length`` say, None when one is missing.
+        """Position given by the term parameters and ``term-length``; None if one is missing.
 
         Raises:
-            ChannelUriError: one of them is not a number, or out of range.
+            ChannelUriError: if one of them is not a number or is out of range.
         """
         keys = (INIT_TERM_ID, TERM_ID, TERM_OFFSET, TERM_LENGTH)
         if any(key not in self._params for key in keys):
@@ -167,10 +167,10 @@ class ChannelUri(Mapping[str, str]):
         return self._with(self._params, prefix="")
 
     def replace(self, **params: ParameterValue) -> ChannelUri:
-        """Sets parameters by keyword in snake case, checked; None removes one.
+        """Sets and checks parameters by keyword in snake case; None removes a parameter.
 
         Raises:
-            ChannelUriError: an unknown keyword, or a value out of range.
+            ChannelUriError: if a keyword is unknown or a value is out of range.
         """
         changed = dict(self._params)
         for keyword, value in params.items():
@@ -184,17 +184,17 @@ class ChannelUri(Mapping[str, str]):
         return self._with(changed)
 
     def put(self, key: str, value: str) -> ChannelUri:
-        """Sets one parameter by key, unchecked but for what would break the syntax.
+        """Sets one parameter by key; only the syntax of key and value is checked.
 
         Raises:
-            ChannelUriError: an empty key, or a character that ends a key or a value.
+            ChannelUriError: if the key is empty, or key or value has a character that ends it.
         """
         if not key or "=" in key or "|" in key or "|" in value:
             raise ChannelUriError(f"not a parameter: {key!r}={value!r}")
         return self._with({**self._params, key: value})
 
     def remove(self, *keys: str) -> ChannelUri:
-        """Drops parameters by key; one that is not there is no error."""
+        """Removes parameters by key; keys that the channel does not have are ignored."""
         return self._with({k: v for k, v in self._params.items() if k not in keys})
 
     def with_position(
@@ -203,7 +203,7 @@ class ChannelUri(Mapping[str, str]):
         """Sets the three term parameters and ``term-length`` for a start at a position.
 
         Raises:
-            ChannelUriError: a negative or unaligned position, or a wrong term length.
+            ChannelUriError: if the position is negative or unaligned, or the term length invalid.
         """
         text = written(BY_KEY[TERM_LENGTH], term_length)
         length = parse_size(TERM_LENGTH, text)
@@ -235,7 +235,7 @@ class ChannelUri(Mapping[str, str]):
         return self if not alias or ALIAS in self._params else self.replace(alias=alias)
 
     def create_destination(self, endpoint: str) -> ChannelUri:
-        """A destination at another endpoint: media and interface are kept, nothing else."""
+        """Returns a destination at another endpoint; it keeps only media and interface."""
         uri = ChannelUri(self._media, {}, built=True)
         return uri.replace(endpoint=endpoint, interface=self._params.get(INTERFACE))
 
@@ -243,7 +243,7 @@ class ChannelUri(Mapping[str, str]):
         """Puts the port that the system chose where the endpoint has port 0, or no endpoint.
 
         Raises:
-            ChannelUriError: the resolved endpoint has no port, or port 0.
+            ChannelUriError: if the resolved endpoint has no port, or port 0.
         """
         _, colon, port = resolved_endpoint.rpartition(":")
         if not colon:
@@ -260,12 +260,12 @@ class ChannelUri(Mapping[str, str]):
         return self
 
     def build(self) -> ChannelUri:
-        """The channel as the reference's builder writes it.
+        """Returns the channel as the reference's builder writes it.
 
-        Known parameters only, each checked and in its shortest form, in the fixed order.
+        It has only known parameters, each checked and in its shortest form, in the fixed order.
 
         Raises:
-            ChannelUriError: media, prefix or a value that the builder refuses.
+            ChannelUriError: if the builder refuses media, prefix or a value.
         """
         if self._media not in (IPC_MEDIA, UDP_MEDIA):
             raise ChannelUriError(f"invalid media: {self._media}")
@@ -277,10 +277,10 @@ class ChannelUri(Mapping[str, str]):
         return ChannelUri(self._media, params, prefix=self._prefix, built=True)
 
     def validate(self) -> ChannelUri:
-        """Checks what belongs together; returns the channel itself.
+        """Checks that the parameters agree with each other; returns the channel itself.
 
         Raises:
-            ChannelUriError: a network channel that goes nowhere, or an incomplete position.
+            ChannelUriError: if a network channel has no destination, or a position is incomplete.
         """
         built = self.build()
         if self._media == UDP_MEDIA and ENDPOINT not in self and CONTROL not in self:
@@ -289,16 +289,18 @@ class ChannelUri(Mapping[str, str]):
         return self
 
     def strip(self) -> ChannelUri:
-        """The archive's stripped channel: what says where, not how (spec channel-uri 22).
+        """Returns the archive's stripped channel, with only the parameters that identify it.
+
+        See spec channel-uri 22.
 
         Raises:
-            ChannelUriError: a value that the builder refuses.
+            ChannelUriError: if the builder refuses a value.
         """
         kept = {p.key: self._params[p.key] for p in PARAMETERS if p.stripped and p.key in self}
         return ChannelUri(self._media, kept).build()
 
     def recording_key(self, stream_id: int) -> str:
-        """What the archive tells recorded channels apart by (spec channel-uri 22)."""
+        """Returns the archive's key of a recorded channel and stream (spec channel-uri 22)."""
         parts = [f"{key}={self._params[key]}" for key in _RECORDING_KEYS if key in self._params]
         return f"{stream_id}:{self._media}" + ("?" + "|".join(parts) if parts else "")
 

@@ -90,10 +90,10 @@ class Parameter:
     """One known parameter.
 
     Attributes:
-        key: as written in a channel.
-        kind: how its value is read and written.
+        key: the key in a channel.
+        kind: how the value is read and written.
         stripped: whether the archive's stripped channel keeps it (spec channel-uri 22).
-        label: how the reference's builder names it in an error.
+        label: the parameter's name in errors of the reference's builder.
         aliases: further keyword names besides the key in snake case.
         meaning: one line for the reference page.
     """
@@ -108,7 +108,7 @@ class Parameter:
 
 _P = Parameter
 
-#: In the order in which the builder writes them.
+#: All known parameters, in the order in which the builder writes them.
 PARAMETERS: Final[tuple[Parameter, ...]] = (
     _P(TAGS, Kind.TEXT, True, "channel tag[,entity tag]: names an endpoint and a publication"),
     _P(ENDPOINT, Kind.TEXT, True, "host:port that data is sent to, or received on"),

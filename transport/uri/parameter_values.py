@@ -1,7 +1,4 @@
-"""How the builder reads a value, checks it and writes it in its shortest form.
-
-Spec channel-uri 21.
-"""
+"""Values of channel parameters: the builder's checks and shortest forms (spec channel-uri 21)."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ from aerolog.transport.uri.keys import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: What a parameter may be given as from Python; None leaves it out.
+#: The types of a parameter's value in Python; None leaves the parameter out.
 ParameterValue = str | int | float | bool | timedelta | tuple[int, ...] | list[int] | None
 
 MIN_MTU = 32
@@ -52,10 +49,10 @@ MAX_TERM_LENGTH = 1 << 30
 
 
 def written(parameter: Parameter, value: ParameterValue) -> str:
-    """The text of a value, checked as the reference's builder checks it.
+    """Return the text of a value, checked as the reference's builder checks it.
 
     Raises:
-        ChannelUriError: the value is not of the parameter's kind, or out of range.
+        ChannelUriError: if the value is not of the parameter's kind or is out of range.
     """
     try:
         text = value if isinstance(value, str) else _from_python(parameter, value)
@@ -69,7 +66,7 @@ def written(parameter: Parameter, value: ParameterValue) -> str:
 
 
 def check_position_triple(params: dict[str, str]) -> None:
-    """All three of the position parameters or none, and the term id not before the first."""
+    """Check that all or none of the position parameters are set, and no term precedes the first."""
     triple = [params.get(key) for key in (INIT_TERM_ID, TERM_ID, TERM_OFFSET)]
     if all(value is None for value in triple):
         return
@@ -91,12 +88,12 @@ def check_position_triple(params: dict[str, str]) -> None:
 
 
 def wrapped_int32(value: int) -> int:
-    """The value as a signed 32-bit number that wraps around."""
+    """Wrap a value around to a signed 32-bit number."""
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
 def check_term_length(length: int) -> None:
-    """A power of two from 64 KiB to 1 GiB."""
+    """Check that a term length is a power of two from 64 KiB to 1 GiB."""
     if length < MIN_TERM_LENGTH:
         message = f"Term length less than min length of {MIN_TERM_LENGTH}: length={length}"
     elif length > MAX_TERM_LENGTH:

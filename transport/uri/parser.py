@@ -1,7 +1,7 @@
 """The state machine that splits a channel into prefix, media and parameters (spec channel-uri 3).
 
-Strictly syntax: values are not looked at, unknown keys are kept, media is checked only when there
-are no parameters, all as in the reference.
+It checks only the syntax, as the reference does: values are not checked, unknown keys are kept, and
+media is checked only if there are no parameters.
 """
 
 from __future__ import annotations

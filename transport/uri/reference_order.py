@@ -1,8 +1,9 @@
 """The order in which the reference writes the parameters of a parsed channel (spec channel-uri 4).
 
-It keeps them in an open-addressing hash table and writes them in the table's order, so that the
-order follows from the keys and the sequence in which they came. Nobody needs the same bytes, but
-they appear in error texts, and an operator who compares two drivers' answers should see none.
+The reference keeps them in an open-addressing hash table and writes them in the table's order, so
+that the order depends on the keys and the sequence of their insertion. No program needs the same
+bytes, but they appear in error texts, and an operator who compares the responses of two drivers
+should see no difference.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def render(prefix: str, media: str, params: Mapping[str, str], keys: Iterable[st
 
 
 def reference_order(keys: Iterable[str]) -> list[str]:
-    """The keys, given in order of insertion, in the order of the reference's table."""
+    """Sort keys, given in their order of insertion, into the order of the reference's table."""
     slots: list[str | None] = [None] * _INITIAL_CAPACITY
     for size, key in enumerate(keys, 1):
         _insert(slots, key)
@@ -37,7 +38,7 @@ def reference_order(keys: Iterable[str]) -> list[str]:
                 if present is not None:
                     _insert(grown, present)
             slots = grown
-    # Downwards, beginning below the lowest free slot when a chain wraps around the end.
+    # The order is downwards; it starts below the lowest free slot if a chain wraps around the end.
     start = len(slots) if slots[-1] is None else slots.index(None)
     walk = (slots[(start + step) % len(slots)] for step in range(len(slots) - 1, -1, -1))
     return [key for key in walk if key is not None]
