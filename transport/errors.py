@@ -1,9 +1,9 @@
-"""Every exception that aerolog raises, under one root.
+"""All exceptions that aerolog raises, under one root.
 
-Each says what was wrong, with which value, and what to do about it. A class that a Python user
-would expect to catch by a builtin name is that builtin as well. Codes are the reference's
-(spec cnc-and-commands 11.1, spec archive-protocol 2.3). On the offer and poll paths nothing is
-raised for back pressure: a status is returned.
+Each message says what was wrong, with which value, and what to do about it. A class for which
+Python has a corresponding builtin exception derives from that builtin as well. Codes are the
+reference's (spec cnc-and-commands 11.1, spec archive-protocol 2.3). Offers and polls do not raise
+errors for back pressure but return a status.
 """
 
 from __future__ import annotations
@@ -48,19 +48,18 @@ class ResourceClosedError(AerologError):
 
 
 class StorageSpaceError(AerologError, OSError):
-    """Not enough room for a file that has to be allocated whole."""
+    """There is not enough space for a file that has to be allocated whole."""
 
 
 class FileFormatError(AerologError, ValueError):
-    """A file that is truncated, of another version, or not what its name says."""
+    """A file is truncated, has another version, or is not what its name says."""
 
 
 class RecordingDamagedError(FileFormatError):
-    """A recording that cannot be read on: a segment is missing, damaged, or shorter than it was.
+    """A recording cannot be read further: a segment is missing, damaged, or shorter than before.
 
     Attributes:
-        recording_id: of the recording.
-        position: up to which it was read.
+        position: the position up to which the recording was read.
     """
 
     def __init__(self, message: str, recording_id: int, position: int) -> None:
@@ -74,23 +73,22 @@ class RecordingDamagedError(FileFormatError):
 
 
 class RecordingChangedError(RecordingDamagedError):
-    """A recording that was purged, truncated or invalidated while it was read."""
+    """A recording was purged, truncated or invalidated while it was read."""
 
 
 class MessageFormatError(AerologError, ValueError):
-    """Bytes of a message that do not hold together, or of another schema than expected."""
+    """The bytes of a message are malformed, or have another schema than expected."""
 
 
 class AeronTimeoutError(AerologError, TimeoutError):
-    """Something did not happen in the time that was given for it."""
+    """An operation was not completed within its timeout."""
 
 
 class MergeStalledError(AeronTimeoutError):
-    """A merged replay waits for a recording that does not deliver.
+    """A merged replay waits for a recording that delivers no data.
 
     Attributes:
-        recording_id: of the recording.
-        position: up to which it was read.
+        position: the position up to which the recording was read.
     """
 
     def __init__(self, message: str, recording_id: int, position: int) -> None:
@@ -108,7 +106,7 @@ class DriverTimeoutError(AeronTimeoutError):
 
 
 class ClientTimeoutError(AeronTimeoutError):
-    """The driver gave this client up; connect a new one."""
+    """The driver timed this client out; connect a new one."""
 
 
 class ConductorServiceTimeoutError(AeronTimeoutError):
@@ -149,11 +147,11 @@ class ErrorCode(IntEnum):
 
 
 class ControlProtocolError(AerologError):
-    """A command that the driver refuses with a code of its own choice.
+    """The driver refuses a command with a specific error code.
 
     Attributes:
-        code: what ON_ERROR says.
-        correlation_id: of the command, 0 when the message is too short to hold one
+        code: the code for the ON_ERROR response.
+        correlation_id: correlation id of the command; 0 if the message is too short to hold one
             (spec cnc-and-commands 11.3).
     """
 
@@ -169,11 +167,11 @@ class CountersFullError(AerologError):
 
 
 class BroadcastLappedError(AerologError):
-    """The driver's messages were read too slowly and some are lost; connect a new client."""
+    """Messages of the driver were lost because they were read too slowly; connect a new client."""
 
 
 class ConcurrentUseError(AerologError, RuntimeError):
-    """Two threads are in an object that belongs to one thread at a time."""
+    """Two threads used an object at once that belongs to one thread at a time."""
 
 
 class ReentrantCallError(AerologError, RuntimeError):
@@ -184,9 +182,9 @@ class RegistrationError(AerologError):
     """The driver refused a command.
 
     Attributes:
-        correlation_id: of the command.
-        code: the driver's error code, UNKNOWN_CODE_VALUE when it is none of ours.
-        code_value: the number as it was sent.
+        correlation_id: correlation id of the command.
+        code: the driver's error code; UNKNOWN_CODE_VALUE if aerolog does not know it.
+        code_value: the number that the driver sent.
     """
 
     def __init__(self, correlation_id: int, code_value: int, message: str) -> None:
@@ -206,7 +204,7 @@ class ChannelEndpointError(AerologError):
 
 
 class PublicationError(AerologError):
-    """A blocking send that could not be done; see the subclasses."""
+    """A blocking send failed; the subclasses give the reasons."""
 
 
 class NotConnectedError(PublicationError):
@@ -214,7 +212,7 @@ class NotConnectedError(PublicationError):
 
 
 class BackPressuredError(PublicationError, TimeoutError):
-    """Subscribers did not make room in the time that was given."""
+    """Subscribers did not consume enough within the timeout to make room for the message."""
 
 
 class PublicationClosedError(PublicationError, ResourceClosedError):
@@ -226,7 +224,7 @@ class MaxPositionExceededError(PublicationError):
 
 
 class MessageTooLargeError(AerologError, ValueError):
-    """A message longer than the publication can carry."""
+    """A message is longer than the publication can carry."""
 
 
 class ArchiveErrorCode(IntEnum):
@@ -261,7 +259,7 @@ class ArchiveError(AerologError):
 
     Attributes:
         code: the archive's error code.
-        correlation_id: of the request, -1 when it belongs to none.
+        correlation_id: correlation id of the request; -1 if the error belongs to no request.
     """
 
     def __init__(self, code_value: int, message: str, correlation_id: int = -1) -> None:
@@ -273,11 +271,7 @@ class ArchiveError(AerologError):
 
 
 class TimeIndexUnavailableError(AerologError):
-    """An archive keeps no index of times, or not of this recording.
-
-    Attributes:
-        recording_id: that was asked for.
-    """
+    """An archive keeps no time index, or none of the requested recording."""
 
     def __init__(self, recording_id: int, message: str) -> None:
         super().__init__(message)
@@ -285,7 +279,7 @@ class TimeIndexUnavailableError(AerologError):
 
 
 class JoinErrorReason(IntEnum):
-    """Why a replay and a live stream could not be made one; the first four are the reference's."""
+    """Why a replay could not join a live stream; the first four reasons are the reference's."""
 
     GENERIC = 0
     RECORDING_NOT_FOUND = 1
@@ -298,11 +292,7 @@ class JoinErrorReason(IntEnum):
 
 
 class JoinError(AerologError):
-    """A replay and a live stream could not be made one.
-
-    Attributes:
-        reason: what kind of failure it is.
-    """
+    """A replay could not join a live stream."""
 
     def __init__(self, reason: JoinErrorReason, message: str) -> None:
         super().__init__(f"{message} ({reason.name})")
@@ -311,7 +301,7 @@ class JoinError(AerologError):
 
 
 class PersistentSubscriptionError(JoinError):
-    """A persistent subscription has failed and delivers nothing more."""
+    """A persistent subscription has failed and delivers no more messages."""
 
 
 class ReplayMergeError(JoinError):

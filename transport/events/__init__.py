@@ -1,5 +1,5 @@
-"""Event logging: what a driver or an archive does, line by line, as the reference's agent has it.
+"""Event logging: a driver or archive writes lines about its work, as the reference's agent does.
 
-Parts write binary records to one native ring of the process (`log`), a thread reads them and
-writes lines (`reader`). What is not switched on costs nothing: nobody holds a log then.
+Components write binary records to one native ring of the process (`event_log`); a thread reads them
+and writes lines (`event_reader`). If no event is enabled, no log exists and logging costs nothing.
 """

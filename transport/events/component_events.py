@@ -24,15 +24,15 @@ C = TypeVar("C", bound="IntEnum")
 
 @dataclass(frozen=True, slots=True)
 class Component(Generic[C]):
-    """What logs events.
+    """A component that logs events.
 
     Attributes:
-        number: in codes.
-        name: that its lines begin with.
-        events: all that it can log.
-        enabled, disabled: the properties that name those it logs, and those it does not.
-        dissect: reads them.
-        groups: names for several, in those properties.
+        number: the component's number in event codes.
+        name: the name with which its lines begin.
+        events: all events that it can log.
+        enabled, disabled: the properties that name the events to log, and those not to log.
+        dissect: makes the name and text of an event from its record.
+        groups: names that stand for several events in these properties.
     """
 
     number: int
@@ -44,17 +44,17 @@ class Component(Generic[C]):
     groups: Mapping[str, frozenset[C]] | None = None
 
     def hold(self, settings: Settings, clock: Clock) -> tuple[HeldLog, frozenset[C]] | None:
-        """A hold on the log and the events that go there; None when nothing is logged.
+        """Return a hold on the log and the events to log, or None if nothing is to be logged.
 
-        An event that there is not is told of on stderr and passed over.
+        Unknown events are reported on stderr and otherwise ignored.
 
         Args:
-            settings: with the properties of event logging.
-            clock: its time.
+            settings: the settings with the properties of event logging.
+            clock: gives the times of events.
 
         Raises:
-            ConfigurationError: a buffer length that is no power of two.
-            OSError: the file cannot be opened.
+            ConfigurationError: if the buffer length is no power of two.
+            OSError: if the file cannot be opened.
         """
         events = chosen_events(
             settings[self.enabled], settings[self.disabled], self.events, _unknown, self.groups
@@ -77,12 +77,12 @@ def _unknown(entry: str) -> None:
 
 
 class ComponentEvents(Generic[C]):
-    """Writes those of a component's events that are logged.
+    """Writes those events of a component that are enabled.
 
     Args:
-        component: whose they are.
+        component: the component that logs them.
         held: its hold on the log of the process.
-        events: those that are logged.
+        events: the enabled events.
     """
 
     def __init__(self, component: Component[C], held: HeldLog, events: frozenset[C]) -> None:
@@ -92,11 +92,11 @@ class ComponentEvents(Generic[C]):
         self._events = events
 
     def close(self) -> None:
-        """Write what is left; more than once does nothing."""
+        """Write the remaining events; further calls do nothing."""
         self._held.close()
 
     def code(self, event: C) -> int:
-        """The code of an event in the log, 0 when it is not logged."""
+        """Return the code of an event in the log, or 0 if the event is not logged."""
         return full_code(self._number, event) if event in self._events else 0
 
     def _write(self, event: C, payload: bytes) -> None:

@@ -1,7 +1,7 @@
-"""Numbers of events, and how the properties that switch them on are read.
+"""Codes of events, and the parsing of the properties that enable them.
 
-A code is a component's number in the upper half and the event's in the lower; names and numbers
-are the reference's.
+A code has a component's number in its upper half and an event's number in its lower half; names and
+numbers are the reference's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALL: Final = "all"
 
 
 class DriverEvent(IntEnum):
-    """What a driver logs."""
+    """Events that a driver can log."""
 
     FRAME_IN = 1
     FRAME_OUT = 2
@@ -75,19 +75,19 @@ class DriverEvent(IntEnum):
     PUBLICATION_IMAGE_REVOKE = 60
 
 
-#: ``admin`` is everything but the frames.
+#: ``admin`` stands for all events except those of frames.
 DRIVER_GROUPS: Final[Mapping[str, frozenset[DriverEvent]]] = {
     "admin": frozenset(DriverEvent) - {DriverEvent.FRAME_IN, DriverEvent.FRAME_OUT},
 }
 
 
 def full_code(component: int, event: int) -> int:
-    """The code of a component's event, above 0."""
+    """Return the code of a component's event, which is above 0."""
     return component << _COMPONENT_SHIFT | event
 
 
 def split_code(code: int) -> tuple[int, int]:
-    """Component and event of a code."""
+    """Return the numbers of component and event in a code."""
     return code >> _COMPONENT_SHIFT, code & _EVENT_MASK
 
 
@@ -97,16 +97,16 @@ def parse_events(
     unknown: Callable[[str], object],
     groups: Mapping[str, frozenset[C]] | None = None,
 ) -> frozenset[C]:
-    """The events that a property names.
+    """Parse the text of a property that names events.
 
     Args:
-        text: names, numbers, ``all`` and groups, between commas, spelled exactly.
-        events: the component's.
-        unknown: told each entry that is none of these; it is passed over.
-        groups: names for several.
+        text: exact names, numbers, ``all`` and groups, separated by commas.
+        events: the events of the component.
+        unknown: called with each unknown entry, which is otherwise ignored.
+        groups: names that stand for several events.
 
     Returns:
-        The events; none for None and for an empty text.
+        The events; no event for None or an empty text.
     """
     found: set[C] = set()
     if not text:
@@ -132,6 +132,6 @@ def chosen_events(
     unknown: Callable[[str], object],
     groups: Mapping[str, frozenset[C]] | None = None,
 ) -> frozenset[C]:
-    """The events that one property switches on and the other one does not take back."""
+    """Return the events that one property enables and the other one does not disable."""
     on = parse_events(enabled, events, unknown, groups)
     return on - parse_events(disabled, events, unknown, groups)

@@ -1,7 +1,7 @@
-"""From the bytes that a log kept of an event to the text of its line: what all components share.
+"""Reading of an event's record and the text of its line, for all components.
 
-A number is little endian, a text is its length in four bytes and then its bytes. What was cut short
-is shown as far as it goes.
+Numbers are little-endian; a text is its length in four bytes, followed by its bytes. Of a truncated
+record, the part that was kept is shown.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ C = TypeVar("C", bound="IntEnum")
 
 
 class CutShortError(Exception):
-    """A record holds no more than was read of it."""
+    """A truncated record has no bytes left to read."""
 
 
 class Fields:
-    """Reads a record from its beginning."""
+    """Reads the fields of a record in order."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def take(self, code: str) -> Any:
-        """One number.
+        """Read one number.
 
         Args:
-            code: of the module ``struct``.
+            code: a format of the module ``struct``.
 
         Raises:
-            CutShortError: the record holds no more.
+            CutShortError: if the record has too few bytes left.
         """
         form = struct.Struct("<" + code)
         if self._at + form.size > len(self._data):
@@ -47,36 +47,36 @@ class Fields:
         return value
 
     def text(self) -> str:
-        """A length and as many bytes, as far as there are any."""
+        """Read a length and as many bytes, or all that are left if they are fewer."""
         length = self.take("i")
         return self.rest(length).decode(errors="replace")
 
     def rest(self, length: int | None = None) -> bytes:
-        """So many bytes, as far as there are any; all that are left without a length."""
+        """Read ``length`` bytes, or all that are left if they are fewer or no length is given."""
         end = len(self._data) if length is None else self._at + max(0, length)
         data = self._data[self._at : end]
         self._at += len(data)
         return data
 
     def address(self) -> str:
-        """Host and port."""
+        """Read an address; returns the text of host and port."""
         port = self.take("i")
         host = host_text(self.rest(self.take("i")))
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def change(self) -> str:
-        """A change of state and its reason."""
+        """Read a change of state and its reason."""
         states = self.text()
         return f'{states} reason="{self.text()}"'
 
 
 def host_text(host: bytes) -> str:
-    """An address in numbers; nothing is known of one of another length."""
+    """Format the bytes of a host as a numeric address, or say that it is no IPv4 or IPv6 host."""
     return str(ipaddress.ip_address(host)) if len(host) in {4, 16} else "unknown-address"
 
 
 def text_field(text: str) -> bytes:
-    """A text as `Fields.text` reads it."""
+    """Encode a text as `Fields.text` reads it."""
     data = text.encode()
     return len(data).to_bytes(4, "little") + data
 
@@ -84,13 +84,13 @@ def text_field(text: str) -> bytes:
 def name_and_text(
     events: type[C], number: int, data: bytes, text_of: Callable[[C, bytes], str]
 ) -> tuple[str, str]:
-    """Name and text of an event's line.
+    """Return the name and the text of an event's line.
 
     Args:
-        events: the component's.
-        number: of the event; one that is not known is shown as a number.
-        data: what was kept of it.
-        text_of: reads it; it may find it cut short.
+        events: the events of the component.
+        number: number of the event; an unknown event has its number as name.
+        data: the bytes of the event that were kept.
+        text_of: makes the text from these bytes; it may raise CutShortError.
     """
     try:
         known = events(number)

@@ -6,9 +6,9 @@ from aerolog.transport.memory.ring_buffer cimport ManyToOneRingBuffer
 from aerolog.transport.network.port cimport address_t
 
 cdef enum:
-    # Bytes of an event that are kept; the reference keeps as many.
+    # The number of bytes of an event that are kept, as in the reference.
     CAPTURE_LIMIT = 4079
-    # The longest address: port, length, 16 bytes.
+    # Room for the longest address: port, length, 16 bytes.
     ADDRESS_ROOM = 24
 
 
@@ -18,7 +18,8 @@ cdef class EventLog:
     cdef Clock _clock
     cdef int64_t _lost
     cdef int64_t _lost_told
-    # An event of head and body, one behind the other; any thread. What finds no room is counted.
+    # Write an event that consists of head and body, from any thread. An event for which the ring
+    # has no room is counted as lost.
     cdef void put(
         self, int32_t code, const void* head, int32_t head_length, const void* body,
         int32_t body_length,
@@ -42,5 +43,5 @@ cdef class StreamEvents:
     cdef void _receiver(self, int32_t code, int64_t receiver_id, int32_t count) noexcept nogil
 
 
-# Port and host as the events have them, into a buffer of ADDRESS_ROOM bytes; the length.
+# Write port and host in the form of events into a buffer of ADDRESS_ROOM bytes; returns the length.
 cdef int32_t write_address(uint8_t* target, const address_t* address) noexcept nogil

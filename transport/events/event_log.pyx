@@ -1,7 +1,7 @@
-"""The ring of events: any thread writes, one thread reads.
+"""The ring of events, to which any thread writes and from which one thread reads.
 
-A record is the time in nanoseconds of the monotonic clock, the length that the event has, and as
-much of it as is kept.
+A record holds the time in nanoseconds of the monotonic clock, the length of the event, and the part
+of the event that is kept.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -37,11 +37,11 @@ cdef class EventLog:
     """A ring of events of one process.
 
     Args:
-        length: of the ring in bytes: a power of two, 64 KiB to 1 GiB.
-        clock: of the times; the machine's when None.
+        length: bytes of the ring: a power of two, 64 KiB to 1 GiB.
+        clock: gives the times of events; the machine's if None.
 
     Raises:
-        ConfigurationError: no such length.
+        ConfigurationError: if the ring cannot have this length.
     """
 
     def __init__(self, length: int = 8 * 1024 * 1024, clock: Clock | None = None) -> None:
@@ -78,25 +78,25 @@ cdef class EventLog:
         self.ring.commit_claim(index)
 
     def write(self, code: int, payload: bytes) -> None:
-        """One event, from any thread; without room for it, it is counted as lost.
+        """Write one event, from any thread; without room for it, it is counted as lost.
 
         Args:
-            code: component and event, above 0.
-            payload: what the event says, in the form that its reader knows.
+            code: code of component and event, above 0.
+            payload: the fields of the event, in the form that its reader knows.
         """
         cdef const uint8_t* data = payload
         self.put(code, data, <int32_t> len(payload), NULL, 0)
 
     def read(self, handler, limit: int = 256) -> int:
-        """Events that have been written, oldest first; one thread may do so.
+        """Read events, the oldest first; only one thread may do so.
 
         Args:
             handler: called with the code, the time in ns, the event's length in bytes, and the
                 bytes of it that were kept.
-            limit: at most so many.
+            limit: greatest number of events to read.
 
         Returns:
-            How many there were.
+            The number of events read.
         """
         def on_record(type_id, record):
             time_ns, length, _ = _HEADER.unpack_from(record)
@@ -105,7 +105,7 @@ cdef class EventLog:
         return self.ring.read(on_record, limit)
 
     def take_lost(self) -> int:
-        """How many events found no room since this was asked last."""
+        """Return how many events were lost since the last call."""
         cdef int64_t lost = load_acquire_i64(&self._lost)
         cdef int64_t fresh = lost - self._lost_told
         self._lost_told = lost
@@ -116,12 +116,12 @@ cdef class StreamEvents:
     """One stream of a channel, as the events of the sender's thread name it.
 
     Args:
-        log: where the events go.
-        session_id, stream_id: of the stream, int32.
-        channel: its text.
-        resend: code of what is sent again, 0 for not logged.
-        receiver_added: code of a receiver that joins flow control, 0 for not logged.
-        receiver_removed: code of one that leaves it, 0 for not logged.
+        log: the log for the events.
+        session_id, stream_id: the ids of the stream, int32.
+        channel: the text of the channel.
+        resend: code for data that is sent again; 0 if not logged.
+        receiver_added: code for a receiver that joins flow control; 0 if not logged.
+        receiver_removed: code for a receiver that leaves flow control; 0 if not logged.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ cdef class StreamEvents:
 
 
 cdef int32_t write_address(uint8_t* target, const address_t* address) noexcept nogil:
-    """Port, length of the host, host; an address of another kind has none."""
+    """Write port, length of the host and host; the host is empty unless it is IPv4 or IPv6."""
     cdef uint16_t family = 0
     cdef uint16_t port = 0
     cdef int32_t wide_port = 0

@@ -1,4 +1,7 @@
-"""From the ring to lines of text: one thread for a process and file, as long as somebody logs."""
+"""The thread that writes the events in the ring as lines of text.
+
+A process has one such thread for each file, as long as a component logs to that file.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,26 @@ if TYPE_CHECKING:
 
     from aerolog.transport.concurrent.clock import Clock
 
-    #: Makes name and text of an event of its number and the bytes that were kept of it.
+    #: Makes the name and text of an event from its number and the bytes that were kept of it.
     Dissect = Callable[[int, bytes], tuple[str, str]]
 
 _NS_PER_S: Final = 1_000_000_000
 _PAUSE_S: Final = 0.001
 _BATCH: Final = 256
-# What a client puts into a channel or a reason must not begin a line of its own.
+# Control characters in a client's channel or reason are escaped, so that they begin no new line.
 _ESCAPES: Final = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 def time_text(time_ns: int) -> str:
-    """Seconds with nine decimals."""
+    """Format nanoseconds as seconds with nine decimals."""
     return f"{time_ns // _NS_PER_S}.{time_ns % _NS_PER_S:09d}"
 
 
 class Output(Protocol):
-    """Where lines go."""
+    """The output for lines."""
 
     def write(self, text: str, /) -> int:
-        """Take a text."""
+        """Write a text."""
 
     def flush(self) -> None:
         """Hand on what was written."""
@@ -48,8 +51,9 @@ class LineWriter:
     """Writes events as lines.
 
     Args:
-        output: where to.
-        components: by number: the name that lines begin with, and what reads its events.
+        output: the output for the lines.
+        components: for each number, the name with which lines begin, and the function that reads
+            the component's events.
     """
 
     def __init__(self, output: Output, components: dict[int, tuple[str, Dissect]]) -> None:
@@ -58,13 +62,13 @@ class LineWriter:
         self._broken = False
 
     def started(self, time_ns: int) -> None:
-        """The line with which a log begins; it gives the time of day."""
+        """Write the line with which a log begins; it gives the time of day."""
         now = datetime.now().astimezone()
         stamp = f"{now:%Y-%m-%d %H:%M:%S}.{now.microsecond // 1000:03d}{now:%z}"
         self.write(f"[{time_text(time_ns)}] log started {stamp}\n")
 
     def event(self, code: int, time_ns: int, length: int, kept: bytes) -> None:
-        """One event."""
+        """Write the line of one event."""
         component, event = split_code(code)
         name, dissect = self._components[component]
         event_name, text = dissect(event, kept)
@@ -72,11 +76,11 @@ class LineWriter:
         self.write(f"[{time_text(time_ns)}] {name}: {event_name} [{len(kept)}/{length}]: {text}\n")
 
     def lost(self, time_ns: int, count: int) -> None:
-        """Says that events found no room in the ring."""
+        """Write a line that says how many events were lost because the ring was full."""
         self.write(f"[{time_text(time_ns)}] {count} events lost: the event buffer was full\n")
 
     def write(self, text: str) -> None:
-        """Text to the output; after a failure, which stderr is told of, nothing is written."""
+        """Write text to the output; a failure is reported on stderr and ends all writing."""
         if self._broken:
             return
         try:
@@ -99,7 +103,7 @@ class LineWriter:
 
 
 class EventReader:
-    """The thread that writes what the ring holds."""
+    """The thread that writes the events in the ring as lines."""
 
     def __init__(
         self, log: EventLog, filename: str, components: dict[int, tuple[str, Dissect]], clock: Clock
@@ -115,7 +119,7 @@ class EventReader:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining events and end the thread."""
         self._stop.set()
         self._thread.join()
         if self._file is not None:
@@ -140,7 +144,7 @@ class EventReader:
 
 
 class _Stdout:
-    """Standard output as it is at the time."""
+    """Standard output, which is looked up for each write because a program may replace it."""
 
     def write(self, text: str) -> int:
         return sys.stdout.write(text)
@@ -150,10 +154,10 @@ class _Stdout:
 
 
 def open_output(filename: str) -> TextIO | None:
-    """The file to append to, None for standard output.
+    """Open the file to append to; None stands for standard output.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: if the file cannot be opened.
     """
     if not filename:
         return None
@@ -162,7 +166,7 @@ def open_output(filename: str) -> TextIO | None:
 
 @dataclass
 class _Shared:
-    """A log of this process with its reader, and how many hold it."""
+    """A log of this process with its reader, and the number of holds on it."""
 
     log: EventLog
     reader: EventReader
@@ -176,25 +180,25 @@ _open: Final[dict[str, _Shared]] = {}
 
 
 class HeldLog:
-    """A hold on the log of a file; the last one that is let go of ends its thread.
+    """A hold on the log of a file; when the last hold is closed, the log's thread ends.
 
-    Driver and archive of one process that log to the same file share a log, so that its lines are
-    in order.
+    A driver and an archive in one process that log to the same file share a log, so that its lines
+    are in order.
 
     Args:
-        filename: to append to; empty for standard output.
-        length: of the ring in bytes, when this is the first hold.
-        clock: of the times, likewise.
-        component: number of who holds it.
-        name: that its lines begin with.
-        dissect: reads its events.
+        filename: file to append to; empty for standard output.
+        length: bytes of the ring; only the first hold of a log uses it.
+        clock: gives the times of events; only the first hold of a log uses it.
+        component: number of the component that holds the log.
+        name: the name with which the component's lines begin.
+        dissect: makes the name and text of the component's events.
 
     Attributes:
-        log: to be written to.
+        log: the log for the component's events.
 
     Raises:
-        ConfigurationError: no such length.
-        OSError: the file cannot be opened.
+        ConfigurationError: if the ring cannot have this length.
+        OSError: if the file cannot be opened.
     """
 
     def __init__(
@@ -212,7 +216,7 @@ class HeldLog:
         with _lock:
             shared = _open.get(self._key)
             if shared is not None and shared.pid != os.getpid():
-                shared = None  # of the parent: its thread is not here
+                shared = None  # it is the parent's, whose thread does not run in this process
             if shared is None:
                 log = EventLog(length, clock)
                 components = {component: (name, dissect)}
@@ -224,7 +228,7 @@ class HeldLog:
         self.log = shared.log
 
     def close(self) -> None:
-        """Let go; more than once does nothing."""
+        """Release the hold; further calls do nothing."""
         with _lock:
             if self._closed or self._shared.pid != os.getpid():
                 return

@@ -1,4 +1,4 @@
-"""Properties of event logging, the reference's agent's and the C driver's."""
+"""Properties of event logging, from the reference's agent and the C driver."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ EVENT_BUFFER_LENGTH = _add_both.size(
 )
 _BOTH: Final = _add_both.table
 
-#: What a driver and what an archive reads.
+#: The properties that a driver and that an archive reads.
 DRIVER_EVENT_PROPERTIES: Final = (*_DRIVER, *_BOTH)
 ARCHIVE_EVENT_PROPERTIES: Final = (*_ARCHIVE, *_BOTH)
