@@ -45,7 +45,6 @@ class ArchiveProcess:
 
     Attributes:
         aeron_dir: where clients find it.
-        pid: of the process.
         start_s: seconds from its start until it answered a client.
         archive_dir: the archive's folder.
     """

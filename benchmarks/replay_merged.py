@@ -45,8 +45,8 @@ class Made:
         plain: id of the recording that has all messages.
         parts: ids of those that have a sixteenth each, recorded at the same time.
         messages: in either.
-        length: of each message.
-        frame_bytes: of either.
+        length: bytes of each message.
+        frame_bytes: the bytes of all frames of either recording.
     """
 
     plain: int

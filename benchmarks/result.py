@@ -10,8 +10,8 @@ class Result:
     """One figure of ours beside the peer's.
 
     Attributes:
-        name: of the figure.
-        unit: of both figures.
+        name: what the figure is called.
+        unit: the unit of both figures.
         ours: our figure.
         peer: the peer's, None when it could not be had.
         peer_name: what the peer is; why there is no figure, if there is none.

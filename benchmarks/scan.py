@@ -37,7 +37,7 @@ class Made:
     """A recording that was made for measuring.
 
     Attributes:
-        folder: of its archive.
+        folder: the archive's folder.
         length: bytes of the stream, frames and padding.
         frames: DATA frames.
     """
@@ -84,7 +84,7 @@ def make_recording(folder: Path, payload_length: int, length: int) -> Made:
 
     Args:
         folder: an empty one.
-        payload_length: of each message, below an MTU.
+        payload_length: bytes of each message, below an MTU.
         length: bytes of the stream, rounded up to whole terms.
     """
     terms = max(-(-length // TERM_LENGTH), 1)

@@ -45,7 +45,6 @@ class DriverProcess:
     Attributes:
         kind: OURS or JAVA.
         aeron_dir: where clients find it.
-        pid: of the process.
     """
 
     kind: str

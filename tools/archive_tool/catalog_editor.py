@@ -48,19 +48,19 @@ class Entry:
     """An entry of the catalog, as it was when it was read.
 
     Attributes:
-        offset: of the entry in the file.
+        offset: the offset of the entry in the file.
         frame_length: bytes of it, header and fill included.
         length: as its header has it.
         state: as its header has it.
         checksum: as its header has it.
         recording_id: its number.
-        start_position: of the recording.
-        stop_position: of the recording, -1 when active.
-        initial_term_id: of the stream.
-        segment_length: of a segment file.
-        term_length: of the stream.
-        mtu_length: of the stream.
-        stream_id: of the stream.
+        start_position: the start position of the recording.
+        stop_position: the stop position of the recording, -1 when active.
+        initial_term_id: the initial term id of the stream.
+        segment_length: bytes of a segment file.
+        term_length: bytes of a term of the stream's log.
+        mtu_length: bytes of the largest frame of the stream.
+        stream_id: the stream that was recorded.
     """
 
     offset: int
@@ -112,7 +112,7 @@ class EditableCatalog(HeldMapping):
     """The catalog of a folder, open for changes; close it, or use it as a context manager.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         raw: where its entries are.
     """
 

@@ -27,8 +27,8 @@ class TablePlan(Plan):
     """What a command would do, with a table of what is concerned.
 
     Attributes:
-        columns: of the table.
-        rows: of the table.
+        columns: the columns of the table.
+        rows: the rows of the table.
         right: columns of numbers.
         caution: what else to know before it is done.
     """
@@ -125,7 +125,7 @@ def in_words(folder: str, *, any_version: bool = False) -> Iterator[None]:
     """Says what is wrong with a folder in words of ours, with a remedy.
 
     Args:
-        folder: of the archive.
+        folder: the archive's folder.
         any_version: its catalog may be of an older version.
 
     Raises:

@@ -49,7 +49,7 @@ class Choice:
     Attributes:
         checksum: name of a class.
         recording_id: one recording, None for all.
-        all_segments: of each recording; False: the last one.
+        all_segments: whether all segments of each recording are stamped, or only the last one.
     """
 
     checksum: str

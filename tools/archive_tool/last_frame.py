@@ -34,8 +34,8 @@ class LastFrame:
 
     Attributes:
         end: behind the last frame, which may be behind the file.
-        offset: of the last frame.
-        length: of the last frame, aligned; 0 when there is none.
+        offset: the offset of the last frame.
+        length: the length of the last frame, aligned; 0 when there is none.
         chunk: where the read begins that the last frame begins in.
         limit: where the file, or what a recording may have of it, ends.
     """

@@ -47,12 +47,12 @@ class RawCatalog:
     """A catalog's bytes and where its entries are.
 
     Attributes:
-        path: of the file, relative where the folder was given so.
+        path: the path of the file, relative where the folder was given so.
         data: all of it.
         version: semantic version.
         next_recording_id: as the header has it.
-        alignment: of entries, 0 in the legacy layout.
-        offsets: of all entries, in file order.
+        alignment: the alignment of entries, 0 in the legacy layout.
+        offsets: the offsets of all entries, in file order.
         lengths: bytes of each entry, header and fill included.
         valid_count: number of VALID entries.
     """

@@ -46,8 +46,8 @@ class RawFrame(NamedTuple):
     """A frame as it lies in its segment.
 
     Attributes:
-        position: of its header in the stream.
-        offset: of its header in its term.
+        position: the position of its header in the stream.
+        offset: the offset of its header in its term.
         term: the bytes of that term, as far as its segment has them.
         length: header included, without alignment fill; whatever stands there.
     """
@@ -93,7 +93,7 @@ class FrameReader:
     """Walks over the frames of a recording from its start to its stop position.
 
     Attributes:
-        position: of the next frame.
+        position: the position of the next frame.
         limit: stop position, the largest there is without one.
     """
 

@@ -43,7 +43,7 @@ class RawMark:
     """An open mark file.
 
     Attributes:
-        path: of the file, relative where the folder was given so.
+        path: the path of the file, relative where the folder was given so.
         base: where its fields begin.
     """
 

@@ -46,7 +46,7 @@ class Segment:
     """A segment file to be walked.
 
     Attributes:
-        path: of the file, as it is printed.
+        path: the path of the file, as it is printed.
         base: position of its first byte.
         start: offset of its first frame.
     """
@@ -99,7 +99,7 @@ class Walkers(Resource):
         """Walk a segment here and now.
 
         Args:
-            entry: of its recording.
+            entry: the catalog entry of the recording.
             segment: the file.
             rule: one of those of SegmentWalk.
             body_length_max: what a frame may have behind its header.

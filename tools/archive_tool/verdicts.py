@@ -47,10 +47,10 @@ class Cut:
     """A last frame that cannot be told to be whole: the file would end before it.
 
     Attributes:
-        path: of the segment.
-        offset: of the frame.
+        path: the path of the segment.
+        offset: the offset of the frame.
         length: that the file has afterwards, too.
-        position: of the frame in the stream.
+        position: the position of the frame in the stream.
     """
 
     path: str
@@ -64,9 +64,9 @@ class Verdict:
     """What was found of one entry.
 
     Attributes:
-        entry: of the catalog.
+        entry: the catalog entry that was examined.
         problem: what is wrong with it, None when nothing is.
-        path: of the segment in question, None when it is the entry.
+        path: the path of the segment in question, None when it is the entry.
         skipped: its state is none that is verified.
         stop_position: that it is to have, None to leave it.
         state: that it is to have, None to leave it.
@@ -115,10 +115,10 @@ class Examiner:
     """Examines entries, in order.
 
     Args:
-        folder: of the archive, as it was given.
+        folder: the archive's folder, as it was given.
         catalog: open.
         walkers: threads.
-        checksum: of descriptors and frames, None to leave them unchecked.
+        checksum: the checksum that descriptors and frames have, None to leave them unchecked.
         all_segments: walk all segments; False: the last one of each recording.
         decide: whether to cut a last frame off, asked in the order of the entries.
         goes_on: what ends the reference's tool is a fault of one recording, whose entry stays.

@@ -49,7 +49,7 @@ class Choice:
 
     Attributes:
         recording_id: one recording, None for all.
-        all_segments: of each recording; False: the last one.
+        all_segments: whether all segments of each recording are checked, or only the last one.
         checksum: name of a class, None to leave checksums alone.
         cut: last frames that cannot be told to be whole are cut off (not in the classic form).
     """

@@ -102,7 +102,7 @@ def command(
 
     Args:
         app: to add it to.
-        name: of the command; the function's when None.
+        name: the name of the command; the function's when None.
         examples: command lines without ``aerolog``.
         settings: for Typer.
     """

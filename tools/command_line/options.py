@@ -49,7 +49,7 @@ def seconds_parser(name: str) -> Callable[[str | float], float]:
     """A Typer parser of durations such as 500ms, as seconds; a bare number is seconds.
 
     Args:
-        name: of the option, in messages.
+        name: what messages call the option.
     """
     return option_parser(_seconds, name)
 

@@ -40,7 +40,7 @@ def password_of(
     Args:
         user: his name.
         password_file: whose first line is the password.
-        prefix: of the options' names.
+        prefix: what the options' names begin with.
 
     Raises:
         typer.BadParameter: a file without a user, or nobody to ask for a password.

@@ -38,7 +38,7 @@ def archive_snapshot(
     """Reads everything that checks want to know of an archive, alive or not.
 
     Args:
-        view: of the folder.
+        view: the archive's folder, open for looking.
         found: what the view found in the catalog.
         now_ms: the time.
         snapshots: counters of its driver from before and behind the view's look at the catalog.

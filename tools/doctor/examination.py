@@ -34,7 +34,8 @@ class Examination:
     """What is looked at, and what stays known from look to look.
 
     Attributes:
-        aeron_dir: of the driver; None for that of the archive, or the default without an archive.
+        aeron_dir: the driver's directory; None for that of the archive's driver, or the default
+            without an archive.
         archive_dir: None for no archive.
         on_bytes: told how many bytes of segments have been read.
         contents: what was found inside the segments, None before they were read.
@@ -51,8 +52,9 @@ class Examination:
         """Make an examination; nothing is looked at yet.
 
         Args:
-            aeron_dir: of the driver.
-            archive_dir: of the archive.
+            aeron_dir: the driver's directory; None for that of the archive's driver, or the
+                default without an archive.
+            archive_dir: the archive's folder; None for no archive.
             deep: look at every frame of the archive.
             clock: tells the time; the machine's by default.
         """

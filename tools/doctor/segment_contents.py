@@ -49,7 +49,7 @@ class Contents:
             each segment, as far as SHALLOW_S lasts.
         damages: by recording id.
         frames: looked at.
-        bytes_read: of segments.
+        bytes_read: bytes of segments that were read.
         unread: recordings that were not come to in time.
     """
 

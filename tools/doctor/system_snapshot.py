@@ -76,11 +76,11 @@ class LogSnapshot:
     """The metadata of a log file, and what stands at the position that its consumers wait at.
 
     Attributes:
-        path: of the file, below the driver's directory.
-        length: of the file.
+        path: the path of the file, below the driver's directory.
+        length: the length of the file.
         taken: bytes of it that have their place on disk.
         metadata: what does not change.
-        is_connected: of a publication: whether it has a subscriber.
+        is_connected: whether a publication has a subscriber.
         tail: position up to which producers have claimed; of an image -1.
         blocked_at: position of a frame that was claimed and is not committed, with a consumer
             waiting for it; -1 when there is none.
@@ -189,12 +189,14 @@ class RecordingSnapshot:
     """A recording in the catalog with its files.
 
     Attributes:
-        descriptor: of the catalog.
+        descriptor: the descriptor in the catalog.
         state: as stored: 0 INVALID, 1 VALID, 2 DELETED.
         segments: files that are there, by position.
         damages: what was found in them.
-        counter_position: of its rec-pos counter in the archive's driver, None when it has none.
-        recovered_end: of an active one without a counter: where its data ends; None if not asked.
+        counter_position: the value of the recording's rec-pos counter in the archive's driver,
+            None without one.
+        recovered_end: where the data of an active recording without a counter ends; None if not
+            asked.
         index: its time index, None when it has none.
         health: what verification knows of it, None when it knows nothing.
     """
@@ -260,17 +262,17 @@ class ArchiveSnapshot:
         mark: its mark file, None when there is none or it cannot be read.
         mark_fault: why it cannot be read.
         recordings: in the catalog, in any state.
-        catalog_damages: of the catalog's own structure.
+        catalog_damages: damages of the catalog's own structure.
         catalog_used: bytes of the catalog that entries take.
         strays: names of segment files that belong to no recording in the catalog.
         leftovers: names of files that a deletion left behind (`.del`).
         misnamed: names with `.rec` that the reference's archive does not start with.
-        errors: of the mark file's error log.
+        errors: the entries of the mark file's error log.
         disk: where the folder is.
         sees_counters: whether the counters of its driver were looked at as well.
         was_deep: whether every frame was looked at.
         frames: looked at.
-        bytes_read: of segments.
+        bytes_read: bytes of segments that were read.
         keeps_times: whether there are time indexes.
         is_verified: whether somebody verifies it, or has.
         retention: what lets old data go, None when nothing ever did.

@@ -63,7 +63,7 @@ def explain(path: str, limit: int) -> Explanation:
     """Everything about a file, as far as it can be read.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         limit: how many records of a kind are shown, 0 for all.
 
     Raises:

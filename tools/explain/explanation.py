@@ -18,7 +18,7 @@ class Row(NamedTuple):
     Attributes:
         offset: in the file.
         size: bytes that it takes.
-        name: of the field, or of the record.
+        name: the name of the field, or of the record.
         value: a number or a text.
         note: what the value means.
     """
@@ -54,7 +54,7 @@ class Explanation:
     """All about a file.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         kind: what it is, in a word.
         meaning: what it is, in a sentence.
         size: bytes.

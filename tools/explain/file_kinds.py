@@ -88,7 +88,7 @@ def kind_of(name: str, data: memoryview) -> str | None:
     """The kind of a file, None when it is none of the system's.
 
     Args:
-        name: of the file, without its folder.
+        name: the name of the file, without its folder.
         data: all of it.
     """
     for pattern, kind in _NAMES:

@@ -33,8 +33,8 @@ class FrameRun:
     """What a walk has met.
 
     Attributes:
-        rows: of the first frames.
-        count: of frames.
+        rows: what is shown of the first frames.
+        count: how many frames there are.
         padding: how many of them are padding.
         messages: begun in the run.
         end: offset behind the last frame.

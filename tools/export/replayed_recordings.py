@@ -37,7 +37,7 @@ class Assembler:
     """Puts messages together; a row has the position of its last fragment, the rest of its first.
 
     Attributes:
-        skipped_fragments: of messages whose beginning did not come.
+        skipped_fragments: how many fragments belonged to messages whose beginning did not come.
     """
 
     def __init__(self) -> None:

@@ -24,8 +24,8 @@ class Panel(NamedTuple):
         title: above it.
         unit: as Grafana names it.
         queries: PromQL and legend.
-        width: of the 24 columns.
-        kind: of the panel, as Grafana names it.
+        width: columns that the panel takes of 24.
+        kind: the kind of the panel, as Grafana names it.
     """
 
     title: str

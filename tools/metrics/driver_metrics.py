@@ -51,7 +51,7 @@ class DriverState:
 
     Attributes:
         state: alive, closed, dead, or the trouble that keeps us from looking.
-        view: of the files, None when they cannot be looked at.
+        view: the files of the driver, None when they cannot be looked at.
         snapshot: all counters, None when the driver is not alive.
         streams: what they say of streams.
     """
@@ -201,7 +201,7 @@ def add_errors(
         whose: ``driver`` or ``archive``.
         where: its directory.
         observed: the errors.
-        bound: of the classes.
+        bound: limits how many classes of errors are told apart.
     """
     counts: Tally[Labels] = Tally()
     distinct, last_ms = 0, 0

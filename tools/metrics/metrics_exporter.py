@@ -23,8 +23,8 @@ class Watched:
     """What to collect from.
 
     Attributes:
-        aeron_dirs: of drivers.
-        archive_dirs: of archives; their drivers are found by them.
+        aeron_dirs: the directories of drivers.
+        archive_dirs: the folders of archives; their drivers are found by them.
         catalogs: URLs of SQL catalogs.
         limit: label sets of a kind that are told apart.
         interval_s: how often folders with recordings, and databases, are read at most.

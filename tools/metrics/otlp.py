@@ -97,7 +97,7 @@ def metrics_data(collected: Iterable[Collected], began_ns: int, now_ns: int) -> 
     Args:
         collected: by an exporter.
         began_ns: since when counters count, epoch nanoseconds.
-        now_ns: of the values, epoch nanoseconds.
+        now_ns: the time of the values, epoch nanoseconds.
     """
     from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics
     from opentelemetry.sdk.resources import Resource

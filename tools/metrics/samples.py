@@ -37,7 +37,7 @@ class Samples:
         """Adds a value; one with the same labels is merged with it.
 
         Args:
-            name: of the metric without ``aerolog_``.
+            name: the name of the metric without ``aerolog_``.
             value: in its unit.
             labels: values of all its labels, in their order.
         """
@@ -108,7 +108,7 @@ class Totals:
         """Takes a position.
 
         Args:
-            name: of the metric without ``aerolog_``.
+            name: the name of the metric without ``aerolog_``.
             labels: to which it counts.
             source: what has the position, as long as it is there.
             position: bytes in the stream, or a count.

@@ -38,7 +38,7 @@ class StreamMetrics:
     """Metrics of all streams of a driver.
 
     Attributes:
-        bound: of their labels.
+        bound: limits how many label sets are told apart.
     """
 
     def __init__(self, aeron_dir: str, limit: int) -> None:

@@ -26,8 +26,8 @@ class Recorded:
     """One recording of a subscription.
 
     Attributes:
-        recording_id: of the recording.
-        session_id: of the publication.
+        recording_id: the id that the archive gave.
+        session_id: the session id of the publication.
         start_position: where it began.
         stop_position: where it ended, None while it goes on.
         messages: counted, when they are.

@@ -39,7 +39,7 @@ class RecordingPlan(Plan):
     """What would be done to recordings.
 
     Attributes:
-        changes: of fields in the catalog.
+        changes: the fields of the catalog that change, with both values.
         files: segment files concerned, at most: some may be missing.
         file_bytes: their length together, at most.
         fate: what becomes of the files: "deleted", "moved", ...
@@ -134,7 +134,7 @@ def detachment(
     """Moving the start of a recording forward.
 
     Args:
-        recording: of which.
+        recording: the recording whose segments are detached.
         end: how far it is recorded.
         position: the new start.
         delete: whether the files before it are deleted.

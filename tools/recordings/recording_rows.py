@@ -38,7 +38,7 @@ def row(descriptor: RecordingDescriptor, position: int | None, *, active: bool) 
     """The fields of a recording.
 
     Args:
-        descriptor: of the recording.
+        descriptor: the descriptor of the recording.
         position: up to which it is recorded now.
         active: whether it is being recorded.
     """

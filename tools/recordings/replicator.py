@@ -32,7 +32,7 @@ class Replicated:
 
     Attributes:
         replication_id: as the archive gave it.
-        recording_id: of the destination, None before it is there.
+        recording_id: the id of the destination, None before it is there.
         start_position: where this replication began in it.
         position: up to which the destination is recorded.
         synced: whether it has all of a stopped source.

@@ -63,7 +63,7 @@ def tail_of(archive: AeronArchive, recording: RecordingDescriptor, live: str | N
 
     Args:
         archive: that has it.
-        recording: of which.
+        recording: the recording to print.
         live: the channel, where it is known better.
     """
     active = archive.recording_position(recording.recording_id) is not None

@@ -36,7 +36,7 @@ class Range:
     """The part of a recording to replay.
 
     Attributes:
-        descriptor: of the recording.
+        descriptor: the descriptor of the recording.
         start: position of the first frame.
         end: position after the last one, None to follow a live recording.
         ends_with_recording: whether that is the end of what is recorded.
@@ -191,7 +191,7 @@ class ReplayPosition:
 
         Args:
             aeron: client of the driver.
-            session_id: of the replay's publication.
+            session_id: the session id of the replay's publication.
             stream_id: that it goes to.
         """
         self._aeron = aeron
@@ -224,7 +224,7 @@ def wait_replayed(
 
     Args:
         archive: that replays.
-        session_id: of the replay's publication.
+        session_id: the session id of the replay's publication.
         stream_id: that it goes to.
         on_position: called with the position of its publication, or of its image here.
         on_unseen: called once when neither has shown in a few seconds; says for how many seconds

@@ -48,7 +48,7 @@ class Times:
     """A range of time, epoch nanoseconds; None for no bound.
 
     Attributes:
-        start_ns: of the first message.
+        start_ns: the earliest time of a message.
         end_ns: behind the last one.
         last_ns: so long before the end, instead of a start.
     """

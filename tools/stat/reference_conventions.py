@@ -52,7 +52,7 @@ def errors_as_java(path: str, *, missing: str = "file not found: {}") -> Iterato
     """Tells of files that cannot be looked at as the reference's tools do.
 
     Args:
-        path: of the file, as printed.
+        path: the path of the file, as printed.
         missing: the message when there is no file; braces stand for the absolute path.
     """
     try:

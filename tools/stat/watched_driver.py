@@ -16,7 +16,7 @@ class Watched:
     """A driver's directory, looked at again and again: a new driver there is found.
 
     Attributes:
-        view: of the driver that was there last.
+        view: the files of the driver that was there last.
         gone: whether its files are not there any more.
     """
 

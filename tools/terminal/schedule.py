@@ -35,7 +35,7 @@ class StyledLine(str):
         """Make a line.
 
         Args:
-            text: of the line.
+            text: the line.
             style: a number or numbers of the terminal's graphic renditions.
             length: how many characters have the style; all when None.
         """

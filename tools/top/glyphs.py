@@ -15,8 +15,8 @@ class Glyphs:
     """What a terminal can draw with.
 
     Attributes:
-        levels: of a sparkline, lowest first; the first one is zero.
-        eighths: of a bar's last cell, empty first, full last.
+        levels: the characters of a sparkline, lowest first; the first one is zero.
+        eighths: the characters of a bar's last cell, empty first, full last.
         track: an empty cell of a progress bar.
         down: marks a column sorted from the greatest.
         up: marks a column sorted from the least.

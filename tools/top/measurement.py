@@ -31,7 +31,7 @@ class DriverFigures:
         aeron_dir: its directory.
         state: live; silent, when its heartbeat is older than its timeout; closed, when it said so;
             absent, when there is nothing to read.
-        pid: of its process, 0 when absent.
+        pid: the driver's process id, 0 when there is none.
         start_ms: when it started, epoch milliseconds.
         heartbeat_age_ms: since its last sign of life, 0 when closed or absent.
         trouble: why nothing can be read, when absent.
@@ -71,12 +71,12 @@ class RecordingFigures:
     Attributes:
         recording_id: in its archive.
         archive_id: None when the counter does not say.
-        session_id: of the stream.
+        session_id: the session id of the stream.
         stream_id: None when nobody knows.
         channel: as its archive has it, or the stream's.
         start_position: None when no archive directory is looked at.
         position: recorded up to.
-        counter_id: of its position.
+        counter_id: the id of the position counter.
         health: what is known of its soundness, empty while nothing is.
     """
 
@@ -96,11 +96,11 @@ class ReplayFigures:
     """A replay that runs now.
 
     Attributes:
-        registration_id: of the publication that carries it.
+        registration_id: the registration id of the publication that carries it.
         recording_id: what is replayed, None when it cannot be told.
-        session_id: of the replay's stream.
-        stream_id: of it.
-        channel: of it.
+        session_id: the session id of the replay's stream.
+        stream_id: the stream that carries it.
+        channel: the channel that carries it.
         start_position: where it began, None when it cannot be told.
         position: published up to.
         limit: where the recording ends now, None when it cannot be told.
@@ -124,15 +124,15 @@ class ArchiveFigures:
 
     Attributes:
         archive_dir: where.
-        state: of the archive's process, in a word or two; empty when nobody knows.
+        state: what the archive's process does, in a word or two; empty when nobody knows.
         recordings: how many the catalog has.
         recorded_bytes: in them.
         disk_free: bytes.
         disk_size: bytes.
-        index: of the time indexes, in words; empty while there is none.
-        health: of what verification knows, in words; empty while it knows nothing.
+        index: what time indexes there are, in words; empty while there is none.
+        health: what verification knows, in words; empty while it knows nothing.
         is_sound: whether it knows nothing bad.
-        retention: of what lets old data go, in words; empty while there is none.
+        retention: what lets old data go, in words; empty while there is nothing.
         has_failed: whether its last run did not come to its end.
         trouble: why the directory cannot be read, empty when it can.
     """
@@ -164,8 +164,8 @@ class Reading:
         before: the same streams at the look before, one to one; empty when they changed.
         clients: how many are connected.
         errors: distinct ones, of the driver.
-        archive_errors: of the archive whose directory is looked at.
-        losses: of the loss report.
+        archive_errors: the errors in the archive's own log.
+        losses: the entries of the loss report.
         cycles: histograms of agents that keep them.
         recordings: being written now.
         replays: running now.

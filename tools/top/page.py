@@ -103,8 +103,9 @@ class TablePage(Generic[Row]):
     and from the first line on, the first row is the chosen one, whichever it is.
 
     Args:
-        title: of the page.
-        columns: of the table; the first is what rows are sorted by at the start, unless told.
+        title: what the page is called.
+        columns: the columns of the table; rows are sorted by the first at the start, unless told
+            otherwise.
         rows: all rows that there are now.
         key: what tells a row from all others, for as long as it exists.
         searched: the texts that a filter looks into.

@@ -37,10 +37,10 @@ def recordings_of(
     """What is recorded with this driver now.
 
     Args:
-        snapshot: of its counters.
+        snapshot: the counters of the archive's driver.
         catalog: descriptors by recording id; empty when no archive is looked at.
-        archive_id: of the archive whose catalog that is.
-        health: of its recordings, in a word.
+        archive_id: the id of the archive that has the catalog.
+        health: the state of each recording by its id, in a word.
     """
     found = []
     states = health or {}
@@ -91,8 +91,8 @@ class ReplayFinder:
         """What is replayed with this driver now.
 
         Args:
-            snapshot: of its counters.
-            streams: of the same snapshot.
+            snapshot: the counters of the archive's driver.
+            streams: the streams of the same snapshot.
             catalog: the archive's descriptors.
             written: positions of the recordings that are written now, by id.
         """

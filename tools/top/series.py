@@ -36,7 +36,7 @@ class Meter:
     Attributes:
         total: as it was last; 0 before.
         rate: a second, None until there were two.
-        curve: of rates.
+        curve: the latest rates, oldest first.
     """
 
     __slots__ = ("curve", "rate", "seen", "total")

@@ -40,7 +40,7 @@ class StreamsFollower:
     """Gives the streams of one snapshot after the other.
 
     Attributes:
-        streams: of the latest snapshot.
+        streams: the streams of the latest snapshot.
         before: the same streams as they were in the snapshot before, one to one; empty when the
             two do not have the same streams.
     """

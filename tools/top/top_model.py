@@ -69,7 +69,7 @@ class StreamTrack:
         position: how far its fastest end has come.
         behind: bytes from there to the slowest reader; None without a reader.
         rate: bytes a second, None at first.
-        curve: of rates.
+        curve: the latest rates, oldest first.
         naks: NAKs a second, sent and received.
         back_pressure: events a second.
         lost: bytes that the loss report has for it.
@@ -152,7 +152,7 @@ class RecordingTrack:
 
     Attributes:
         figures: as they are now.
-        meter: of its position.
+        meter: measures how fast the stream's position moves.
     """
 
     __slots__ = ("figures", "meter")
@@ -182,7 +182,7 @@ class Model:
         agents: duty cycles.
         works: recordings and replays, by their keys.
         errors: distinct ones, each with the name of the process that recorded it.
-        losses: of the loss report.
+        losses: the entries of the loss report.
         archive: its directory, None when none is looked at.
         clients: how many are connected.
         notice: the last thing that happened to the driver, and when (epoch milliseconds).

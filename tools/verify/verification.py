@@ -36,7 +36,7 @@ class Verified:
     """What a verification has come to.
 
     Attributes:
-        recording_id: of the recording, -1 for what belongs to none.
+        recording_id: the recording, -1 for what belongs to none.
         segments: closed ones, which were read.
         size: recorded bytes in them.
         findings: what is wrong.

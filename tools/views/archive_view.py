@@ -51,8 +51,8 @@ class RecordingView:
 
     Attributes:
         descriptor: as the catalog has it.
-        state: of the entry; one of RecordingState, or another number in a damaged one.
-        checksum: of the entry, 0 where none is configured.
+        state: the state of the entry: one of RecordingState, or another number in a damaged entry.
+        checksum: the checksum of the entry, 0 where none is configured.
         segments: files that are there, by position.
     """
 

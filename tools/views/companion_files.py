@@ -99,7 +99,7 @@ class CompanionFiles:
         """The time indexes of recordings, by id; one without an index is left out.
 
         Args:
-            recordings: of the archive.
+            recordings: the archive's recordings.
             deep: read them from beginning to end for damage.
         """
         there = _listed(self._times_dir, INDEX_SUFFIX)
@@ -136,7 +136,7 @@ class CompanionFiles:
         """What verification knows of recordings, by id; one of which it knows nothing is left out.
 
         Args:
-            recordings: of the archive.
+            recordings: the archive's recordings.
         """
         there = _listed(self._health_dir, HEALTH_SUFFIX)
         found = {}

@@ -24,9 +24,9 @@ class IndexView:
         source: where its times come from: ``clock`` or ``channel``; ``descriptor`` where there is a
             file that is not used.
         entries: in it.
-        size_bytes: of its file.
-        first_time_ns: of the first entry, epoch nanoseconds; None without entries.
-        last_time_ns: of the last one.
+        size_bytes: the length of the index's file.
+        first_time_ns: the time of the first entry, epoch nanoseconds; None without entries.
+        last_time_ns: the time of the last entry.
         end_position: up to which it knows times; None without entries.
         is_rebuilt: whether it was made after the recording, from what it is.
         problems: what of it cannot be used, and why; in words.
@@ -81,7 +81,7 @@ class RetentionView:
         last_run: the latest one, None before the first.
         runs: how many there were.
         files: segment files that went, in all runs.
-        bytes: of these files.
+        bytes: bytes in these files.
         holds: all that were not released, those that have ended, too.
         problems: what cannot be read, in words.
     """

@@ -36,7 +36,7 @@ class CountersSnapshot:
     """All allocated counters at one moment, by id. Rows count from 0; an id is not a row.
 
     Attributes:
-        ids: of the counters, ascending.
+        ids: the ids of the counters, ascending.
         type_ids: their kinds (spec counters 2 to 9).
         values: read in one pass, before anything else.
         registration_ids: what they belong to.

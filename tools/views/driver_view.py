@@ -229,7 +229,7 @@ def read_error_file(path: str | Path, offset: int = 0) -> list[ObservedError]:
     """The distinct errors in any file that holds such a log.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         offset: where the log begins, a multiple of 8.
 
     Raises:
@@ -250,7 +250,7 @@ def map_readonly(path: str, min_length: int, *, missing: str) -> MappedFile:
     """Map a regular file for reading.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         min_length: bytes it must have.
         missing: what to do when there is none.
 

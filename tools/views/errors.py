@@ -29,11 +29,11 @@ class ViewError(AerologError):
 
     Attributes:
         trouble: the kind of it.
-        path: of the file or directory.
+        path: the path of the file or directory.
         reason: what is wrong with it.
         remedy: what to do.
         version: packed, of a file of another version.
-        length: of a file that is too short, bytes.
+        length: bytes of a file that is too short.
     """
 
     def __init__(

@@ -97,12 +97,12 @@ class Subscriber:
     """A subscription's position in one image, or in a publication of this driver.
 
     Attributes:
-        registration_id: of the subscription.
+        registration_id: the registration id of the subscription.
         client_id: who subscribes.
         reference_id: registration id of the image or publication it reads.
         channel: as subscribed.
         position: consumed up to.
-        counter_id: of its position counter.
+        counter_id: the id of the position counter.
         client_name: as the client called itself, empty when it did not.
         recording_id: what an archive records with it, None when it is no archive's.
     """
@@ -141,15 +141,15 @@ class StreamView:
     """Where everybody stands in one stream.
 
     Attributes:
-        session_id: of the publication.
-        stream_id: of the channel.
+        session_id: the session id of the publication.
+        stream_id: the stream on the channel.
         channel: the longest form that a counter has, without ``aeron-spy:``.
         publisher: None when another driver has it.
         sender: None for IPC and when another driver has it.
         receivers: images in this driver.
         subscribers: by position, the slowest first.
-        recordings: of it.
-        counter_ids: of all its counters.
+        recordings: the recordings of the stream.
+        counter_ids: the ids of all its counters.
     """
 
     session_id: int
@@ -193,7 +193,7 @@ def streams(snapshot: CountersSnapshot, logs: Logs | None = None) -> list[Stream
     """All streams of a driver, by session, stream and channel.
 
     Args:
-        snapshot: of its counters.
+        snapshot: the driver's counters.
         logs: to know the windows of receivers as well (``DriverView.logs``).
     """
     found = _Collector(snapshot)

@@ -45,7 +45,7 @@ class FakeFile:
     """One file: its memory, the pages that it takes, and what is not durable yet.
 
     Attributes:
-        number: of the file on its disk.
+        number: the number of the file on its disk.
         changes: writes so far, in place of a time of the last one.
     """
 

@@ -37,8 +37,8 @@ class Outcome:
     """What came of a scenario.
 
     Attributes:
-        fingerprint: of the run.
-        turns: of all parties.
+        fingerprint: the fingerprint of the run.
+        turns: how many turns all parties took together.
         seconds: simulated.
         sent: messages accepted.
         received: messages that arrived, at every reader.

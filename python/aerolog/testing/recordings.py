@@ -172,7 +172,7 @@ def write_time_index(
 
     Args:
         folder: an archive folder with the recording in its catalog.
-        recording_id: of the recording.
+        recording_id: the recording that the times belong to.
         entries: (epoch ns, position), none at a position before that of the one before it.
         source: where the times come from, ``clock`` or ``channel``.
         is_rebuilt: as if it had been made afterwards.

@@ -90,13 +90,13 @@ class StreamPlan:
     Attributes:
         host: number of the publisher's host.
         channel: as it is published.
-        stream_id: of all of them.
+        stream_id: the stream id of all writers and readers.
         exclusive: with one writer and a log of its own.
         writers: clients that share the publication.
         count: messages of each writer.
-        max_length: of a message.
-        pause_ns: of a writer after each burst, at most.
-        destinations: of ``control-mode=manual``.
+        max_length: bytes of the longest message.
+        pause_ns: the longest pause of a writer after a burst.
+        destinations: where a publication with ``control-mode=manual`` sends.
         readers: subscriptions.
     """
 
@@ -120,7 +120,7 @@ class HarmPlan:
         at_s: simulated seconds after the start.
         harm: what.
         host: number of the host it happens to.
-        other: of the host at the other end of a partition.
+        other: the host at the other end of a partition.
         lasts_s: simulated seconds, also of a host's absence.
     """
 
@@ -143,7 +143,7 @@ class Scenario:
         link: between and on all hosts.
         streams: what is published and read.
         harms: in the order of time.
-        stall_chance: of any party, per turn.
+        stall_chance: the chance of any party, per turn, to be stalled.
         own_clients: every writer and reader is a client of its own.
     """
 

@@ -28,8 +28,8 @@ class Played:
     """One seed, played.
 
     Attributes:
-        kind: of the scenario.
-        seed: of the scenario.
+        kind: the kind of the scenario.
+        seed: the seed of the scenario.
         outcome: None when it failed.
         failure: what it failed of, empty when it did not.
     """

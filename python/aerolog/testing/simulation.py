@@ -51,7 +51,7 @@ class Pace:
         turn_ns: a turn takes up to so long.
         leap_ns: when nobody has anything to do, time leaps ahead by up to so much, yet never over
             the arrival of a datagram.
-        stall_chance: of a party, per turn, to be left without turns for a while.
+        stall_chance: the chance of a party, per turn, to be left without turns for a while.
         stall_ns: it then lasts up to so long.
     """
 
@@ -89,7 +89,7 @@ class Simulation(Resource):
     rests, since what it finds, and when, is not the seed's.
 
     Args:
-        seed: of every choice.
+        seed: what every choice follows from.
         pace: how time passes.
         trace: is given a line for everything that happens.
 
@@ -138,7 +138,7 @@ class Simulation(Resource):
         """Add a host with a disk and an address of its own.
 
         Args:
-            name: of the host; numbered when empty.
+            name: the name of the host; numbered when empty.
             disk: that holds its archive's folder; a new one when None.
         """
         host = SimulatedHost(self, name or f"host-{len(self.hosts) + 1}", disk)

@@ -51,13 +51,13 @@ class SentStream:
     """What one publication's log holds.
 
     Attributes:
-        session_id: of the publication.
-        stream_id: of the publication.
-        mtu: of the log.
+        session_id: the session id of the publication.
+        stream_id: the stream id of the publication.
+        mtu: the MTU of the log.
         messages: payloads in order.
         starts: position of each message's first byte.
         positions: position behind each message.
-        reserved_values: of each message's header.
+        reserved_values: the value in each message's header.
     """
 
     session_id: int
@@ -119,7 +119,7 @@ class CheckedWriter:
         count: messages to send.
         exclusive: with a log of its own.
         destinations: added as soon as there is a publication, for ``control-mode=manual``.
-        max_length: of a message; at most what the publication takes.
+        max_length: bytes of the longest message; at most what the publication takes.
         burst: messages in a turn at most.
 
     Attributes:
@@ -251,7 +251,7 @@ class Reading:
     Attributes:
         image: as the client has it.
         stream: what is sent on it.
-        index: of the next message; None before the first.
+        index: the index of the next message; None before the first.
         count: messages read.
         gone: the image was taken away.
     """
@@ -287,14 +287,14 @@ class CheckedReader:
     Args:
         ledger: what was sent.
         aeron: the client.
-        channel: of the subscription.
-        stream_id: of the subscription.
+        channel: the channel of the subscription.
+        stream_id: the stream id of the subscription.
         random: decides how much is read at a time.
         reliable: False where messages may be missing.
         note: told of images that come and go.
 
     Attributes:
-        readings: of all images so far, those that are gone included.
+        readings: one for each image so far, those that are gone included.
         subscription: None until the driver has answered.
         error: what the subscription, or its client, ended in.
     """
