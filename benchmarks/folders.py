@@ -1,4 +1,4 @@
-"""Where benchmarks put the archives that they measure."""
+"""The folders in which benchmarks put the archives that they measure."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def memory_folder() -> str | None:
 
 
 def archive_folder() -> str | None:
-    """Where archives are measured: in memory, or where AEROLOG_BENCH_ARCHIVES says."""
+    """The folder for measured archives: in memory, or what AEROLOG_BENCH_ARCHIVES names."""
     return chosen_folder() or memory_folder()

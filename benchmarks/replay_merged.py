@@ -39,7 +39,7 @@ MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was recorded.
+    """Two recordings that were made to be merged.
 
     Attributes:
         plain: id of the recording that has all messages.

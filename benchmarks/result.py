@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One figure of ours beside the peer's.
+    """One figure of aerolog's beside the same of its peer.
 
     Attributes:
         name: what the figure is called.

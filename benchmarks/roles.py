@@ -58,7 +58,7 @@ def _report(counts: Iterator[int]) -> None:
 
 
 def offer(aeron_dir: str) -> None:
-    """One Python call a message."""
+    """Offers messages with one Python call each."""
     from aerolog.transport.client import Aeron
 
     stopped = _stopped()
@@ -75,7 +75,7 @@ def offer(aeron_dir: str) -> None:
 
 
 def poll(aeron_dir: str) -> None:
-    """One Python call of a handler a message."""
+    """Polls messages with one Python call of a handler each."""
     from aerolog.transport.client import Aeron
 
     expected = 0
@@ -98,7 +98,7 @@ def poll(aeron_dir: str) -> None:
 
 
 def offer_batch(aeron_dir: str) -> None:
-    """One Python call for many records of a NumPy array."""
+    """Offers many records of a NumPy array with one Python call."""
     import numpy as np
 
     from aerolog.transport.client import Aeron
@@ -119,7 +119,7 @@ def offer_batch(aeron_dir: str) -> None:
 
 
 def poll_batch(aeron_dir: str) -> None:
-    """One Python call for many records into a NumPy array."""
+    """Polls many records into a NumPy array with one Python call."""
     import numpy as np
 
     from aerolog.transport.client import Aeron

@@ -21,15 +21,15 @@ class BareSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Of the format."""
+        """The name of the format."""
         return "bare"
 
     def schema(self) -> str:
-        """Of the columns that the query sums."""
+        """The columns that the query sums."""
         return "position bigint not null, term_offset int not null"
 
     def reader(self, schema: Any) -> BareReader:
-        """Reads rows."""
+        """The object that reads rows."""
         del schema
         return BareReader(int(self.options["rows"]))
 
@@ -41,7 +41,7 @@ class BareReader(DataSourceReader):
         self._rows = rows
 
     def partitions(self) -> list[InputPartition]:
-        """Numbers of rows."""
+        """The partitions, each with its number of rows."""
         ends = [self._rows * number // PARTITIONS for number in range(PARTITIONS + 1)]
         return [InputPartition(end - start) for start, end in pairwise(ends)]
 

@@ -242,7 +242,7 @@ def _relay() -> Iterator[tuple[int, int]]:
 
 
 def _round_trip_percentiles(kind: str, mode: str) -> dict[float, float]:
-    """Microseconds by percentile."""
+    """The round trips' microseconds by percentile."""
     if importlib.util.find_spec("hdrh") is None:
         raise BenchmarkFailedError("udp-rtt needs HdrHistogram: pip install hdrhistogram")
     loops = native("loops")

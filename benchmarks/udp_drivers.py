@@ -40,7 +40,7 @@ COMMON = {
 
 @dataclass(frozen=True, slots=True)
 class DriverProcess:
-    """A running driver.
+    """A media driver that runs in a process of its own.
 
     Attributes:
         kind: OURS or JAVA.
@@ -67,7 +67,7 @@ class DriverProcess:
 
 
 def peer_name(mode: str) -> str:
-    """How results name the reference's driver."""
+    """The name that results give to the reference's driver."""
     return PEER_NAME.format(f"MediaDriver {mode}")
 
 

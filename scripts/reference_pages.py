@@ -35,7 +35,7 @@ _PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTA
 
 
 def table(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table."""
+    """The lines of a table in Markdown."""
     heading = list(heading)
     lines = [heading, ["---"] * len(heading), *rows]
     return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)

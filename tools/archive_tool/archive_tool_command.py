@@ -1,4 +1,4 @@
-"""``aerolog archive-tool``."""
+"""The declaration of ``aerolog archive-tool``."""
 
 from __future__ import annotations
 

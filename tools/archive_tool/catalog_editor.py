@@ -89,7 +89,7 @@ class Entry:
 
     @property
     def state_name(self) -> str:
-        """Its state in words, its number when it has none."""
+        """The state in words, as a number when there is no word for it."""
         return state_name(self.state)
 
 
@@ -217,7 +217,7 @@ class EditableCatalog(HeldMapping):
         self._store_i32(0, version)
 
     def store_state(self, entry: Entry, state: RecordingState) -> None:
-        """Store a state."""
+        """Store another state in an entry's header."""
         self._store_i32(entry.offset + _ENTRY["state"], state)
 
     def store_checksum(self, entry: Entry, value: int) -> None:

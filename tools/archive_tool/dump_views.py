@@ -44,25 +44,25 @@ _RIGHT: Final = ("position", "bytes", *_NUMBERS)
 
 
 class DumpView(Protocol):
-    """Where a dump goes."""
+    """A form in which recordings and their frames are printed."""
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Begin the output."""
 
     def __exit__(self, *error: object) -> None:
-        """End."""
+        """End the output."""
 
     def begin(self, entry: CatalogEntry) -> None:
-        """A recording."""
+        """Begin a recording."""
 
     def frame(self, frame: RawFrame) -> None:
-        """One of its frames."""
+        """Print a frame of the recording."""
 
     def problem(self, text: str) -> None:
-        """Why no more of it can be read."""
+        """Print why no more of the recording can be read."""
 
     def end(self) -> None:
-        """The recording's end."""
+        """End the recording."""
 
 
 class TableDump:
@@ -80,7 +80,7 @@ class TableDump:
         del error
 
     def begin(self, entry: CatalogEntry) -> None:
-        """A line about the recording."""
+        """Print a line about the recording."""
         row = entry_row(entry)
         stop = "no stop position" if row["stop_position"] is None else row["stop_position"]
         self._count = 0
@@ -90,7 +90,7 @@ class TableDump:
         )
 
     def frame(self, frame: RawFrame) -> None:
-        """A row of the table."""
+        """Add a row to the table."""
         row = _frame_row(frame)
         payload = bytes(frame.payload[:_SHOWN_BYTES]) if frame.type == FRAME_DATA else b""
         shown = "  ".join(f"{digits:<47} {text}" for _, digits, text in hex_rows(payload))
@@ -112,12 +112,12 @@ class TableDump:
             self._print()
 
     def problem(self, text: str) -> None:
-        """A line below the table."""
+        """Print a line below the table."""
         self._print()
         self._terminal.line(f"  damaged: {text}")
 
     def end(self) -> None:
-        """The rest of the table."""
+        """Print the rest of the table."""
         self._print()
         if not self._count:
             self._terminal.line("  no frames")
@@ -145,24 +145,24 @@ class JsonDump:
             sys.stdout.write(f"{self._before_recording.rstrip(',')}\n]}}\n")
 
     def begin(self, entry: CatalogEntry) -> None:
-        """Its fields."""
+        """Print the recording's fields."""
         head = fit_json(json.dumps(entry_row(entry), ensure_ascii=False))
         sys.stdout.write(f'{self._before_recording}\n{head[:-1]}, "frames": [')
         self._before_recording, self._before_frame, self._problem = ",", "", None
 
     def frame(self, frame: RawFrame) -> None:
-        """A frame and its payload."""
+        """Print the frame and its payload."""
         row = _frame_row(frame)
         row["payload"] = frame.payload.hex() if frame.type == FRAME_DATA else None
         sys.stdout.write(f"{self._before_frame}\n{json.dumps(row)}")
         self._before_frame = ","
 
     def problem(self, text: str) -> None:
-        """Noted behind the frames."""
+        """Keep the text, which is printed behind the frames."""
         self._problem = text
 
     def end(self) -> None:
-        """The end of its frames."""
+        """End the list of frames."""
         sys.stdout.write(f'], "problem": {json.dumps(self._problem)}}}')
 
 

@@ -82,7 +82,7 @@ class Renaming:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step.
+    """A step from one version of the folder to the next.
 
     Attributes:
         version: that the folder has afterwards.

@@ -104,19 +104,19 @@ class RawMark:
 
     @property
     def data(self) -> memoryview:
-        """All bytes."""
+        """All bytes of the file."""
         assert self._mapped is not None
         return self._mapped.view()
 
     @property
     def mapped(self) -> MappedFile:
-        """The file."""
+        """The mapped file."""
         assert self._mapped is not None
         return self._mapped
 
     @property
     def version(self) -> int:
-        """Semantic version."""
+        """The semantic version of the file's layout."""
         return self._i32(self.base + _AT["version"])
 
     @property
@@ -136,7 +136,7 @@ class RawMark:
 
     @property
     def error_range(self) -> tuple[int, int]:
-        """Where the error log is: offset and length."""
+        """The offset and the length of the error log."""
         start = self._i32(self.base + _AT["header_length"]) or MARK_HEADER_LENGTH
         return start, self._i32(self.base + _AT["error_buffer_length"])
 

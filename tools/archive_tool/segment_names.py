@@ -46,7 +46,7 @@ def base_of(name: str) -> int:
 
 
 def number_of(name: str) -> int:
-    """As ``base_of``, with negative ones.
+    """As ``base_of``, but negative positions count as well.
 
     Raises:
         UncaughtError: there is no number.

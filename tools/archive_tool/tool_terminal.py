@@ -1,4 +1,4 @@
-"""Where a command of the archive tool writes, asks, and learns how it was called."""
+"""The terminal of the archive tool: its commands write and ask there, by the switches given."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Verdict:
         return self.stop_position is not None or self.state not in {None, self.entry.state}
 
     def line(self) -> str:
-        """The reference's line."""
+        """The line that the reference prints."""
         at = f"recordingId={self.entry.recording_id}"
         if self.path is not None:
             at += f", file={self.path}"

@@ -58,7 +58,7 @@ def changes(verdict: Verdict) -> list[tuple[str, Any, Any]]:
 
 
 def plan(verdicts: Sequence[Verdict], *, cut: bool) -> TablePlan:
-    """All of it; people are shown what is not simply in order."""
+    """The plan for all verdicts; people are shown those that are not simply in order."""
     shown = [v for v in verdicts if v.problem is not None or v.changes or v.unverified]
     counts = {name: sum(word(v) == name for v in verdicts) for name in ("ok", "faulty", "skipped")}
     return TablePlan(

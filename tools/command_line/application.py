@@ -143,7 +143,7 @@ class LazyGroup(HouseGroup):
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Writes the overview."""
+        """Writes the overview of all commands."""
         self._overview = True
         try:
             super().format_help(ctx, formatter)

@@ -145,7 +145,7 @@ class _Page:
         self._lines.append(text)
 
     def usage(self, path: str, params: Iterable[Any]) -> None:
-        """The usage line."""
+        """Adds the usage line."""
         self._lines += textwrap.wrap(
             f"Usage: {' '.join([path, *usage(params)])}",
             self._width,
@@ -154,7 +154,7 @@ class _Page:
         )
 
     def text(self, text: str | None) -> None:
-        """Paragraphs."""
+        """Adds paragraphs."""
         for paragraph in re.split(r"\n\s*\n", (text or "").strip()):
             self._lines += ["", *textwrap.wrap(paragraph, self._width)]
 
@@ -182,7 +182,7 @@ class _Page:
             self._lines += ["", "Examples:", *(f"  {line}" for line in text.splitlines())]
 
     def written(self) -> str:
-        """All of it."""
+        """The whole page."""
         return "\n".join(self._lines)
 
 

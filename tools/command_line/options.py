@@ -73,7 +73,7 @@ def check_channel(channel: str) -> str:
 
 
 def optional_channel(channel: str | None) -> str | None:
-    """As check_channel, where none may be given."""
+    """As check_channel, but None is allowed."""
     return None if channel is None else check_channel(channel)
 
 

@@ -109,7 +109,7 @@ def archive_or_folder(
     running: Callable[[AeronArchive], T],
     stopped: Callable[[str, FileSystem], AbstractContextManager[T]],
 ) -> Iterator[T]:
-    """Where a folder is worked on: the archive that runs in it, or else the folder itself.
+    """The archive that runs in a folder, or else the folder itself, to be worked on.
 
     Args:
         archive_dir: the folder.

@@ -1,4 +1,4 @@
-"""One look at an archive's folder: catalog, mark file, segment files, and what is in them."""
+"""Takes snapshots of an archive's folder: catalog, mark file, segment files and their content."""
 
 from __future__ import annotations
 

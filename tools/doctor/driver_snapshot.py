@@ -1,4 +1,4 @@
-"""One look at a driver: its counters, logs and reports, and what the machine knows of it."""
+"""Takes snapshots of a driver: counters, logs and reports, and what the machine knows of it."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Examination:
         self._clock = clock or SystemClock()
 
     def look(self, *, inside: bool = True, needed: bool = True) -> SystemSnapshot:
-        """Looks once.
+        """Takes a snapshot of the driver and the archive.
 
         Args:
             inside: look into segments too, if that has not been done yet.

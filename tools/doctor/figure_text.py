@@ -42,7 +42,7 @@ def millis_text(span_ms: float) -> str:
 
 
 def rate_text(rate: float) -> str:
-    """Bytes a second."""
+    """A rate in bytes a second, in words."""
     return f"{bytes_text(rate)}/s"
 
 

@@ -16,7 +16,7 @@ Figure: TypeAlias = int | float | str
 
 
 class Severity(IntEnum):
-    """How bad it is; the greater the worse."""
+    """How bad a finding is; the greater the number, the worse."""
 
     NOTICE = 1
     """Good to know; nothing has to be done today."""
@@ -97,7 +97,7 @@ class Finding:
 
     @property
     def code(self) -> str:
-        """Of its kind."""
+        """The code of the finding's kind."""
         return self.kind.code
 
     @property
@@ -112,7 +112,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What to do."""
+        """What an operator should do."""
         return fill(self.kind.remedy, self.figures)
 
     def as_json(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A file system.
+    """The file system of a folder.
 
     Attributes:
         mount: where it is mounted.
@@ -212,7 +212,7 @@ class RecordingSnapshot:
 
     @property
     def subject(self) -> str:
-        """As it is named in findings."""
+        """The name of the recording in findings."""
         return f"recording {self.descriptor.recording_id}"
 
     @property
@@ -313,7 +313,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class SystemSnapshot:
-    """One look at everything.
+    """A snapshot of driver, archive and machine.
 
     Attributes:
         now_ms: when.
@@ -355,7 +355,7 @@ class Case:
 
     @property
     def driver(self) -> DriverSnapshot | None:
-        """The driver now."""
+        """The driver as it is now."""
         return self.now.driver
 
     @property

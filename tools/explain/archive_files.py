@@ -63,7 +63,7 @@ def items(
 
 
 def catalog(data: memoryview, name: str, limit: int) -> Iterator[Section]:
-    """Header and entries."""
+    """Explains the catalog's header and its entries."""
     del name
     head = rows_of(data, 0, items(CATALOG_HEADER))
     yield Section("Header", 0, CATALOG_HEADER_LENGTH, head)

@@ -1,4 +1,4 @@
-"""``aerolog explain``."""
+"""The declaration of ``aerolog explain``."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _EXPLAINERS: Final[dict[str, Callable[[memoryview, str, int], Iterator[Section]]
 
 
 def open_bytes(path: str) -> memoryview:
-    """All of a file, mapped read-only.
+    """The bytes of a file, mapped read-only.
 
     Raises:
         AerologError: it cannot be read, in words that say what to do.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """One value.
+    """A value in a file.
 
     Attributes:
         offset: in the file.

@@ -32,7 +32,7 @@ def _show_section(section: Section) -> None:
 
 
 def show_json(explained: Explanation) -> None:
-    """One document."""
+    """Prints an explanation as one JSON document."""
     print_json(as_dict(explained))
 
 

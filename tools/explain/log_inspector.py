@@ -24,7 +24,7 @@ _RULE: Final = "=" * 70
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """How to print.
+    """The options that say how a log is printed.
 
     Attributes:
         limit: bytes of each payload at most.

@@ -10,7 +10,7 @@ _NS_PER_S = 1_000_000_000
 
 
 def version(value: int) -> str:
-    """A semantic version."""
+    """A packed semantic version in words."""
     return version_text(value)
 
 
@@ -40,7 +40,7 @@ def seconds_ns(value: int) -> str:
 
 
 def yes_no(value: int) -> str:
-    """A flag."""
+    """A flag in words."""
     return "yes" if value == 1 else "no"
 
 

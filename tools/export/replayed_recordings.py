@@ -85,11 +85,11 @@ class ReplaySource:
 
     @property
     def archive_id(self) -> int | None:
-        """As the archive says."""
+        """The id that the archive says it has."""
         return self._archive.archive_id
 
     def ids(self) -> list[int]:
-        """Of all recordings."""
+        """The ids of all recordings."""
         return [descriptor.recording_id for descriptor in self._archive.recordings()]
 
     def recording(
@@ -118,7 +118,7 @@ class ReplayedRecording:
 
     @property
     def start_position(self) -> int:
-        """Of its first frame."""
+        """The position of the recording's first frame."""
         return self._part.start
 
     @property

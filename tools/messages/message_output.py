@@ -1,4 +1,4 @@
-"""How messages are printed: text, hex, JSON or raw bytes."""
+"""Prints messages as text, hex, JSON or raw bytes."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _write_all(out: BinaryIO, data: bytes) -> None:
 
 
 def _shown_time(row: Any) -> str:
-    """As the column of exports has it, to the microsecond."""
+    """A message's time as the column of exports has it, to the microsecond."""
     from aerolog.transport.config.times import format_time
 
     return format_time(row.time_ns // 1000 * 1000)

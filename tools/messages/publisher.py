@@ -73,7 +73,7 @@ class Publisher:
         return (self._clock.now_ns() - self._begin_ns) / 1e9
 
     def send(self, batches: Iterator[list[bytes]]) -> None:
-        """Sends everything.
+        """Sends all messages.
 
         Raises:
             NotConnectedError: no subscriber for too long.

@@ -43,7 +43,7 @@ class _Asking(Thread):
         self.start()
 
     def run(self) -> None:
-        """Asks."""
+        """Asks the question and keeps the answer."""
         self.rows = self._ask()
 
 
@@ -129,7 +129,7 @@ class CatalogSource:
             return None
 
     def close(self) -> None:
-        """Closes its connections."""
+        """Closes the connections to the database."""
         self._catalog.close()
 
 

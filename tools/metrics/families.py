@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 class Merge(StrEnum):
-    """How several values of one label set become one."""
+    """The rule by which several values of one label set become one."""
 
     SUM = "sum"
     MAX = "max"
@@ -31,7 +31,7 @@ class Merge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A metric.
+    """A metric, with all that is exported beside its values.
 
     Attributes:
         name: as exported; that of a counter ends in ``_total``.

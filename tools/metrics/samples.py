@@ -105,7 +105,7 @@ class Totals:
     def add(
         self, name: str, labels: Labels, source: Hashable, position: int, begin: int | None
     ) -> None:
-        """Takes a position.
+        """Counts on from the position that a stream has reached.
 
         Args:
             name: the name of the metric without ``aerolog_``.

@@ -138,7 +138,7 @@ class _Bar:
         self._bar: Progress | None = None
 
     def planned(self, plan: "Plan") -> None:
-        """The bar's length."""
+        """Sets the bar's length."""
         from aerolog.tools.terminal.console import progress
 
         if plan.units:

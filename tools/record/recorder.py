@@ -23,7 +23,7 @@ _COUNT_BATCH = 1024
 
 @dataclass(slots=True)
 class Recorded:
-    """One recording of a subscription.
+    """A recording that the subscription has begun.
 
     Attributes:
         recording_id: the id that the archive gave.

@@ -113,7 +113,7 @@ def _truncation_refusal(recording: RecordingDescriptor, position: int) -> str | 
 
 
 def purge(recording: RecordingDescriptor) -> RecordingPlan:
-    """Removing a recording."""
+    """The plan to remove a recording."""
     files = 0
     if not recording.is_active:
         first = recording.segment_base(recording.start_position)

@@ -178,7 +178,7 @@ def stop_replication(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a replication comes from, and how."""
+    """The source of a replication, and the options of the command."""
 
     recording_id: int
     channel: str

@@ -51,7 +51,7 @@ class Replicated:
     stopped: bool = field(default=True)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """The state as JSON."""
         return {
             "replication_id": self.replication_id,
             "recording_id": self.recording_id,

@@ -40,12 +40,12 @@ class Stream(Protocol):
         """The messages that have come."""
 
     def take_events(self) -> list[Any]:
-        """What has happened."""
+        """The events that have happened since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What to print.
+    """What a tail prints: a recording, and the stream on which it goes on.
 
     Attributes:
         recording: where it begins.

@@ -95,7 +95,7 @@ def _dry_run(retention: "Retention", needs: "list[Need]", *, as_json: bool) -> N
 
 
 class _Once:
-    """One run."""
+    """A run of retention, as the options say."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class _Once:
         self._as_json = as_json
 
     def __call__(self, *, in_lines: bool = False) -> None:
-        """Carries it out.
+        """Carries the run out.
 
         Raises:
             AerologError: it fails, or nothing may go.

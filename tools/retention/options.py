@@ -74,7 +74,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class NeedOptions:
-    """Who else is asked what is still needed, and what is believed."""
+    """The options that say who else may need data, and whether the clock is believed."""
 
     catalog: Annotated[
         str | None,

@@ -65,7 +65,7 @@ class _Asking:
         self._known: Known | None = None
 
     def __call__(self) -> Known:
-        """As it was not more than a few seconds ago.
+        """What is known, not more than a few seconds old.
 
         Raises:
             AerologError: somebody who may need something cannot be asked.

@@ -88,7 +88,7 @@ def _pages(node: _Node, root: _Node) -> Iterator[Page]:
 
 
 def _text(node: _Node, root: _Node) -> str:
-    """A whole page."""
+    """The source of a manual page."""
     lines = [f'.TH {node.name.upper()} {SECTION} "" "aerolog {__version__}" "aerolog"']
     sentence = first_sentence(node.command).rstrip(".")
     lines += [

@@ -38,7 +38,7 @@ _PID_MASK: Final = 0xFFFFFFFF
 
 
 def stat(view: DriverView, snapshot: CountersSnapshot, filters: Filters) -> Iterator[str]:
-    """One update of AeronStat."""
+    """The lines of one update of AeronStat."""
     age = view.heartbeat_age_ms(snapshot.taken_ms)
     yield (
         f"{time_of_day(snapshot.taken_ms)} - Aeron Stat (CnC v{view.version_text}), "
@@ -68,7 +68,7 @@ def errors(observed: Iterable[ObservedError]) -> Iterator[str]:
 
 
 def losses(entries: Iterable[LossEntry]) -> Iterator[str]:
-    """All of LossStat."""
+    """The lines of LossStat."""
     yield LOSS_HEADING
     count = 0
     for entry in entries:
@@ -82,7 +82,7 @@ def losses(entries: Iterable[LossEntry]) -> Iterator[str]:
 
 
 def driver(view: DriverView, aeron_dir: str | None, now_ms: int) -> Iterator[str]:
-    """All of DriverTool."""
+    """The lines of DriverTool."""
     yield f"Command `n Control file: {file_path(aeron_dir)}"
     yield f"Version: {view.version}, PID: {view.pid}"
     yield (

@@ -25,7 +25,7 @@ def first_line(path: str) -> str:
 
 
 def stream_stat(snapshot: CountersSnapshot) -> Iterator[str]:
-    """All of StreamStat but its first line."""
+    """The lines of StreamStat but for the first."""
     groups = _groups(snapshot, _STREAM_TYPES)
     for group in sorted(groups):
         rows = groups[group]
@@ -38,7 +38,7 @@ def stream_stat(snapshot: CountersSnapshot) -> Iterator[str]:
 
 
 def backlog_stat(snapshot: CountersSnapshot) -> Iterator[str]:
-    """All of BacklogStat but its first line."""
+    """The lines of BacklogStat but for the first."""
     groups = _groups(snapshot, _BACKLOG_TYPES)
     for group in _hash_order(list(groups)):
         rows = groups[group]

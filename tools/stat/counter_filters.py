@@ -43,7 +43,7 @@ class Filters:
 
     @classmethod
     def of(cls, patterns: Mapping[str, str | None]) -> Filters:
-        """Filters by name.
+        """Makes filters from patterns by their names.
 
         Raises:
             ConfigurationError: a pattern that does not compile.
@@ -65,7 +65,7 @@ class Filters:
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything passes."""
+        """Whether every counter passes."""
         return all(getattr(self, name) is None for name in NAMES)
 
     def rows(self, snapshot: CountersSnapshot) -> list[int]:

@@ -38,7 +38,7 @@ _TEXT_MAX: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where errors come from: what to call it, and how to look."""
+    """The source of errors: its name, and how it is read."""
 
     name: str
     look: Callable[[], list[ObservedError]]
@@ -148,7 +148,7 @@ def _people(name: str, errors: list[ObservedError]) -> Iterator[str]:
 
 
 def classic(aeron_dir: str | None, file: Path | None, offset: int | None) -> Iterator[str]:
-    """ErrorStat."""
+    """The lines of ErrorStat."""
     if file is None:
         yield first_line(file_path(aeron_dir))
         try:

@@ -74,7 +74,7 @@ def _people(folder: str, entries: list[LossEntry]) -> Iterator[str]:
 
 
 def classic(aeron_dir: str | None) -> None:
-    """LossStat."""
+    """Prints what LossStat prints."""
     path = file_path(aeron_dir, FILE_NAME)
     try:
         entries = read_losses(path.rpartition("/")[0] or ".")

@@ -41,7 +41,7 @@ def check_forms(*, as_json: bool, classic: bool, watch: bool = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StreamFilters:
-    """Which streams."""
+    """The options that choose streams."""
 
     session: Annotated[
         str | None,
@@ -57,11 +57,11 @@ class StreamFilters:
     ] = None
 
     def patterns(self) -> dict[str, str | None]:
-        """By the name of what they are asked of."""
+        """The patterns by the names of the filters."""
         return {"session": self.session, "stream": self.stream, "channel": self.channel}
 
     def filters(self) -> "Filters":
-        """As the forms want them.
+        """The filters that the forms take.
 
         Raises:
             typer.BadParameter: what is no regular expression.
@@ -73,7 +73,7 @@ class StreamFilters:
 
 @dataclass(frozen=True, slots=True)
 class LookOptions:
-    """Where to look, how often and in which form."""
+    """The options that say where to look, how often and in which form."""
 
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Look again and again, until interrupted.")

@@ -22,7 +22,7 @@ _ONCE: Final = "watch=false"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a driver's counters, as asked for."""
+    """A look at a driver's counters, with the options of the command line."""
 
     aeron_dir: str | None
     form: str | None

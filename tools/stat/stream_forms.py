@@ -108,7 +108,7 @@ class Streams:
 
 
 def rows(stream: StreamView) -> Iterator[tuple[str, int | None, str]]:
-    """Who is in a stream, where, and what else there is to say."""
+    """The parties of a stream, each with its position and a note."""
     publisher, sender = stream.publisher, stream.sender
     if publisher is not None:
         kind = "exclusive publication" if publisher.exclusive else "publication"
@@ -153,7 +153,7 @@ def _sender_note(stream: StreamView) -> str:
 
 
 def ahead_of(stream: StreamView, reference_id: int) -> int:
-    """How far the image or publication has come that a subscriber reads."""
+    """The position of the image or publication that a subscriber reads."""
     for receiver in stream.receivers:
         if receiver.registration_id == reference_id:
             return max(receiver.hwm or 0, receiver.position or 0)

@@ -42,7 +42,7 @@ def show_streams(
 def show_backlogs(
     aeron_dir: str | None, filters: Filters, schedule: Schedule, *, at_least: int, as_json: bool
 ) -> None:
-    """Prints what waits."""
+    """Prints the streams in which data waits."""
     found = Backlogs(Watched(aeron_dir), filters, at_least)
     if as_json:
         schedule.show_json(found.document)
@@ -51,7 +51,7 @@ def show_backlogs(
 
 
 def classic(aeron_dir: str | None, lines: Callable[[CountersSnapshot], Iterator[str]]) -> None:
-    """StreamStat or BacklogStat."""
+    """Prints what StreamStat or BacklogStat prints."""
     write_exact(classic_stream_lines.first_line(file_path(aeron_dir)) + "\n")
     try:
         view = DriverView.open(aeron_dir)

@@ -36,7 +36,7 @@ class Watched:
         return self.view
 
     def state(self, snapshot: CountersSnapshot) -> str:
-        """How the driver is, in words."""
+        """The state of the driver in words."""
         view = self.view
         if self.gone:
             return "its files are removed"

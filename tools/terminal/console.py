@@ -23,7 +23,7 @@ _ROWS_FOLDED = 1000
 
 
 class Progress(Protocol):
-    """Where a long command tells how far it is, and how much there is once it knows."""
+    """The bar of a long command, which says how much is done and, once known, of how much."""
 
     def update(self, completed: float, total: float | None = None) -> None:
         """Sets how much is done and, where that is known now, how much there is."""

@@ -175,7 +175,7 @@ class CyclesPage(TextPage):
         self._lines = lines or [line(" no agent tells of its cycles", Style.DIM)]
 
     def head(self, width: int) -> Sequence[Line]:
-        """The axis."""
+        """The line with the axis."""
         axis = [" "] * (width + 8)
         for exponent, text in _MARKS:
             at = _INDENT + _at(exponent)

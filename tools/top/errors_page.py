@@ -90,14 +90,14 @@ class ErrorsPage(TablePage[Told]):
         super().refresh(model)
 
     def opened(self, model: Model) -> Page | None:
-        """The whole error."""
+        """The page with the chosen error, None when there is none."""
         del model
         row = self.chosen()
         return None if row is None else ErrorPage(*row)
 
 
 class ErrorPage(TextPage):
-    """One error in full."""
+    """The page with the whole text of an error."""
 
     def __init__(self, origin: str, error: ObservedError) -> None:
         super().__init__("Error")

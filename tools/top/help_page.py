@@ -35,7 +35,7 @@ def _lines() -> Iterator[Line]:
 
 
 class HelpPage(TextPage):
-    """Keys and columns."""
+    """The page that explains keys and columns."""
 
     def __init__(self) -> None:
         super().__init__("Help")

@@ -233,7 +233,7 @@ class _Archive:
             self._view = None
 
     def errors(self) -> Sequence[ObservedError]:
-        """Of the archive's log."""
+        """The errors in the archive's log."""
         return () if self._view is None else self._view.errors()
 
     def figures(self, wall_ms: int, known: _Catalog, written: Mapping[int, int]) -> ArchiveFigures:

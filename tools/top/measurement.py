@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DriverState(StrEnum):
-    """How a driver is."""
+    """The state of a driver."""
 
     LIVE = "live"
     SILENT = "silent"
@@ -25,7 +25,7 @@ class DriverState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriverFigures:
-    """The driver itself.
+    """The figures of the driver itself.
 
     Attributes:
         aeron_dir: its directory.
@@ -120,7 +120,7 @@ class ReplayFigures:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFigures:
-    """An archive's directory.
+    """The figures of an archive's folder.
 
     Attributes:
         archive_dir: where.
@@ -153,7 +153,7 @@ class ArchiveFigures:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One look.
+    """What one look has found.
 
     Attributes:
         at_ns: when, of the monotonic clock.
@@ -189,10 +189,10 @@ class Reading:
 
 
 class Source(Protocol):
-    """Where readings come from."""
+    """A source of readings."""
 
     def look(self) -> Reading:
-        """One look, without waiting for anything."""
+        """Looks once, without waiting for anything."""
 
     def close(self) -> None:
         """Lets go of the files."""

@@ -26,7 +26,7 @@ def amount(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes: 1.23 GB."""
+    """A number of bytes with its unit, such as 1.23 GB."""
     text = amount(round(value))
     return f"{text[:-1]} {text[-1]}B" if text[-1].isalpha() else f"{text} B"
 
@@ -64,7 +64,7 @@ def age(seconds: float) -> str:
 
 
 def ago(then_ms: int, now_ms: int) -> str:
-    """How long ago, for a column."""
+    """How long ago something was, for a column."""
     return age((now_ms - then_ms) / 1_000)
 
 

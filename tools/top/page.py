@@ -179,7 +179,7 @@ class TablePage(Generic[Row]):
         self.move(at)
 
     def head(self, width: int) -> Sequence[Line]:
-        """The heading."""
+        """The heading of the table."""
         return (
             heading(
                 self._layout(width),
@@ -194,7 +194,7 @@ class TablePage(Generic[Row]):
         return len(self._rows) or 1
 
     def line(self, index: int, width: int) -> Line:
-        """One row."""
+        """The line of a row."""
         if not self._rows:
             return line(self._nothing(), Style.DIM)
         return table_line(self._layout(width), self._rows[index], self._glyphs)
@@ -210,7 +210,7 @@ class TablePage(Generic[Row]):
         return self._placed
 
     def move(self, index: int) -> None:
-        """Chooses a row."""
+        """Chooses another row."""
         self.cursor = max(min(index, len(self._rows) - 1), 0)
         self._chosen = self._key(self._rows[self.cursor]) if self.cursor else None
 

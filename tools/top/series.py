@@ -18,7 +18,7 @@ class Series:
         self._values: deque[float] = deque(maxlen=KEPT)
 
     def add(self, value: float) -> None:
-        """Appends the newest."""
+        """Appends the newest value."""
         self._values.append(value)
 
     def last(self, count: int) -> list[float]:

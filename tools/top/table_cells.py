@@ -50,7 +50,7 @@ def rate(value: float | None) -> Piece:
 
 
 def curve(series: Series, width: int, glyphs: Glyphs) -> Piece:
-    """A sparkline."""
+    """The cell with a sparkline."""
     return sparkline(series.last(width), width, glyphs), Style.CURVE
 
 

@@ -34,7 +34,7 @@ Row = TypeVar("Row")
 
 
 def plain(line: Line) -> str:
-    """Its text."""
+    """The text of a line, without styles."""
     return "".join(text for text, _ in line)
 
 
@@ -159,7 +159,7 @@ def heading(
 
 
 def table_line(placed: Sequence[tuple[Column[Row], int]], row: Row, glyphs: Glyphs) -> Line:
-    """One row of a table."""
+    """The line of one row of a table."""
     pieces: list[Piece] = []
     for column, width in placed:
         text, style = column.piece(row, width, glyphs)

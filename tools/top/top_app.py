@@ -177,7 +177,7 @@ class TopApp(App[int]):
             self.draw()
 
     def on_input_submitted(self) -> None:
-        """Keeps the filter."""
+        """Keeps the filter that was typed."""
         self._leave_filter()
         self.draw()
 

@@ -61,7 +61,7 @@ _METERED: Final = (
 
 
 class StreamTrack:
-    """One stream over time.
+    """A stream over time.
 
     Attributes:
         view: as it is now.

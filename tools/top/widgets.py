@@ -64,7 +64,7 @@ class Still(Widget):
         self.draw()
 
     def render_line(self, y: int) -> Strip:
-        """One line."""
+        """Draws a line."""
         if self._width != self.size.width:
             self._made, self._width = self._make(self.size.width), self.size.width
         if y >= len(self._made):
@@ -126,5 +126,5 @@ class Rows(Widget, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line, if the page has it."""
+        """Draws a line of the page, an empty one where it has none."""
         return self._seen[y] if y < len(self._seen) else Strip.blank(self.size.width)

@@ -55,7 +55,7 @@ class Verified:
         return not any(finding.is_damage for finding in self.findings)
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """The result as JSON."""
         row: dict[str, Any] = {
             "recording_id": self.recording_id,
             "sound": self.is_sound,

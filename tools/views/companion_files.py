@@ -58,12 +58,12 @@ class _Kept(Generic[T]):
         descriptor: RecordingDescriptor,
         made: T,
     ) -> T:
-        """Keeps it."""
+        """Keeps what was read of a recording's file."""
         self._known[recording_id] = signature, end, descriptor, made
         return made
 
     def keep(self, recording_ids: Iterable[int]) -> None:
-        """Forgets all others."""
+        """Forgets all recordings but these."""
         there = set(recording_ids)
         self._known = {key: value for key, value in self._known.items() if key in there}
 

@@ -1,4 +1,4 @@
-"""How fast counters move between two snapshots."""
+"""Rates of counters between two snapshots."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class CountersSnapshot:
             yield self.counter(row)
 
     def counter(self, row: int) -> Counter:
-        """All of one counter."""
+        """All fields of one counter."""
         return Counter(
             self.ids[row],
             self.type_ids[row],
@@ -93,12 +93,12 @@ class CountersSnapshot:
 
     @cached_property
     def labels(self) -> list[str]:
-        """All labels."""
+        """The labels of all counters."""
         return [self.label(row) for row in range(len(self.ids))]
 
     @cached_property
     def keys(self) -> list[bytes]:
-        """All keys."""
+        """The keys of all counters."""
         return [self.key(row) for row in range(len(self.ids))]
 
     def row_of(self, counter_id: int) -> int | None:

@@ -68,7 +68,7 @@ def limited_by(
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One stream, now and before."""
+    """A stream as it is now and as it was before."""
 
     stream: StreamView
     previous: StreamView | None
@@ -215,7 +215,7 @@ class _Case:
 
 
 def reader_text(reader: Subscriber) -> str:
-    """Who reads, in words."""
+    """The name of a reader in words."""
     if reader.recording_id is not None:
         return f"recording {reader.recording_id} (subscription {reader.registration_id})"
     name = f" '{reader.client_name}'" if reader.client_name else ""

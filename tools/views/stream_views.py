@@ -138,7 +138,7 @@ class RecordingPosition:
 
 @dataclass(slots=True)
 class StreamView:
-    """Where everybody stands in one stream.
+    """A stream with the positions of all who write and read it.
 
     Attributes:
         session_id: the session id of the publication.
@@ -261,7 +261,7 @@ class _Collector:
         self._others: list[StreamView] = []
 
     def views(self) -> Iterable[StreamView]:
-        """All of them."""
+        """The views of all streams."""
         yield from self._publications.values()
         yield from self._images.values()
         yield from self._others

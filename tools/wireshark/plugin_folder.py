@@ -1,4 +1,4 @@
-"""Where Wireshark looks for the dissectors of one user."""
+"""The folder in which Wireshark looks for the dissectors of one user."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class FakeFile:
         self.undo.clear()
 
     def _room(self, offset: int, length: int) -> int:
-        """How much of a write fits."""
+        """The number of bytes of a write for which there is room."""
         free = self.disk.free_bytes // PAGE
         for page in _pages(offset, length):
             if page not in self.pages:
@@ -220,7 +220,7 @@ class FakeFileSystem(FileSystem):
 
     @property
     def free_bytes(self) -> int:
-        """Space left."""
+        """The bytes that are left on the disk."""
         return max(0, self.capacity_bytes - self.used_bytes)
 
     def spend_write(self, length: int) -> int:

@@ -109,7 +109,7 @@ class Play:
         self._errors: list[BaseException] = []
 
     def run(self) -> Outcome:
-        """Act it out.
+        """Act the scenario out.
 
         Raises:
             StreamCheckError: something arrived that was not sent so, or an end without a reason.

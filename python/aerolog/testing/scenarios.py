@@ -63,7 +63,7 @@ class LinkPlan:
 
 @dataclass(frozen=True, slots=True)
 class ReaderPlan:
-    """One subscription.
+    """A subscription of a scenario.
 
     Attributes:
         host: number of its host.
@@ -114,7 +114,7 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True)
 class HarmPlan:
-    """Something bad.
+    """Something bad that happens in a scenario.
 
     Attributes:
         at_s: simulated seconds after the start.
@@ -299,7 +299,7 @@ class _Maker:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a reader is, and how it subscribes."""
+    """The host of a reader, and the channel by which it subscribes."""
 
     host: int
     channel: str

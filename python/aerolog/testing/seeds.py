@@ -25,7 +25,7 @@ _COLLECT_EVERY: Final = 10  # a simulation keeps the garbage collector from its 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One seed, played.
+    """The outcome of the scenario that one seed makes.
 
     Attributes:
         kind: the kind of the scenario.

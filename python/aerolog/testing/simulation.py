@@ -172,7 +172,7 @@ class Simulation(Resource):
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that happened so far; equal runs have equal ones."""
+        """The fingerprint of everything that happened so far; equal runs have the same."""
         return f"{hash((self._fingerprint, self.network.fingerprint)) & (1 << 64) - 1:016x}"
 
     def note(self, event: str) -> None:

@@ -79,7 +79,7 @@ class SentStream:
 
     @property
     def position(self) -> int:
-        """Behind the last message."""
+        """The position behind the last message."""
         return self.positions[-1] if self.positions else 0
 
     def first_from(self, position: int) -> int:
@@ -246,7 +246,7 @@ class CheckedWriter:
 
 @dataclass(slots=True)
 class Reading:
-    """One image as far as it was read.
+    """An image, as far as it was read.
 
     Attributes:
         image: as the client has it.
@@ -264,7 +264,7 @@ class Reading:
 
     @property
     def first_index(self) -> int:
-        """Of the first message that a reader of this image sees."""
+        """The index of the first message that a reader of this image sees."""
         return self.stream.first_from(self.image.join_position)
 
     @property
@@ -326,7 +326,7 @@ class CheckedReader:
 
     @property
     def open_readings(self) -> list[Reading]:
-        """Of the images that are there."""
+        """The readings of the images that are there."""
         return list(self._open.values())
 
     def turn(self) -> int:

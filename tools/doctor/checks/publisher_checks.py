@@ -133,7 +133,7 @@ class _Reader:
 
     @property
     def who(self) -> str:
-        """As it is named in a sentence."""
+        """The name of the subscriber in a sentence."""
         return reader_text(self.subscriber)
 
     @property
