@@ -1,4 +1,4 @@
-"""What is closed at the end of a ``with`` block."""
+"""Bases of resources that are closed at the end of a ``with`` block."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Closeable(Protocol):
-    """What has a ``close``, which may be a coroutine where the resource is asynchronous."""
+    """An object with ``close``, which is a coroutine if the resource is asynchronous."""
 
     def close(self) -> object:
-        """Give up what is held."""
+        """Release the resource."""
 
 
 class Resource:
-    """A context manager that closes itself when its block ends, whatever ends it."""
+    """A context manager that closes itself at the end of its block, also after an exception."""
 
     __slots__ = ()
 

@@ -1,1 +1,1 @@
-"""Datagrams, and nothing of drivers: the datagram port, wire frames, loss on demand."""
+"""Datagram networks, without any part of a driver: ports, addresses, names and rehearsed loss."""

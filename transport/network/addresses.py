@@ -20,8 +20,8 @@ class SocketAddress:
     Attributes:
         ip: the address, without scope.
         port: 0 to 65535.
-        scope: for IPv6: the interface that the address belongs to; addresses that differ only
-            in it are equal, as for the reference.
+        scope: for IPv6, the interface that the address belongs to. As in the reference, addresses
+            that differ only in their scope are equal.
     """
 
     ip: IPv4Address | IPv6Address
@@ -35,12 +35,12 @@ class SocketAddress:
 
     @property
     def is_multicast(self) -> bool:
-        """Whether the address names a group."""
+        """Whether the address is that of a multicast group."""
         return self.ip.is_multicast
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the address is the one that stands for all."""
+        """Whether the address is the wildcard, which stands for all local addresses."""
         return self.ip.is_unspecified
 
     @property
@@ -68,10 +68,10 @@ class SocketAddress:
 
     @property
     def sockaddr(self) -> tuple[str, int] | tuple[str, int, int, int]:
-        """The form that the ``socket`` module takes.
+        """Return the address in the form of the ``socket`` module.
 
         Raises:
-            OSError: the scope is no interface of this machine.
+            OSError: if the scope is no interface of this machine.
         """
         if self.ip.version == 4:
             return str(self.ip), self.port

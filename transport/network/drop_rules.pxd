@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 cdef enum:
     STREAM_LIMIT = 64
 
-# How far one stream of one session has come.
+# The progress of one stream of one session.
 ctypedef struct progress_t:
     int32_t session_id
     int32_t stream_id
@@ -13,7 +13,8 @@ ctypedef struct progress_t:
 cdef class DropRule:
     cdef readonly int64_t dropped
     cdef DropRule _next
-    # Whether this rule or one after it drops the datagram; each sees what those before let pass.
+    # Whether this rule or a later one drops the datagram; each rule sees only the datagrams that
+    # the rules before it let pass.
     cdef bint drops(self, const uint8_t* data, int32_t length) noexcept nogil
     cdef bint _decides(self, const uint8_t* data, int32_t length) noexcept nogil
 

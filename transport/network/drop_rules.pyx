@@ -1,8 +1,8 @@
-"""Which datagrams a rehearsed network loses: by chance, or at chosen places of a term.
+"""Rules for the datagrams that a rehearsed network loses, by chance or at given places of a term.
 
-The rules are those of the reference's loss interceptors (spec configuration 8), and burst and
-stream on top. They decide alone; ``rehearsal`` puts them around a port. One rule serves one
-direction of one port.
+The rules are those of the reference's loss interceptors (spec configuration 8), extended by bursts
+and streams. They only decide; ``rehearsal`` applies them to a port. One rule serves one direction
+of one port.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -26,17 +26,17 @@ from aerolog.transport.protocol.frames cimport (
 from aerolog.transport.errors import ConfigurationError
 
 cdef uint64_t _MASK_48 = (1UL << 48) - 1
-# Shortest datagram that names its stream, and the types that a mask can name.
+# The shortest datagram that names its stream, and the number of types in a mask.
 cdef enum:
     IDENTIFIED_LENGTH = 20
     MASKED_TYPES = 32
 
 
 cdef class DropRule:
-    """What is lost; see the subclasses.
+    """Decides which datagrams are lost; base of the rules.
 
     Attributes:
-        dropped: datagrams so far.
+        dropped: number of datagrams dropped so far.
     """
 
     cdef bint drops(self, const uint8_t* data, int32_t length) noexcept nogil:
@@ -49,27 +49,27 @@ cdef class DropRule:
         return False
 
     def then(self, rule: DropRule) -> None:
-        """Let another rule see what this one and those after it let pass."""
+        """Append a rule, which sees the datagrams that this rule and those after it let pass."""
         cdef DropRule last = self
         while last._next is not None:
             last = last._next
         last._next = rule
 
     def would_drop(self, datagram: bytes) -> bool:
-        """Decide on a datagram, as if it had passed."""
+        """Decide on a datagram as if it had arrived at the port."""
         return self.drops(<const uint8_t*> (<bytes> datagram), len(datagram))
 
 
 cdef class RandomLoss(DropRule):
-    """A share of the datagrams, drawn from a seed.
+    """Drops datagrams at random, with a seed.
 
     Args:
-        rate: 0 to 1.
-        seed: of the draws; equal seeds drop the same datagrams.
-        burst: how many in a row are dropped by one draw, those of other types not counted.
-        types: bit n stands for frame type n (spec wire-protocol 2.1); None for all datagrams.
-        stream_id: only of this stream; None for all.
-        session_id: only of this session; None for all.
+        rate: probability that a datagram is dropped, 0 to 1.
+        seed: seed of the random numbers; equal seeds drop the same datagrams.
+        burst: how many datagrams in a row one draw drops, not counting those of other types.
+        types: mask whose bit n stands for frame type n (spec wire-protocol 2.1); None for all.
+        stream_id: drop only datagrams of this stream; None for all.
+        session_id: drop only datagrams of this session; None for all.
     """
 
     def __init__(
@@ -127,10 +127,10 @@ cdef class RandomLoss(DropRule):
 
 
 cdef class _TermLoss(DropRule):
-    """What the rules about places of one term have in common: progress by stream and session."""
+    """Base of the rules for places in one term; it tracks progress by stream and session."""
 
     cdef progress_t* _progress(self, const uint8_t* data, int64_t start) noexcept nogil:
-        """Of the stream of a DATA frame; NULL when more streams than have room are about."""
+        """Progress of the stream of a DATA frame; NULL if there is no room for another stream."""
         cdef int32_t session_id = get_i32(data + SESSION_ID_OFFSET)
         cdef int32_t stream_id = get_i32(data + STREAM_ID_OFFSET)
         cdef progress_t* stream
@@ -150,7 +150,7 @@ cdef class _TermLoss(DropRule):
 
 
 cdef inline bint _is_data_of(const uint8_t* data, int32_t length, int32_t term_id) noexcept nogil:
-    """Whether it carries data of a term; a heartbeat does not."""
+    """Whether a datagram carries data of a term; a heartbeat does not."""
     return (
         length >= DATA_HEADER_LENGTH
         and read_frame_type(data, length) == FRAME_DATA
@@ -160,12 +160,12 @@ cdef inline bint _is_data_of(const uint8_t* data, int32_t length, int32_t term_i
 
 
 cdef class FixedLoss(_TermLoss):
-    """One range of a term, lost once for each stream and session; what is sent again passes.
+    """Drops one range of a term once for each stream and session; data sent again passes.
 
     Args:
-        term_id: of the term.
-        term_offset: first byte lost.
-        length: of the range in bytes.
+        term_id: id of the term.
+        term_offset: offset of the first byte lost.
+        length: bytes of the range.
     """
 
     def __init__(self, term_id: int, term_offset: int, length: int) -> None:
@@ -193,13 +193,14 @@ cdef class FixedLoss(_TermLoss):
 
 
 cdef class MultiGapLoss(_TermLoss):
-    """Gaps at regular places of a term, each lost once for each stream and session.
+    """Drops gaps at regular places of a term, each once for each stream and session.
 
     Args:
-        term_id: of the term.
-        gap_radix: distance of the gaps in bytes, rounded up to a power of two; the first is there.
-        gap_length: of each in bytes, at most ``gap_radix``.
-        total_gaps: how many.
+        term_id: id of the term.
+        gap_radix: distance of the gaps in bytes, rounded up to a power of two; the first gap is at
+            that offset.
+        gap_length: bytes of each gap, at most ``gap_radix``.
+        total_gaps: number of gaps.
     """
 
     def __init__(self, term_id: int, gap_radix: int, gap_length: int, total_gaps: int) -> None:

@@ -1,7 +1,7 @@
-"""From ``host:port`` in a channel to a socket address (spec channel-uri 7, spec wire-protocol 4.1).
+"""Resolution of a channel's ``host:port`` (spec channel-uri 7, spec wire-protocol 4.1).
 
-A `NameResolver` is the door to whatever knows names. It may block: whoever resolves a channel does
-so off the conductor's thread.
+A `NameResolver` finds the addresses of names. It may block, so channels are not resolved on the
+conductor's thread.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class NameResolver(Protocol):
 
     @property
     def name(self) -> str:
-        """How errors name it when an endpoint is unknown."""
+        """Name of the resolver in errors about an unknown endpoint."""
         ...
 
     @property
     def reference_class(self) -> str:
-        """How errors name it when a control address is unknown."""
+        """Name of the resolver in errors about an unknown control address."""
         ...
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
-        """The ``host:port`` to use for the value of a parameter, mostly the value itself."""
+        """Return the ``host:port`` for the value of a parameter, usually the value itself."""
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
-        """The address of a host, None when it is unknown."""
+        """Return the address of a host, or None if it is unknown."""
 
 
 class HostPort(NamedTuple):
@@ -55,7 +55,7 @@ def parse_host_port(value: str) -> HostPort:
     """Splits ``host:port``, ``[ipv6]:port`` or ``[ipv6%scope]:port``.
 
     Raises:
-        ChannelUriError: neither of them, or the port is out of range.
+        ChannelUriError: if the text has none of these forms, or the port is out of range.
     """
     if not value:
         raise ChannelUriError("input string must not be null or empty", reference_type=NULL_POINTER)
@@ -75,10 +75,10 @@ def parse_host_port(value: str) -> HostPort:
 def resolve_endpoint(
     value: str, param: str, resolver: NameResolver, *, is_re_resolution: bool = False
 ) -> SocketAddress:
-    """The address of ``endpoint`` or ``control``.
+    """Resolve the address of ``endpoint`` or ``control``.
 
     Raises:
-        ChannelUriError: it does not parse, or the resolver does not know the host.
+        ChannelUriError: if it does not parse, or the resolver does not know the host.
     """
     looked_up = value
     if value:
@@ -102,15 +102,15 @@ def is_multicast_text(value: str) -> bool:
 
 
 def platform_address(host: str) -> IpAddress | None:
-    """The platform's first address of a host, IPv4 before IPv6; None when it has none.
+    """Return the platform's first address of a host, IPv4 before IPv6, or None if it has none.
 
-    Numeric forms that the platform takes are taken (``127.1``); an empty host is the loopback.
+    Every numeric form that the platform accepts is allowed (``127.1``); an empty host is loopback.
     """
     if not host:
         return IPv4Address("127.0.0.1")
     if not host.isascii() or "\0" in host:
         return None
-    if ":" in host:  # a literal that no name service is asked for
+    if ":" in host:  # an IPv6 literal, which needs no name service
         try:
             return _unmapped(IPv6Address(host))
         except AddressValueError:

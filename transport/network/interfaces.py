@@ -1,7 +1,6 @@
 """The ``interface`` parameter and the search for a local interface (spec wire-protocol 3.4).
 
-`system_interfaces` is the door to the machine's interfaces; a test or a simulation hands in a
-list of its own.
+`system_interfaces` lists the machine's interfaces; a test or a simulation passes a list of its own.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class NetworkInterface:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceSearch:
-    """An ``interface`` that has been parsed.
+    """A parsed ``interface`` parameter.
 
     Attributes:
-        name: of the interface for the form ``{name}``, else empty.
-        ip: what to look for; for the form ``{name}`` the wildcard.
-        port: local port, 0 for any.
+        name: name of the interface for the form ``{name}``, else empty.
+        ip: the address to search for; the wildcard for the form ``{name}``.
+        port: local port; 0 for any.
         prefix_length: number of leading bits that have to match.
-        host: the name that `ip` was looked up by, empty for a number.
+        host: the name whose address `ip` is; empty if the parameter has a number.
     """
 
     name: str
@@ -64,7 +63,7 @@ ANY_INTERFACE: Final = InterfaceSearch("", WILDCARD_IPV4.ip, 0, 0)
 
 
 class LocalAddress(NamedTuple):
-    """What a search found: the address, and the interface, None when none is bound to."""
+    """The local address that a search found, and its interface, or None if there is none."""
 
     address: SocketAddress
     interface: NetworkInterface | None
@@ -80,7 +79,8 @@ def parse_interface(
         resolve: the platform's lookup of host names.
 
     Raises:
-        ChannelUriError: neither form, a number out of range, or an unknown host.
+        ChannelUriError: if the text has neither form, a number is out of range, or the host is
+            unknown.
     """
     if not text:
         raise ChannelUriError("interface is null or empty")
@@ -118,16 +118,16 @@ def find_local_address(
     ip_version: int,
     is_multicast: bool,
 ) -> LocalAddress:
-    """The local address of a channel, and its interface.
+    """Find the local address of a channel and its interface.
 
     Args:
-        search: what to look for.
-        interfaces: those of the machine.
-        ip_version: 4 or 6, of the endpoint; for the form ``{name}``.
-        is_multicast: whether the endpoint is a group: then an interface is needed.
+        search: the parsed parameter.
+        interfaces: the interfaces of the machine.
+        ip_version: IP version of the endpoint, 4 or 6; for the form ``{name}``.
+        is_multicast: whether the endpoint is a multicast group, which needs an interface.
 
     Raises:
-        ChannelUriError: no interface fits.
+        ChannelUriError: if no interface matches.
     """
     if search.name:
         return _named(search, interfaces, ip_version)
@@ -157,7 +157,7 @@ def _candidates(
 
 
 def is_match(wanted: IpAddress, ip: IpAddress, prefix_length: int) -> bool:
-    """Whether two addresses are of one family and equal in their first bits."""
+    """Whether two addresses have the same family and equal first ``prefix_length`` bits."""
     if wanted.version != ip.version:
         return False
     shift = ip.max_prefixlen - prefix_length

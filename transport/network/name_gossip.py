@@ -1,8 +1,7 @@
-"""Drivers tell each other their names: the protocol without sockets or clock.
+"""The protocol by which drivers exchange their names (spec wire-protocol 15.2).
 
-Spec wire-protocol 15.2.
-
-Who owns it hands in datagrams, results of lookups and times, and sends what `poll` returns.
+It has neither sockets nor a clock: its owner passes in datagrams, results of lookups and times, and
+sends the frames that `poll` returns.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MAX_BOOTSTRAP_NEIGHBORS: Final = 20
-#: What strangers can make a driver remember, and send to, is bounded.
+#: This bounds what unknown hosts can make a driver remember and send.
 MAX_CACHE_ENTRIES: Final = 10_000
 MAX_NEIGHBORS: Final = 1_000
 
@@ -37,15 +36,17 @@ _NS_PER_MS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GossipOptions:
-    """What a resolver is told.
+    """Options of a driver's name gossip.
 
     Attributes:
-        name: of this driver.
+        name: name of this driver.
         bootstrap: ``host:port`` of the first neighbors.
-        mtu_length: bytes of the largest frame.
-        neighbor_timeout_ns: a name or neighbor that is not heard of for so long is forgotten.
-        self_interval_ns, neighbor_interval_ns, bootstrap_interval_ns: periods of telling the own
-            name, telling all names, and looking up bootstrap neighbors that do not answer.
+        mtu_length: bytes of the longest frame.
+        neighbor_timeout_ns: names and neighbors are forgotten if nothing is received about them
+            for this time.
+        self_interval_ns, neighbor_interval_ns, bootstrap_interval_ns: periods for sending the
+            driver's own name, for sending all names, and for new lookups of bootstrap neighbors
+            that do not answer.
     """
 
     name: str
@@ -58,10 +59,10 @@ class GossipOptions:
 
 
 def parse_bootstrap(text: str | None) -> tuple[str, ...]:
-    """The ``host:port`` texts of a comma list, at most 20.
+    """Parse a comma-separated list of at most 20 ``host:port`` texts.
 
     Raises:
-        ConfigurationError: one is not ``host:port``, or there are more.
+        ConfigurationError: if one is not ``host:port``, or there are more.
     """
     neighbors = tuple(text.split(",")) if text else ()
     if len(neighbors) > MAX_BOOTSTRAP_NEIGHBORS:
@@ -78,7 +79,7 @@ def parse_bootstrap(text: str | None) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class CacheEntry:
-    """A name that was heard of."""
+    """A name that was received from another driver."""
 
     address: SocketAddress
     last_activity_ns: int
@@ -86,27 +87,27 @@ class CacheEntry:
 
 @dataclass(slots=True)
 class Bootstrap:
-    """A first neighbor: as configured, and resolved when it is."""
+    """A configured first neighbor, with its address after it is resolved."""
 
     value: str
     address: SocketAddress | None = None
 
     @property
     def label(self) -> str:
-        """Of its counter."""
+        """Label of the neighbor's counter."""
         resolved = "" if self.address is None else self.address.label
         return f"Bootstrap neighbor: name={self.value} resolved={resolved}"
 
 
 class NeighborHandler(Protocol):
-    """Is told of the drivers that gossip."""
+    """Called when a neighbor appears or disappears."""
 
     def __call__(self, address: SocketAddress, *, is_there: bool) -> None:
-        """One was heard of first, or has not been heard of for too long."""
+        """Handle a new neighbor, or one whose timeout has passed."""
 
 
 def _unheard(address: SocketAddress, *, is_there: bool) -> None:
-    """What a gossip whose neighbors nobody asks for tells of them."""
+    """Ignore a change of the neighbors; this is the default handler."""
 
 
 class Outgoing(NamedTuple):
@@ -118,25 +119,25 @@ class Outgoing(NamedTuple):
 
 @dataclass(slots=True)
 class Work:
-    """What there is to do: frames to send in order, and bootstrap neighbors to look up."""
+    """The work that is due: frames to send in order, and bootstrap neighbors to look up."""
 
     frames: list[Outgoing] = field(default_factory=list)
     lookups: list[str] = field(default_factory=list)
 
 
 class NameGossip:
-    """What one driver knows of the names of others, and tells them.
+    """The names of other drivers that one driver knows, and their exchange with neighbors.
 
-    `address_of` may be called from any thread, all else from one.
+    Any thread may call `address_of`; all other methods belong to one thread.
 
     Args:
-        options: see there.
+        options: names, intervals and timeouts.
         bound: address of the resolver's socket.
-        now_ns: a monotonic time.
-        on_neighbor: told of every neighbor that comes or goes.
+        now_ns: the present monotonic time.
+        on_neighbor: called for every neighbor that appears or disappears.
 
     Raises:
-        ConfigurationError: the name does not fit a frame.
+        ConfigurationError: if the name does not fit into a frame.
     """
 
     def __init__(
@@ -163,12 +164,12 @@ class NameGossip:
 
     @property
     def neighbor_count(self) -> int:
-        """Value of the counter that `neighbors_label` is of."""
+        """Number of neighbors, the value of the counter that has `neighbors_label`."""
         return len(self._neighbors)
 
     @property
     def cache_entry_count(self) -> int:
-        """Value of the counter that `cache_label` is of."""
+        """Number of cached names, the value of the counter that has `cache_label`."""
         return len(self._cache)
 
     @property
@@ -182,21 +183,21 @@ class NameGossip:
         return f"Resolver cache entries: name={self._options.name}"
 
     def is_neighbor(self, bootstrap: Bootstrap) -> bool:
-        """Whether a first neighbor is one now: value 1 of its counter, else 0."""
+        """Whether a bootstrap neighbor is a neighbor now; its counter is then 1, else 0."""
         return bootstrap.address in self._neighbors
 
     def address_of(self, host: str) -> IpAddress | None:
-        """The IPv4 address of a driver's name, the own one included; None when nobody told."""
+        """Return the IPv4 address of a driver's name, also of this one, or None if unknown."""
         entry = self._cache.get((host, 4))
         if entry is not None:
             return entry.address.ip
         return self._bound.ip if host == self._options.name else None
 
     def on_datagram(self, datagram: bytes, source: SocketAddress, now_ns: int) -> bool:
-        """Take a datagram in.
+        """Process a received datagram.
 
         Returns:
-            False for one that does not hold together: it counts as invalid and changes nothing.
+            False if the datagram is malformed: it counts as invalid and changes nothing.
         """
         if len(datagram) < frames.COMMON_HEADER_LENGTH or datagram[frames.VERSION_OFFSET]:
             return False
@@ -213,13 +214,13 @@ class NameGossip:
         return True
 
     def on_bootstrap_resolved(self, value: str, address: SocketAddress | None) -> None:
-        """A first neighbor has been looked up; None keeps what is known of it."""
+        """Process the result of a bootstrap neighbor's lookup; None keeps the old address."""
         for bootstrap in self.bootstrap:
             if bootstrap.value == value and address is not None:
                 bootstrap.address = address
 
     def poll(self, now_ns: int) -> Work:
-        """Forget what is too old, and say what is to be sent and looked up now."""
+        """Forget entries that timed out, and return the frames and lookups that are due."""
         work = Work()
         self._expire(now_ns)
         if now_ns >= self._next_bootstrap_ns:
@@ -246,7 +247,7 @@ class NameGossip:
         if is_self and ip.is_unspecified:
             ip = source.ip
         address = SocketAddress(ip, entry.port)
-        # A negative age would be a promise about the future.
+        # A negative age, which would place the activity in the future, counts as 0.
         activity_ns = now_ns - max(entry.age_ms, 0) * _NS_PER_MS
         self._remember(entry.name, address, activity_ns)
         self._meet(address, activity_ns, is_self=is_self)
@@ -257,7 +258,7 @@ class NameGossip:
         if known is None:
             if len(self._cache) < MAX_CACHE_ENTRIES:
                 self._cache[key] = CacheEntry(address, activity_ns)
-        elif activity_ns >= known.last_activity_ns:  # what is repeated late is no news
+        elif activity_ns >= known.last_activity_ns:  # older activity is a late repetition
             self._cache[key] = CacheEntry(address, activity_ns)
 
     def _meet(self, address: SocketAddress, activity_ns: int, *, is_self: bool) -> None:
@@ -293,7 +294,7 @@ class NameGossip:
 
 
 def _batches(entries: Iterable[ResolutionEntry], limit: int) -> Iterator[list[ResolutionEntry]]:
-    """Entries that fit into one frame each; one that fits into none is left out."""
+    """Group entries by frames; an entry that fits into no frame is left out."""
     batch: list[ResolutionEntry] = []
     length = frames.COMMON_HEADER_LENGTH
     for entry in entries:

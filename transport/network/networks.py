@@ -1,4 +1,4 @@
-"""The door through which a driver opens its ports: real sockets, rehearsed ones, a simulation."""
+"""Networks, through which a driver opens its ports: real sockets, rehearsals or simulations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PortOptions(TypedDict, total=False):
-    """What ``open_send_port`` and ``open_receive_port`` of the module ``sockets`` both take."""
+    """Options of both ``open_send_port`` and ``open_receive_port`` of the module ``sockets``."""
 
     interface_index: int
     ttl: int
@@ -33,37 +33,37 @@ class PortOptions(TypedDict, total=False):
 
 
 class SendPortOptions(PortOptions, total=False):
-    """What ``open_send_port`` takes on top."""
+    """Options of ``open_send_port``."""
 
     control: Address | None
     connect: bool
 
 
 class Network(Protocol):
-    """What opens ports; see ``sockets`` for the meaning of every argument."""
+    """A network opens ports; the module ``sockets`` describes the arguments."""
 
     def open_send_port(
         self, remote: Address | None, local: Address, **options: Unpack[SendPortOptions]
     ) -> DatagramPort:
-        """The port of a send channel endpoint."""
+        """Open the port of a send channel endpoint."""
 
     def open_receive_port(
         self, endpoint: Address, interface: Address | None = None, **options: Unpack[PortOptions]
     ) -> DatagramPort:
-        """The port of a receive channel endpoint or destination."""
+        """Open the port of a receive channel endpoint or destination."""
 
     def interfaces(self) -> Sequence[NetworkInterface]:
         """The machine's interfaces.
 
         Raises:
-            OSError: they cannot be listed.
+            OSError: if they cannot be listed.
         """
 
     def address_of(self, host: str) -> IpAddress | None:
-        """The address of a host name or number, None when it has none; may block."""
+        """Return the address of a host name or number, or None if it has none; may block."""
 
     def socket_limits(self) -> SocketLimits:
-        """What sockets of the machine may ask for."""
+        """Default and greatest buffer lengths of the machine's sockets."""
 
 
 class SystemNetwork:
@@ -81,10 +81,10 @@ def _undisturbed() -> Disturbance | None:
 
 
 class WrappedNetwork:
-    """A network around another one that opens its ports in its own way.
+    """A network that wraps the ports of another network.
 
     Args:
-        inner: what opens the ports.
+        inner: the network that opens the ports.
     """
 
     def __init__(self, inner: Network) -> None:
@@ -104,16 +104,16 @@ class WrappedNetwork:
 
 
 class RehearsedNetwork(WrappedNetwork):
-    """A network whose ports are as bad as asked for, each direction of each end on its own.
+    """A network whose ports disturb datagrams, separately for each direction of each port.
 
     Args:
-        inner: what opens the ports.
-        send_data: what happens to datagrams that send ports send; called once a port, None for
-            nothing.
-        send_control: to those that send ports receive.
-        receive_data: to those that receive ports receive.
-        receive_control: to those that receive ports send.
-        clock: of the delays; the machine's when None.
+        inner: the network that opens the ports.
+        send_data: makes the disturbance of datagrams that a send port sends; called once for each
+            port, and None disturbs nothing.
+        send_control: the same for datagrams that a send port receives.
+        receive_data: the same for datagrams that a receive port receives.
+        receive_control: the same for datagrams that a receive port sends.
+        clock: the clock for delays; the machine's if None.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The datagram door: batches of datagrams out and in, by real sockets, rehearsals or simulations.
+"""Ports, which send and receive batches of datagrams by sockets, rehearsals or simulations.
 
 A port belongs to one thread at a time. Native methods raise nothing and allocate nothing.
 """
@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 cpdef enum:
     # A buffer of this length holds any datagram, and any run that receive offload joins.
     RECEIVE_BUFFER_LENGTH = 65536
-    # More messages in one call are handled in rounds of so many.
+    # A call with more messages than this handles them in several rounds.
     BATCH_LIMIT = 64
 
 # A socket address as the kernel lays it out (sockaddr_in or sockaddr_in6); length 0 means none.
@@ -40,16 +40,17 @@ cdef class DatagramPort:
     # Bytes that the last send took, with those of a run that was taken in part: always whole
     # datagrams, in order, so that a sender may move on by it.
     cdef int64_t sent_bytes
-    # Messages taken whole (may be fewer than count, 0 included), or -errno when nothing was
-    # taken. destination NULL: to the connected peer.
+    # Returns the number of messages sent whole (0 to count), or -errno if nothing was sent. If
+    # destination is NULL, the messages go to the connected peer.
     cdef int send(
         self, const outgoing_t* messages, int count, const address_t* destination
     ) noexcept nogil
-    # Messages filled; 0: nothing is there; -errno. A refusal by an earlier peer is no error.
+    # Returns the number of messages filled, 0 if none has arrived, or -errno. A refusal by an
+    # earlier peer is no error.
     cdef int receive(self, incoming_t* messages, int count) noexcept nogil
-    # Point a connected port at another peer; 0 or -errno. The local port stays where it can.
+    # Connect the port to another peer; returns 0 or -errno. The local port stays if possible.
     cdef int reconnect(self, const address_t* remote) noexcept nogil
-    # What a poller waits on, -1 for a port without descriptor (a simulated one).
+    # The descriptor on which a poller waits; -1 for a port without one, such as a simulated port.
     cdef int descriptor(self) noexcept nogil
 
 
@@ -64,12 +65,12 @@ cdef inline bint is_transient(int result) noexcept nogil:
     )
 
 
-# Same family, host, port (and scope).
+# Whether family, host, port and scope are equal.
 cdef bint same_address(const address_t* left, const address_t* right) noexcept nogil
 cdef bint is_multicast_address(const address_t* address) noexcept nogil
-# Port in host order, 0 for no address.
+# The port in host order; 0 for no address.
 cdef int32_t address_port(const address_t* address) noexcept nogil
-# Hash of family, host and port, for tables of destinations.
+# A hash of family, host and port, for tables of destinations.
 cdef int64_t address_hash(const address_t* address) noexcept nogil
 # From and to (host, port) with a numeric host ("127.0.0.1", "fe80::1%eth0"); the length is 0 for
 # None. Raises ConfigurationError for anything else.

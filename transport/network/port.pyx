@@ -1,8 +1,8 @@
-"""The datagram door, and the socket addresses that go through it (spec wire-protocol 3).
+"""Datagram ports and their socket addresses (spec wire-protocol 3).
 
-Subclasses: SocketPort (real sockets), RehearsedPort (loss on demand around another port), and
-``aerolog.testing``'s simulated one. The Python methods here copy and allocate: they are for
-control paths and tests, the agents' loops call ``send`` and ``receive``.
+The subclasses are SocketPort (real sockets), RehearsedPort (disturbances of another port), and the
+simulated port of ``aerolog.testing``. The Python methods copy and allocate, so they are for control
+paths and tests; the agents' loops call ``send`` and ``receive``.
 """
 
 from libc.errno cimport EBADF
@@ -73,7 +73,7 @@ cdef bint is_multicast_address(const address_t* address) noexcept nogil:
 
 
 cdef int32_t address_port(const address_t* address) noexcept nogil:
-    # Both families have the port in the same place.
+    # Both families have the port at the same offset.
     if _is_ipv4(address) or _is_ipv6(address):
         return ntohs((<const sockaddr_in*> address.bytes).sin_port)
     return 0
@@ -147,15 +147,15 @@ cdef object address_pair(const address_t* address):
 def _scope_name(index: int) -> str:
     try:
         return socket.if_indextoname(index)
-    except OSError:  # an interface that is gone keeps its number
+    except OSError:  # the interface no longer exists, so its number stands for it
         return str(index)
 
 
 def normal_address(address: Address) -> Address:
-    """The address as ports report it.
+    """Return the address in the form in which ports report it.
 
     Raises:
-        ConfigurationError: a host that is not numeric, or a port out of range.
+        ConfigurationError: if the host is not numeric, or the port is out of range.
     """
     cdef address_t native
     set_address(&native, address)
@@ -163,10 +163,10 @@ def normal_address(address: Address) -> Address:
 
 
 def is_multicast(address: Address) -> bool:
-    """Whether the host is of 224/4 or ff00::/8.
+    """Whether the host is in 224/4 or ff00::/8.
 
     Raises:
-        ConfigurationError: a host that is not numeric, or a port out of range.
+        ConfigurationError: if the host is not numeric, or the port is out of range.
     """
     cdef address_t native
     set_address(&native, address)
@@ -174,10 +174,10 @@ def is_multicast(address: Address) -> bool:
 
 
 def address_key(address: Address) -> int:
-    """The number by which native tables find an address; equal for equal ones.
+    """Return the key of an address in native tables; equal addresses have equal keys.
 
     Raises:
-        ConfigurationError: a host that is not numeric, or a port out of range.
+        ConfigurationError: if the host is not numeric, or the port is out of range.
     """
     cdef address_t native
     set_address(&native, address)
@@ -185,7 +185,7 @@ def address_key(address: Address) -> int:
 
 
 cdef class DatagramPort:
-    """A way for datagrams out and in; see the subclasses. A context manager.
+    """Base of ports, which send and receive datagrams; a context manager.
 
     A port belongs to one thread at a time.
     """
@@ -206,10 +206,10 @@ cdef class DatagramPort:
         return -1
 
     def connect(self, remote: Address) -> None:
-        """Send to another peer from now on, and hear only that one.
+        """Connect to another peer, and receive only from that peer.
 
         Raises:
-            OSError: there is no way to it; the port is then not connected.
+            OSError: if there is no route to the peer; the port is then not connected.
         """
         cdef address_t native
         set_address(&native, remote)
@@ -219,7 +219,7 @@ cdef class DatagramPort:
 
     @property
     def ttl(self) -> int:
-        """Multicast time to live that was asked for, as the socket has it; 0 for none."""
+        """Multicast time to live that was requested, as the socket reports it; 0 for none."""
         return 0
 
     @property
@@ -233,7 +233,7 @@ cdef class DatagramPort:
         return True
 
     def close(self) -> None:
-        """Give the port up; more than once does nothing."""
+        """Close the port; further calls do nothing."""
 
     def __enter__(self) -> DatagramPort:
         return self
@@ -247,15 +247,15 @@ cdef class DatagramPort:
         """Send copies of datagrams, or of runs that are cut into datagrams.
 
         Args:
-            datagrams: each one datagram, or with ``segment`` a run of them.
-            destination: host and port, None for the connected peer.
-            segment: length in bytes of each datagram of a run but the last, 0 for no runs.
+            datagrams: datagrams, or with ``segment`` runs of datagrams.
+            destination: host and port; None for the connected peer.
+            segment: length in bytes of each datagram of a run except the last; 0 for no runs.
 
         Returns:
-            How many were taken whole; 0 when there is no room or nobody listens now.
+            How many were sent whole; 0 if there is no room or no peer is listening now.
 
         Raises:
-            OSError: the system refused for another reason.
+            OSError: if the system refuses for another reason.
         """
         cdef address_t target
         cdef list copies = [bytes(datagram) for datagram in datagrams]
@@ -282,16 +282,16 @@ cdef class DatagramPort:
         return _checked(result)
 
     def receive_datagrams(self, limit: int = BATCH_LIMIT) -> list[tuple[bytes, Address, int]]:
-        """What is there, without waiting, as (datagram, source, timestamp).
+        """Return the datagrams that have arrived as (datagram, source, timestamp), without waiting.
 
-        Runs that the kernel joined are cut again. A timestamp is in nanoseconds since the epoch,
-        0 when the port was not opened for timestamps.
+        Runs that the kernel joined are split again. A timestamp is in nanoseconds since the epoch;
+        it is 0 if the port was not opened for timestamps.
 
         Args:
-            limit: most messages (datagrams or joined runs) taken in this call, 1 to 64.
+            limit: greatest number of messages (datagrams or joined runs) to receive, 1 to 64.
 
         Raises:
-            OSError: the system refused for a reason that is not transient.
+            OSError: if the system refuses for a reason that is not transient.
         """
         cdef int count = max(1, min(<int> limit, <int> BATCH_LIMIT))
         cdef incoming_t[BATCH_LIMIT] messages

@@ -35,14 +35,14 @@ cdef class Disturbance:
     cdef held_t* _free
     cdef held_t* _first
     cdef double _draw(self) noexcept nogil
-    # Whether the datagram passes now; otherwise it is lost, or held and due later.
+    # Whether the datagram passes now; otherwise it is lost, or held back until it is due.
     cdef bint passes(
         self, const uint8_t* data, int32_t length, const address_t* address, int64_t now_ns
     ) noexcept nogil
     cdef void _hold(
         self, const uint8_t* data, int32_t length, const address_t* address, int64_t due_ns
     ) noexcept nogil
-    # The first held datagram that is due, NULL for none; it stays until it is let go.
+    # The first held datagram that is due, or NULL; it stays until it is released.
     cdef held_t* due(self, int64_t now_ns) noexcept nogil
     cdef void let_go(self) noexcept nogil
 

@@ -1,8 +1,8 @@
-"""Bad networks on demand: a port around a port that loses, doubles, reorders and delays.
+"""Rehearsals of bad networks: a port that loses, duplicates, reorders and delays datagrams.
 
-Each direction has a Disturbance of its own with its own seed. Runs are judged datagram by
-datagram, so that a rehearsal is the same with and without offload. Memory for what is held back
-is reserved at the start; a datagram that finds none is lost and counted.
+It wraps another port. Each direction has a Disturbance of its own with its own seed. The datagrams
+of a run are disturbed one by one, so that a rehearsal is the same with and without offload. Memory
+for delayed datagrams is reserved at the start; a datagram that finds none is lost and counted.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -23,28 +23,28 @@ from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
 
 cdef enum:
-    # Rounds of one receive call when everything that came was lost.
+    # The number of rounds in one receive call as long as every datagram is lost.
     ROUND_LIMIT = 16
 
 
 cdef class Disturbance:
-    """What happens to the datagrams of one direction of one port.
+    """Disturbs the datagrams of one direction of one port.
 
     Args:
-        rule: what is lost; None for nothing.
-        seed: of the chances below.
-        duplicate: chance that a datagram passes twice, 0 to 1.
-        reorder: chance that it is held back for ``reorder_ns``, 0 to 1.
-        reorder_ns: nanoseconds.
-        delay_ns: nanoseconds that every datagram is held back.
-        jitter_ns: up to so many nanoseconds more, of a uniform chance.
+        rule: decides which datagrams are lost; None loses none.
+        seed: seed of the random numbers below.
+        duplicate: probability that a datagram passes twice, 0 to 1.
+        reorder: probability that a datagram is held back for ``reorder_ns``, 0 to 1.
+        reorder_ns: delay of a reordered datagram, nanoseconds.
+        delay_ns: delay of every datagram, nanoseconds.
+        jitter_ns: greatest additional delay, nanoseconds, uniformly distributed.
 
     Attributes:
-        passed: datagrams that went on at once.
-        dropped: lost by ``rule``.
-        duplicated: passed twice.
-        delayed: held back.
-        overflowed: lost because 1024 were held back already.
+        passed: number of datagrams that passed at once.
+        dropped: number of datagrams that ``rule`` dropped.
+        duplicated: number of datagrams that passed twice.
+        delayed: number of datagrams that were held back.
+        overflowed: number of datagrams lost because 1024 were held back already.
     """
 
     def __cinit__(self):
@@ -77,7 +77,7 @@ cdef class Disturbance:
         self._delay_ns = delay_ns
         self._jitter_ns = jitter_ns
         if duplicate or reorder or delay_ns or jitter_ns:
-            # Untouched pages of it take no memory.
+            # Pages that are never touched take no memory.
             self._memory = <uint8_t*> calloc(HELD_LIMIT, RECEIVE_BUFFER_LENGTH)
             if self._memory == NULL:
                 raise MemoryError
@@ -90,7 +90,7 @@ cdef class Disturbance:
         free(self._memory)
 
     cdef double _draw(self) noexcept nogil:
-        """Uniform in 0..1, 1 excluded (splitmix64)."""
+        """Draw a uniform random number in 0..1, 1 excluded (splitmix64)."""
         cdef uint64_t value
         self._state += 0x9E3779B97F4A7C15UL
         value = self._state
@@ -155,15 +155,15 @@ cdef class Disturbance:
 
 
 cdef class RehearsedPort(WrappedPort):
-    """A port whose network is as bad as asked for.
+    """A port that disturbs the datagrams of another port.
 
-    What is held back goes on with a later call of ``send`` or ``receive``, whichever comes first.
+    Delayed datagrams move on with a later call of ``send`` or ``receive``, whichever comes first.
 
     Args:
-        inner: the port that it stands in for; closed with this one.
-        outgoing: what happens to datagrams that are sent; None for nothing.
-        incoming: what happens to those that arrive; None for nothing.
-        clock: of the delays; the machine's when None.
+        inner: the port that sends and receives; it is closed with this one.
+        outgoing: disturbs datagrams that are sent; None for no disturbance.
+        incoming: disturbs datagrams that arrive; None for no disturbance.
+        clock: the clock for delays; the machine's if None.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ cdef class RehearsedPort(WrappedPort):
         return count
 
     cdef void _flush(self, int64_t now_ns) noexcept nogil:
-        """Send what was held back long enough; like a network, it does not report failures."""
+        """Send delayed datagrams that are due; like a network, it does not report failures."""
         cdef held_t* held = self.outgoing.due(now_ns)
         cdef outgoing_t one
         one.segment = 0
@@ -254,7 +254,7 @@ cdef class RehearsedPort(WrappedPort):
         return filled
 
     cdef bint _sift(self, incoming_t* message, int64_t now_ns) noexcept nogil:
-        """Take what does not pass out of a run; False when nothing is left of it."""
+        """Remove datagrams that do not pass from a run; False if none is left."""
         cdef int32_t at = 0
         cdef int32_t length
         if message.segment <= 0:
@@ -272,7 +272,7 @@ cdef class RehearsedPort(WrappedPort):
 
 
 cdef void _move(const incoming_t* source, incoming_t* target) noexcept nogil:
-    """To an entry that was let go of, with its own buffer, of the same length."""
+    """Copy a message to a released entry, which has its own buffer of the same length."""
     if source == target:
         return
     target.length = min(source.length, target.capacity)

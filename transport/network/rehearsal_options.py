@@ -1,7 +1,7 @@
-"""Rehearsals as texts of properties: the reference's loss interceptors, and our own.
+"""Rehearsals in the text of properties: the reference's loss interceptors and aerolog's own form.
 
-Both forms are ``key=value`` pairs with bars between, as in a channel. A text is read once an
-endpoint and direction: what it makes has a state.
+Both forms are ``key=value`` pairs separated by bars, as in a channel. A text is parsed once for
+each endpoint and direction, because the resulting rules have state.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def interceptor_rule(names: str, arguments: Mapping[str, str]) -> DropRule | Non
     """The rule of an incoming interceptor list of the reference (spec configuration 8).
 
     Args:
-        names: comma list of ``loss``, ``fixed-loss`` and ``multi-gap-loss``; at most 10.
+        names: at most 10 of ``loss``, ``fixed-loss`` and ``multi-gap-loss``, separated by commas.
         arguments: the argument text of each name.
 
     Returns:
-        The first rule with the others behind it, None for an empty list.
+        The first rule, followed by the others, or None for an empty list.
 
     Raises:
-        ConfigurationError: an unknown name, or arguments that are missing or do not parse.
+        ConfigurationError: if a name is unknown, or its arguments are missing or do not parse.
     """
     first: DropRule | None = None
     for name in [part.strip() for part in names.split(",") if part.strip()][:INTERCEPTOR_LIMIT]:
@@ -47,18 +47,18 @@ def interceptor_rule(names: str, arguments: Mapping[str, str]) -> DropRule | Non
 
 
 def parse_rehearsal(text: str, *, also: DropRule | None = None) -> Disturbance:
-    """A bad network of our own notation.
+    """Parse a disturbance in aerolog's own form.
 
     Keys: ``rate``, ``seed``, ``burst``, ``types`` (hex mask of frame types), ``stream-id`` and
     ``session-id`` say what is lost; ``duplicate`` and ``reorder`` are chances; ``reorder-time``,
     ``delay`` and ``jitter`` are durations.
 
     Args:
-        text: ``key=value`` pairs with bars between.
-        also: what is lost on top.
+        text: ``key=value`` pairs separated by bars.
+        also: a further rule for datagrams to lose.
 
     Raises:
-        ConfigurationError: an unknown key, or a value that cannot be used.
+        ConfigurationError: if a key is unknown, or a value cannot be used.
     """
     pairs = _pairs("rehearsal", text)
     unknown = pairs.keys() - _REHEARSAL_KEYS

@@ -1,7 +1,7 @@
-"""Name resolvers: the platform's, the C driver's table, gossip, and the one that takes the time.
+"""Name resolvers: by the platform, the C driver's table or gossip, and one that is timed.
 
-Each is a `NameResolver`. They may block, so they run off the conductor's thread; the values that
-they share with it are single attributes.
+Each is a `NameResolver`. Because they may block, they do not run on the conductor's thread; the
+values that they share with it are single attributes.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ NAME_ENTRY_COUNTER_TYPE_ID: Final = 2001
 
 
 class DefaultNameResolver:
-    """The platform's names.
+    """Resolves names by the platform.
 
     Args:
-        platform: looks a host up; the door to the machine.
+        platform: the platform's lookup of a host.
     """
 
     name = DEFAULT_CLASS
@@ -43,7 +43,7 @@ class DefaultNameResolver:
         self._platform = platform
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:  # noqa: ARG002
-        """The value itself."""
+        """Return the value itself."""
         return value
 
     def resolve(
@@ -53,13 +53,13 @@ class DefaultNameResolver:
         *,
         is_re_resolution: bool,  # noqa: ARG002
     ) -> IpAddress | None:
-        """The platform's first address, None when it knows none."""
+        """Return the platform's first address, or None if it knows none."""
         return self._platform(host)
 
 
 @dataclass(frozen=True, slots=True)
 class NameEntry:
-    """A row of the table: a name, and the hosts that stand for it at first and later."""
+    """A row of the table: a name with its initial host and its host for re-resolution."""
 
     name: str
     initial_host: str
@@ -81,10 +81,10 @@ class NameEntry:
 
 
 def parse_name_table(text: str) -> tuple[NameEntry, ...]:
-    """Rows of ``name,initial host,re-resolution host`` separated by ``|``.
+    """Parse rows of ``name,initial host,re-resolution host`` separated by ``|``.
 
     Raises:
-        ConfigurationError: a row without three values, or a name that stands there twice.
+        ConfigurationError: if a row does not have three values, or a name occurs twice.
     """
     entries: dict[str, NameEntry] = {}
     for row in text.split("|") if text else ():
@@ -100,13 +100,13 @@ def parse_name_table(text: str) -> tuple[NameEntry, ...]:
 
 
 class CsvTableResolver:
-    """Names of a table, switched between two hosts by an operator; others go to the next resolver.
+    """Resolves the names of a table, each of which an operator can switch between two hosts.
 
     Args:
-        entries: the table.
-        switches: for each entry what its counter says now: 0 the initial host, 1 the
-            re-resolution host, -1 unknown.
-        delegate: knows the hosts of the table and every other name.
+        entries: the rows of the table.
+        switches: for each entry the value of its counter: 0 for the initial host, 1 for the
+            re-resolution host, -1 for unknown.
+        delegate: resolves the hosts of the table and all other names.
     """
 
     name = "csv_table"
@@ -128,7 +128,7 @@ class CsvTableResolver:
         return self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
-        """The address of the host that the entry's switch selects."""
+        """Return the address of the host that the entry's switch selects."""
         found = self._table.get(host)
         if found is not None:
             entry, switch = found
@@ -144,11 +144,11 @@ class CsvTableResolver:
 
 
 class GossipNameResolver:
-    """Names that drivers told each other, then those of the next resolver.
+    """Resolves names that drivers exchanged, and all others by the next resolver.
 
     Args:
-        gossip: what drivers told.
-        delegate: knows every other name.
+        gossip: the names that drivers exchanged.
+        delegate: resolves all other names.
     """
 
     name = GOSSIP_CLASS
@@ -166,7 +166,7 @@ class GossipNameResolver:
         return self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)
 
     def resolve(self, host: str, param: str, *, is_re_resolution: bool) -> IpAddress | None:
-        """The address that was told last, else what the next resolver knows."""
+        """Return the address received last, or else the result of the next resolver."""
         told = self._gossip.address_of(host)
         if told is not None:
             return told
@@ -174,12 +174,12 @@ class GossipNameResolver:
 
 
 class TimedNameResolver:
-    """Reports how long a resolver takes; it is the one that a driver asks.
+    """Reports how long a resolver takes; a driver calls this resolver.
 
     Args:
-        delegate: does the work.
+        delegate: the resolver to time.
         now_ns: a monotonic clock.
-        on_duration: told each duration in nanoseconds and the host, on the thread that asked.
+        on_duration: called with each duration in nanoseconds and the host, on the caller's thread.
     """
 
     reference_class = TIMED_CLASS
@@ -196,11 +196,11 @@ class TimedNameResolver:
 
     @property
     def name(self) -> str:
-        """Names the resolver that is timed, as the reference does."""
+        """Name of the resolver that is timed, as in the reference."""
         return f"TimeTracking({self._delegate.name})"
 
     def lookup(self, value: str, param: str, *, is_re_lookup: bool) -> str:
-        """What the delegate makes of the value."""
+        """Return the delegate's result."""
         start_ns = self._now_ns()
         try:
             return self._delegate.lookup(value, param, is_re_lookup=is_re_lookup)

@@ -1,4 +1,4 @@
-"""What the system grants UDP sockets; every log's metadata holds it (spec log-buffers 2)."""
+"""The system's limits of UDP socket buffers; each log records them (spec log-buffers 2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SocketLimits:
 
 
 def probe_socket_limits() -> SocketLimits:
-    """Ask the system, with a socket that is closed again."""
+    """Read the limits from the system by means of a temporary socket."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         default_sndbuf, max_sndbuf = _probe(probe, socket.SO_SNDBUF)
         default_rcvbuf, max_rcvbuf = _probe(probe, socket.SO_RCVBUF)
@@ -27,7 +27,7 @@ def probe_socket_limits() -> SocketLimits:
 
 
 def _probe(probe: socket.socket, option: int) -> tuple[int, int]:
-    # Linux reports twice what was asked for.
+    # Linux reports twice the length that was requested.
     default = probe.getsockopt(socket.SOL_SOCKET, option) // 2
     probe.setsockopt(socket.SOL_SOCKET, option, _MAX_INT32)
     return default, probe.getsockopt(socket.SOL_SOCKET, option) // 2

@@ -67,7 +67,7 @@ cdef enum:
     RUN_LENGTH_LIMIT = 65535 - 40 - 8
     # Words of control data a message, of 8 bytes so that they are aligned.
     CONTROL_WORDS = 8
-    # Refusals by earlier peers that one receive call looks past.
+    # The number of refusals by earlier peers that one receive call skips.
     REFUSAL_LIMIT = 4
     LEAST_BATCH = 4
 
@@ -128,11 +128,11 @@ cdef class SocketPort(DatagramPort):
         """Take over sockets that are set up; the same one twice where one does both.
 
         Args:
-            sender: datagrams are sent through it; detached.
-            receiver: datagrams are received from it; detached.
-            segmentation: the kernel cuts runs.
-            coalescing: the kernel joins datagrams (UDP_GRO is set on the receiver).
-            timestamps: SO_TIMESTAMPNS is set on the receiver.
+            sender: the socket for sending; it is detached.
+            receiver: the socket for receiving; it is detached.
+            segmentation: whether the kernel cuts runs.
+            coalescing: whether the kernel joins datagrams (UDP_GRO is set on the receiver).
+            timestamps: whether SO_TIMESTAMPNS is set on the receiver.
             ttl: the multicast time to live that was set and read back, 0 for none.
         """
         cdef SocketPort port = cls.__new__(cls)
@@ -149,7 +149,10 @@ cdef class SocketPort(DatagramPort):
     cdef int send(
         self, const outgoing_t* messages, int count, const address_t* destination
     ) noexcept nogil:
-        """Messages taken whole or -errno; runs are cut by the kernel where it can."""
+        """Send messages; returns how many were sent whole, or -errno.
+
+        The kernel cuts runs if it can.
+        """
         cdef int index = 0
         cdef int offset = 0
         cdef int result = 0
@@ -223,7 +226,7 @@ cdef class SocketPort(DatagramPort):
         return taken if taken < 0 else taken == filled
 
     cdef int receive(self, incoming_t* messages, int count) noexcept nogil:
-        """Messages filled, 0 or -errno; refusals that wait on the socket are looked past."""
+        """Receive messages; returns how many were filled, or -errno; skips pending refusals."""
         cdef int done = 0
         cdef int refusals = 0
         cdef int wanted

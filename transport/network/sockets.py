@@ -176,7 +176,7 @@ def _of_family(local: Address, sock: socket.socket) -> Address:
 
 
 def _join(sock: socket.socket, group: Address, interface: Address, interface_index: int) -> None:
-    """Hear one group on one interface, and no other that this host has joined (3.3)."""
+    """Receive one group on one interface, and no other group that this host has joined (3.3)."""
     host, port = normal_address(group)
     local, _ = _of_family(interface, sock)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -198,7 +198,7 @@ def _join(sock: socket.socket, group: Address, interface: Address, interface_ind
 
 
 def _send_to_group(sock: socket.socket, interface: Address, interface_index: int, ttl: int) -> None:
-    """Which interface datagrams for a group leave by, and how far they go."""
+    """Set the interface and the time to live of datagrams that are sent to a group."""
     local, _ = _of_family(interface, sock)
     if sock.family == socket.AF_INET6:
         index = _ipv6_index(local, "", interface_index)
@@ -252,7 +252,7 @@ def _size_buffers(
 
 
 def _can_segment(sock: socket.socket) -> bool:
-    """Whether this kernel knows UDP_SEGMENT; a device may still refuse it when it sends."""
+    """Whether this kernel supports UDP_SEGMENT; a device may still refuse it for a send."""
     if not _LINUX:
         return False
     try:
@@ -263,7 +263,7 @@ def _can_segment(sock: socket.socket) -> bool:
 
 
 def _coalesce(sock: socket.socket) -> bool:
-    """Let the kernel join datagrams; False where it does not know how."""
+    """Let the kernel join datagrams; False if it does not support that."""
     if not _LINUX:
         return False
     try:

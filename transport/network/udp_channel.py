@@ -45,7 +45,7 @@ _UNIQUE_SUFFIXES: Final = itertools.count()
 
 
 class ControlMode(Enum):
-    """What ``control-mode`` asks for; other texts are NONE (spec channel-uri 12)."""
+    """Values of ``control-mode``; any other text is NONE (spec channel-uri 12)."""
 
     NONE = ""
     MANUAL = keys.CONTROL_MODE_MANUAL
@@ -62,12 +62,12 @@ class UdpChannel:
 
     Attributes:
         original: the channel as it was given.
-        uri: its parameters.
-        canonical_form: what endpoints are shared by.
-        remote_data, remote_control: where data, and control frames to a group, are sent to.
-        local_data, local_control: what sockets are bound to.
-        interface: of a multicast channel.
-        tag: the channel tag, None without one.
+        uri: the parsed channel.
+        canonical_form: channels with equal canonical forms share an endpoint.
+        remote_data, remote_control: destinations of data, and of control frames to a group.
+        local_data, local_control: the addresses to which sockets are bound.
+        interface: the interface of a multicast channel.
+        tag: the channel tag; None without one.
         multicast_ttl: as given, not range-checked; None for unicast or when not given.
         socket_rcvbuf_length, socket_sndbuf_length, receiver_window_length: bytes, 0 when not given.
         nak_delay_ns, group_tag: None when not given.

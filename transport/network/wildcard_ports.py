@@ -33,12 +33,12 @@ class WildcardPorts:
         return (self._low, self._high) != _ANY
 
     def take(self, address: SocketAddress, *, has_explicit_control: bool = False) -> SocketAddress:
-        """The address to bind: as given with a port, else with one of the range.
+        """Return the address to bind: the given one, with a port of the range if it has port 0.
 
         What it returns has to be given to `release` when the socket is closed, or was not opened.
 
         Args:
-            address: what the channel names.
+            address: the address in the channel.
             has_explicit_control: whether the channel of a sender has a control address.
 
         Raises:
@@ -53,7 +53,7 @@ class WildcardPorts:
         return address
 
     def release(self, address: SocketAddress) -> None:
-        """The socket that was bound to this address is closed."""
+        """Return the port of an address to the range after its socket was closed."""
         if self._in_use[address.port] <= 1:
             del self._in_use[address.port]
         else:

@@ -1,4 +1,4 @@
-"""What ports around a port have in common: everything but datagrams is the inner port's."""
+"""The base of ports that wrap another port and delegate to it everything except datagrams."""
 
 from aerolog.transport.network.port cimport DatagramPort, address_t
 
@@ -6,7 +6,7 @@ from aerolog.transport.network.port import Address
 
 
 cdef class WrappedPort(DatagramPort):
-    """A port around a port; see the subclasses, which set ``inner`` and pass datagrams on."""
+    """A port that wraps another port; subclasses set ``inner`` and pass datagrams on."""
 
     cdef int reconnect(self, const address_t* remote) noexcept nogil:
         return self.inner.reconnect(remote)
@@ -30,5 +30,5 @@ cdef class WrappedPort(DatagramPort):
         return self.inner.closed
 
     def close(self) -> None:
-        """Close the port inside, and give up what this one still holds."""
+        """Close the inner port and drop what this port still holds."""
         self.inner.close()
