@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.archive.format.scan_columns cimport scan_columns_t
+from aerolog.archive.format.scan_columns cimport batch_columns_t
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.protocol.frames cimport frame_fault
 
@@ -44,9 +44,9 @@ cdef class SegmentScanner:
     cdef bint _held
     cdef int _take_memory(self, object segment) except -1
     cdef int _want_sessions(self, object session_ids) except -1
-    cdef int scan_native(self, scan_columns_t* columns) noexcept nogil
-    cdef void _run(self, scan_columns_t* columns) noexcept nogil
-    cdef bint _step(self, scan_columns_t* columns) noexcept nogil
+    cdef int scan_native(self, batch_columns_t* columns) noexcept nogil
+    cdef void _run(self, batch_columns_t* columns) noexcept nogil
+    cdef bint _step(self, batch_columns_t* columns) noexcept nogil
     cdef bint _stop(self, int64_t check) noexcept nogil
     cdef void _pass(self, int64_t behind, int64_t frames) noexcept nogil
     cdef int64_t _last_fragment(
@@ -64,11 +64,11 @@ cdef class SegmentScanner:
     cdef bint _is_wanted(self, int64_t first, int64_t behind) noexcept nogil
     cdef int32_t _session_of(self, const uint8_t* frame, int64_t aligned) noexcept nogil
     cdef int _emit(
-        self, scan_columns_t* columns, int64_t first, int64_t behind, int64_t length
+        self, batch_columns_t* columns, int64_t first, int64_t behind, int64_t length
     ) noexcept nogil
     cdef void _write_row(
         self,
-        scan_columns_t* columns,
+        batch_columns_t* columns,
         const uint8_t* frame,
         int64_t behind,
         int32_t session_id,

@@ -19,7 +19,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aerolog.archive.format.checksum cimport CHECKSUM_CRC32, CHECKSUM_CRC32C, CHECKSUM_NONE, crc_of
-from aerolog.archive.format.scan_columns cimport ScanColumns, scan_columns_t
+from aerolog.archive.format.scan_columns cimport ScanColumns, batch_columns_t
 from aerolog.archive.format.segment_window cimport SegmentWindow
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64, get_u16, load_acquire_i32
 from aerolog.transport.protocol.frames cimport (
@@ -218,7 +218,7 @@ cdef class SegmentScanner:
             status = self.scan_native(&columns.c)
         return status
 
-    cdef int scan_native(self, scan_columns_t* columns) noexcept nogil:
+    cdef int scan_native(self, batch_columns_t* columns) noexcept nogil:
         self.status = STATUS_FULL
         while columns.rows < columns.rows_max:
             self._run(columns)
@@ -226,7 +226,7 @@ cdef class SegmentScanner:
                 break
         return self.status
 
-    cdef void _run(self, scan_columns_t* columns) noexcept nogil:
+    cdef void _run(self, batch_columns_t* columns) noexcept nogil:
         """Take messages of one frame from the window, within a term, until one needs ``_step``."""
         cdef const uint8_t* data = self._window.data - self._window.begin
         cdef int64_t offset = self.offset
@@ -272,7 +272,7 @@ cdef class SegmentScanner:
             offset += aligned
         self.offset = offset
 
-    cdef bint _step(self, scan_columns_t* columns) noexcept nogil:
+    cdef bint _step(self, batch_columns_t* columns) noexcept nogil:
         """Take the next frame or message of any kind; returns False when the scan stops."""
         cdef int64_t first = self.offset
         cdef int64_t aligned = self._check(first, first)
@@ -501,7 +501,7 @@ cdef class SegmentScanner:
             self._last_is_wanted = self._is_session_wanted(session_id)
 
     cdef int _emit(
-        self, scan_columns_t* columns, int64_t first, int64_t behind, int64_t length
+        self, batch_columns_t* columns, int64_t first, int64_t behind, int64_t length
     ) noexcept nogil:
         """Write the row of the message from ``first`` to ``behind``, and pass the message."""
         cdef const uint8_t* frame = self._at(first)
@@ -545,7 +545,7 @@ cdef class SegmentScanner:
 
     cdef void _write_row(
         self,
-        scan_columns_t* columns,
+        batch_columns_t* columns,
         const uint8_t* frame,
         int64_t behind,
         int32_t session_id,

@@ -4,16 +4,11 @@ from typing import Final
 from typing_extensions import Buffer
 
 COLUMNS: Final[dict[str, tuple[str, int]]]
-"""Column name to (memoryview format, bytes a value), in the order of the schema."""
+"""Name of a scan's column to (memoryview format, bytes a value), in the order of the schema."""
+FORMATS: Final[dict[str, tuple[str, int]]]
+"""The same with the columns that only a merge has."""
 
-class ScanColumns:
-    def __init__(
-        self,
-        rows_max: int,
-        payload_capacity: int,
-        names: tuple[str, ...] | None = None,
-        allocate: Callable[[int], Buffer] | None = None,
-    ) -> None: ...
+class BatchColumns:
     @property
     def rows(self) -> int: ...
     @property
@@ -24,4 +19,13 @@ class ScanColumns:
     def payload_capacity(self) -> int: ...
     @property
     def buffers(self) -> dict[str, Buffer]: ...
+
+class ScanColumns(BatchColumns):
+    def __init__(
+        self,
+        rows_max: int,
+        payload_capacity: int,
+        names: tuple[str, ...] | None = None,
+        allocate: Callable[[int], Buffer] | None = None,
+    ) -> None: ...
     def column(self, name: str) -> memoryview: ...

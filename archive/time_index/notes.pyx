@@ -337,4 +337,4 @@ def let_go_of_blocks(DataFile file not None, int64_t first, int64_t limit) -> No
     """Give back the place on disk of blocks, as far as the file system does such a thing."""
     if type(file) is DataFile and 0 <= first < limit:
         aerolog_release_range(
-            file._fd, (first + 1) * BLOCK_LENGTH, (limit - first) * BLOCK_LENGTH)
+            file.fd, (first + 1) * BLOCK_LENGTH, (limit - first) * BLOCK_LENGTH)

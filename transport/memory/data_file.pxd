@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 cdef class DataFile:
     cdef readonly str path
     cdef readonly bint writable
-    cdef int _fd
+    cdef int fd
     cdef int64_t pwrite(self, const void* source, int64_t length, int64_t offset) noexcept nogil
     cdef int64_t pread(self, void* target, int64_t length, int64_t offset) noexcept nogil
     cdef int sync(self, int level) noexcept nogil

@@ -58,13 +58,13 @@ cdef class DataFile:
     """
 
     def __cinit__(self):
-        self._fd = -1
+        self.fd = -1
         self.path = ""
         self.writable = False
 
     def __dealloc__(self):
-        if self._fd >= 0:
-            _close(self._fd)
+        if self.fd >= 0:
+            _close(self.fd)
 
     @classmethod
     def open(
@@ -87,7 +87,7 @@ cdef class DataFile:
     def from_descriptor(cls, fd: int, path: str, writable: bool) -> DataFile:
         """Take ownership of an open descriptor."""
         cdef DataFile file = cls.__new__(cls)
-        file._fd = fd
+        file.fd = fd
         file.path = path
         file.writable = writable
         return file
@@ -99,7 +99,7 @@ cdef class DataFile:
         if length < 0 or offset < 0:
             return -EINVAL
         while done < length:
-            count = _pwrite(self._fd, <const uint8_t*> source + done, length - done, offset + done)
+            count = _pwrite(self.fd, <const uint8_t*> source + done, length - done, offset + done)
             if count < 0:
                 if errno == EINTR:
                     continue
@@ -116,7 +116,7 @@ cdef class DataFile:
         if length < 0 or offset < 0:
             return -EINVAL
         while done < length:
-            count = _pread(self._fd, <uint8_t*> target + done, length - done, offset + done)
+            count = _pread(self.fd, <uint8_t*> target + done, length - done, offset + done)
             if count < 0:
                 if errno == EINTR:
                     continue
@@ -129,35 +129,35 @@ cdef class DataFile:
     cdef int sync(self, int level) noexcept nogil:
         """Make written data durable; returns 0 or -errno."""
         cdef int result = 0
-        if self._fd < 0:
+        if self.fd < 0:
             return -EBADF
         if level == 1:
-            result = fdatasync(self._fd)
+            result = fdatasync(self.fd)
         elif level >= 2:
-            result = fsync(self._fd)
+            result = fsync(self.fd)
         return 0 if result == 0 else -errno
 
     cdef int64_t size(self) noexcept nogil:
         """Length of the file in bytes, or -errno."""
         cdef struct_stat status
-        if fstat(self._fd, &status) != 0:
+        if fstat(self.fd, &status) != 0:
             return -errno
         return status.st_size
 
     cdef int truncate(self, int64_t length) noexcept nogil:
         """Set the length of the file, with zeros for new bytes; returns 0 or -errno."""
-        return 0 if ftruncate(self._fd, length) == 0 else -errno
+        return 0 if ftruncate(self.fd, length) == 0 else -errno
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
         """Allocate a range on disk, growing the file if needed; returns 0 or -errno."""
         if offset < 0 or length <= 0:
             return -EINVAL
-        return aerolog_allocate(self._fd, offset, length)
+        return aerolog_allocate(self.fd, offset, length)
 
     @property
     def closed(self) -> bool:
         """Whether ``close`` was called."""
-        return self._fd < 0
+        return self.fd < 0
 
     def write_at(self, data, offset: int) -> int:
         """Write a buffer at an offset.
@@ -215,7 +215,7 @@ cdef class DataFile:
         if offset >= length:
             return length
         try:
-            return os.lseek(self._fd, offset, os.SEEK_HOLE)
+            return os.lseek(self.fd, offset, os.SEEK_HOLE)
         except OSError as error:
             if error.errno not in (EINVAL, ENXIO, EOPNOTSUPP):
                 raise
@@ -223,7 +223,7 @@ cdef class DataFile:
 
     def block_length(self) -> int:
         """Block size of the file system in bytes, as the system reports it."""
-        return os.fstat(self._fd).st_blksize
+        return os.fstat(self.fd).st_blksize
 
     def set_length(self, length: int) -> None:
         """Truncate the file or extend it with zeros."""
@@ -239,7 +239,7 @@ cdef class DataFile:
         cdef int result
         if length <= 0:
             return
-        result = aerolog_punch_hole(self._fd, offset, length)
+        result = aerolog_punch_hole(self.fd, offset, length)
         if result in (-EOPNOTSUPP, -ENOSYS):
             self.set_length(offset)
             self.set_length(offset + length)
@@ -261,7 +261,7 @@ cdef class DataFile:
     cdef int _check(self, int64_t result, str what, int64_t length) except -1:
         if result >= 0:
             return 0
-        if self._fd < 0:
+        if self.fd < 0:
             raise ResourceClosedError(f"cannot {what} {self.path}: it is closed")
         if result == -ENOSPC:
             raise storage_space_error(self.path, length, self.usable_space())
@@ -269,8 +269,8 @@ cdef class DataFile:
 
     def close(self) -> None:
         """Close the file, unless it is closed. No native caller may be inside a method."""
-        cdef int fd = self._fd
-        self._fd = -1
+        cdef int fd = self.fd
+        self.fd = -1
         if fd >= 0 and _close(fd) != 0 and errno == EIO:
             raise OSError(EIO, "error while closing", self.path)
 
@@ -281,7 +281,7 @@ cdef class DataFile:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<DataFile {self.path}{' closed' if self._fd < 0 else ''}>"
+        return f"<DataFile {self.path}{' closed' if self.fd < 0 else ''}>"
 
 
 cdef object _bytes_of(data):

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from aerolog.archive.client.replay.merged_batch cimport merged_columns_t
+from aerolog.archive.format.scan_columns cimport batch_columns_t
 from aerolog.archive.time_index.search cimport TimeCursor
 
 cdef enum:
@@ -73,8 +73,8 @@ cdef class Merge:
     cdef void _set_key(self, int32_t index, int64_t time_ns) noexcept nogil
     cdef int _look_ahead(self, int32_t index, MergeInput source) noexcept nogil
     cdef int _take(
-        self, merged_columns_t* columns, int32_t winner, MergeInput source
+        self, batch_columns_t* columns, int32_t winner, MergeInput source
     ) noexcept nogil
     cdef int32_t _play(self, int32_t node) noexcept nogil
     cdef void _replay(self, int32_t leaf) noexcept nogil
-    cdef int run_native(self, merged_columns_t* columns) noexcept nogil
+    cdef int run_native(self, batch_columns_t* columns) noexcept nogil

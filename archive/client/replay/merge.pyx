@@ -14,7 +14,8 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from aerolog.archive.client.replay.merged_batch cimport MergedBatch, merged_columns_t
+from aerolog.archive.client.replay.merged_batch cimport MergedBatch
+from aerolog.archive.format.scan_columns cimport batch_columns_t
 from aerolog.archive.time_index.search cimport TimeCursor
 from aerolog.transport.concurrent.atomic cimport get_i32, get_i64
 from aerolog.transport.protocol.frames cimport (
@@ -198,7 +199,7 @@ cdef class Merge:
             node >>= 1
         self._losers[0] = winner
 
-    cdef int run_native(self, merged_columns_t* columns) noexcept nogil:
+    cdef int run_native(self, batch_columns_t* columns) noexcept nogil:
         """Append messages until the columns are full or a source blocks."""
         cdef int32_t winner
         cdef int status = MERGE_GOES_ON
@@ -210,7 +211,7 @@ cdef class Merge:
         return status
 
     cdef inline int _take(
-        self, merged_columns_t* columns, int32_t winner, MergeInput source
+        self, batch_columns_t* columns, int32_t winner, MergeInput source
     ) noexcept nogil:
         """Append the next message of the source that comes first."""
         cdef int64_t payload_length
@@ -318,7 +319,7 @@ cdef class Merge:
 
 
 cdef inline void _emit(
-    merged_columns_t* columns,
+    batch_columns_t* columns,
     int32_t index,
     MergeInput source,
     const head_t* head,

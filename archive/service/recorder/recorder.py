@@ -65,16 +65,13 @@ class Recorder(RecorderAgent):
         describe: Callable[[int], tuple[str, str]],
         events: ExclusivePublication | None,
     ) -> None:
-        total_bytes_id, total_time_id, max_time_id = counter_ids
         super().__init__(
             table,
             doorbell,
             clock,
             scratch_length=scratch_length,
             counters=counters,
-            total_bytes_id=total_bytes_id,
-            total_time_id=total_time_id,
-            max_time_id=max_time_id,
+            counter_ids=counter_ids,
         )
         self.events = events
         self._folder = folder

@@ -3,12 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.io_agent cimport IoAgent, io_totals_t
 from aerolog.archive.service.recorder.segment_files cimport SegmentFiles
-from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.archive.time_index.notes cimport TimeNotes
 from aerolog.transport.client.image cimport Image
 from aerolog.transport.client.publication cimport ExclusivePublication
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.log_reader cimport LogReader
 from aerolog.transport.memory.counters cimport CountersReader
@@ -21,12 +20,6 @@ cdef enum writer_state:
     WRITER_ENDED = 3           # control() closes the file
     WRITER_FAILED = 4          # the same, with an error
     WRITER_RELEASED = 5        # the recorder has released it; the conductor may read all fields
-
-
-cdef struct write_totals_t:
-    int64_t bytes
-    int64_t time_ns
-    int64_t max_time_ns
 
 
 cdef class RecordingWriter:
@@ -57,24 +50,15 @@ cdef class RecordingWriter:
     cdef int32_t _abort
     cdef int32_t state_of(self) noexcept nogil
     cdef int32_t step(
-        self, Clock clock, uint8_t* scratch, write_totals_t* totals) noexcept nogil
+        self, Clock clock, uint8_t* scratch, io_totals_t* totals) noexcept nogil
     cdef int64_t _write(
         self, const uint8_t* source, int64_t length, Clock clock,
-        write_totals_t* totals) noexcept nogil
+        io_totals_t* totals) noexcept nogil
     cdef int32_t _roll_over(self) noexcept nogil
     cdef void _begin_segment(self) noexcept nogil
     cdef int32_t _fail(self, int32_t error, int64_t length) noexcept nogil
 
 
-cdef class RecorderAgent(Agent):
-    cdef readonly SessionTable table
-    cdef readonly Doorbell doorbell
-    cdef readonly Clock clock
-    cdef uint8_t* _scratch
-    cdef CountersReader _counters
-    cdef int64_t* _total_bytes
-    cdef int64_t* _total_time
-    cdef int64_t* _max_time
-    cdef write_totals_t _totals
+cdef class RecorderAgent(IoAgent):
     cdef public ExclusivePublication events
     cdef void _progress(self, RecordingWriter writer) noexcept nogil

@@ -1,12 +1,12 @@
 from typing import Final
 
 from aerolog.archive.format.checksum import Checksum
+from aerolog.archive.service.io_agent import IoAgent
 from aerolog.archive.service.recorder.segment_files import SegmentFiles
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.archive.time_index.notes import TimeNotes
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.publication import ExclusivePublication
-from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.data_file import DataFile
@@ -62,10 +62,7 @@ class RecordingWriter:
     def finish_notes(self) -> None: ...
     def mark_released(self) -> None: ...
 
-class RecorderAgent(Agent):
-    table: SessionTable
-    doorbell: Doorbell
-    clock: Clock
+class RecorderAgent(IoAgent):
     events: ExclusivePublication | None
     def __init__(
         self,
@@ -75,8 +72,6 @@ class RecorderAgent(Agent):
         *,
         scratch_length: int,
         counters: CountersReader,
-        total_bytes_id: int,
-        total_time_id: int,
-        max_time_id: int,
+        counter_ids: tuple[int, int, int],
     ) -> None: ...
     def pending(self) -> list[tuple[int, RecordingWriter]]: ...

@@ -8,9 +8,7 @@ state in which the writer waits for the agent's control().
 
 from libc.errno cimport EIO, EOPNOTSUPP
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
-from posix.stdlib cimport posix_memalign
 from posix.unistd cimport close as _close
 
 import os
@@ -32,10 +30,10 @@ from aerolog.archive.protocol.offsets cimport (
     SCHEMA_VERSION_OFFSET,
     TEMPLATE_ID_OFFSET,
 )
+from aerolog.archive.service.io_agent cimport IoAgent, add_io, io_totals_t
 from aerolog.archive.service.recorder.segment_files cimport SegmentFiles, release_room
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.image cimport Image
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     load_acquire_i32,
     load_acquire_i64,
@@ -59,7 +57,6 @@ FAILED = WRITER_FAILED
 RELEASED = WRITER_RELEASED
 
 cdef enum:
-    SCRATCH_ALIGNMENT = 4096
     # Part of a segment after which the next segment file is requested.
     ASK_FRACTION = 8
 
@@ -123,7 +120,7 @@ cdef class RecordingWriter:
         return 1
 
     cdef int32_t step(
-        self, Clock clock, uint8_t* scratch, write_totals_t* totals
+        self, Clock clock, uint8_t* scratch, io_totals_t* totals
     ) noexcept nogil:
         """Write the next block; returns the stream bytes that it took, 0 when there was none."""
         cdef block_t block
@@ -175,12 +172,12 @@ cdef class RecordingWriter:
         return length
 
     cdef int64_t _write(
-        self, const uint8_t* source, int64_t length, Clock clock, write_totals_t* totals
+        self, const uint8_t* source, int64_t length, Clock clock, io_totals_t* totals
     ) noexcept nogil:
         """Write a block after the bytes written so far, and sync it; returns 0 or -errno."""
         cdef int64_t begin = clock.nano_time()
         cdef int64_t written = 0
-        cdef int64_t result, took
+        cdef int64_t result
         while written < length:
             result = self._file.pwrite(
                 source + written, length - written, self.segment_offset + written)
@@ -193,11 +190,7 @@ cdef class RecordingWriter:
                 return result
         self._write_begin_ns = begin
         self._write_end_ns = clock.nano_time()
-        took = self._write_end_ns - begin
-        totals.bytes += length
-        totals.time_ns += took
-        if took > totals.max_time_ns:
-            totals.max_time_ns = took
+        add_io(totals, length, self._write_end_ns - begin)
         return 0
 
     cdef int32_t _roll_over(self) noexcept nogil:
@@ -212,8 +205,8 @@ cdef class RecordingWriter:
         if fd < 0:
             return False
         # Errors of writes were reported, and the data was synced where configured.
-        _close(self._file._fd)
-        self._file._fd = fd
+        _close(self._file.fd)
+        self._file.fd = fd
         self._has_room = has_room
         self._begin_segment()
         return True
@@ -286,7 +279,7 @@ cdef class RecordingWriter:
             return
         if self._has_room:
             self._has_room = False
-            result = release_room(self._file._fd, self.segment_offset, self.segment_length)
+            result = release_room(self._file.fd, self.segment_offset, self.segment_length)
             if result < 0 and result != -EOPNOTSUPP:
                 raise OSError(
                     -result,
@@ -304,18 +297,14 @@ cdef class RecordingWriter:
         store_release_i32(&self._state, WRITER_RELEASED)
 
 
-cdef class RecorderAgent(Agent):
+cdef class RecorderAgent(IoAgent):
     """Runs all writers; work that needs Python is left to ``control`` of the subclass.
 
+    The doorbell is rung when a writer has been released.
+
     Args:
-        table: where the conductor adds writers.
-        doorbell: rung when a writer has been released.
-        clock: measures the duration of writes.
         scratch_length: bytes of memory for a block with checksums, 0 without checksums.
-        counters: the driver's counters.
-        total_bytes_id: id of the counter of bytes written.
-        total_time_id: id of the counter of nanoseconds spent in writes.
-        max_time_id: id of the counter of the longest write in nanoseconds.
+        (others): see IoAgent.
     """
 
     def __init__(
@@ -326,48 +315,34 @@ cdef class RecorderAgent(Agent):
         *,
         int64_t scratch_length,
         CountersReader counters not None,
-        int32_t total_bytes_id,
-        int32_t total_time_id,
-        int32_t max_time_id,
+        tuple counter_ids,
     ):
-        super().__init__("archive-recorder")
-        self.table = table
-        self.doorbell = doorbell
-        self.clock = clock
-        self._counters = counters
-        self._total_bytes = counters.value_address(total_bytes_id)
-        self._total_time = counters.value_address(total_time_id)
-        self._max_time = counters.value_address(max_time_id)
-        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
-            raise ValueError("a counter id of the recorder is out of range")
-        if scratch_length > 0 and posix_memalign(
-            <void**> &self._scratch, SCRATCH_ALIGNMENT, scratch_length
-        ):
-            raise MemoryError()
-
-    def __dealloc__(self) -> None:
-        free(self._scratch)
+        super().__init__(
+            "recorder",
+            table,
+            doorbell,
+            clock,
+            buffer_length=scratch_length,
+            counters=counters,
+            counter_ids=counter_ids,
+        )
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int32_t index, work = 0
-        cdef int64_t before = self._totals.bytes
+        cdef int64_t before = self.totals.bytes
         cdef void* pointer
         for index in range(self.table.limit()):
             pointer = self.table.at(index)
             if pointer == NULL:
                 continue
             if (<RecordingWriter> pointer).state_of() == WRITER_OPEN:
-                if (<RecordingWriter> pointer).step(
-                    self.clock, self._scratch, &self._totals
-                ) > 0:
+                if (<RecordingWriter> pointer).step(self.clock, self.buffer, &self.totals) > 0:
                     work += 1
                 self._progress(<RecordingWriter> pointer)
             if (<RecordingWriter> pointer).state_of() != WRITER_OPEN:
                 self.control_due = True
-        if self._totals.bytes != before:
-            store_release_i64(self._total_bytes, self._totals.bytes)
-            store_release_i64(self._total_time, self._totals.time_ns)
-            store_release_i64(self._max_time, self._totals.max_time_ns)
+        if self.totals.bytes != before:
+            self.publish_totals()
         return work
 
     cdef void _progress(self, RecordingWriter writer) noexcept nogil:

@@ -3,9 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.archive.format.checksum cimport Checksum
-from aerolog.archive.service.session_table cimport Doorbell, SessionTable
+from aerolog.archive.service.io_agent cimport IoAgent, io_totals_t
 from aerolog.transport.client.publication cimport ExclusivePublication
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.logbuffer.appender cimport ExclusiveAppender
 from aerolog.transport.memory.counters cimport CountersReader
@@ -31,12 +30,6 @@ cdef enum reader_fault:
     FAULT_CONTROL = 6        # failure and failure_code were set by control()
     FAULT_HEADER = 7         # the header of a frame does not match its place
     FAULT_TYPE = 8           # fault_detail is the invalid frame type
-
-
-cdef struct read_totals_t:
-    int64_t bytes
-    int64_t time_ns
-    int64_t max_time_ns
 
 
 cdef class ReplayReader:
@@ -78,19 +71,19 @@ cdef class ReplayReader:
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil
     cdef int32_t step(
         self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
-        read_totals_t* totals) noexcept nogil
+        io_totals_t* totals) noexcept nogil
     cdef bint _extend_limit(self) noexcept nogil
     cdef int64_t _read(
         self, uint8_t* target, int64_t length, Clock clock,
-        read_totals_t* totals) noexcept nogil
+        io_totals_t* totals) noexcept nogil
     cdef int64_t _read_apart(
         self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock,
-        read_totals_t* totals) noexcept nogil
+        io_totals_t* totals) noexcept nogil
     cdef int64_t _note_read(
         self, int64_t available, int64_t length, int64_t took,
-        read_totals_t* totals) noexcept nogil
+        io_totals_t* totals) noexcept nogil
     cdef int32_t _replay_in_place(
-        self, int64_t length, Clock clock, read_totals_t* totals) noexcept nogil
+        self, int64_t length, Clock clock, io_totals_t* totals) noexcept nogil
     cdef int64_t _collect(
         self, uint8_t* first, uint8_t* buffer, int64_t available, int64_t* padding
     ) noexcept nogil
@@ -102,14 +95,5 @@ cdef class ReplayReader:
     cdef int32_t _fault(self, int32_t fault, int64_t position, int64_t detail) noexcept nogil
 
 
-cdef class ReplayerAgent(Agent):
-    cdef readonly SessionTable table
-    cdef readonly Doorbell doorbell
-    cdef readonly Clock clock
+cdef class ReplayerAgent(IoAgent):
     cdef readonly int64_t buffer_length
-    cdef uint8_t* _buffer
-    cdef CountersReader _counters
-    cdef int64_t* _total_bytes
-    cdef int64_t* _total_time
-    cdef int64_t* _max_time
-    cdef read_totals_t _totals

@@ -1,9 +1,9 @@
 from typing import Final
 
 from aerolog.archive.format.checksum import Checksum
+from aerolog.archive.service.io_agent import IoAgent
 from aerolog.archive.service.session_table import Doorbell, SessionTable
 from aerolog.transport.client.publication import ExclusivePublication
-from aerolog.transport.concurrent.agent import Agent
 from aerolog.transport.concurrent.clock import Clock
 from aerolog.transport.memory.counters import CountersReader
 from aerolog.transport.memory.data_file import DataFile
@@ -80,10 +80,7 @@ class ReplayReader:
     def take_file(self) -> DataFile | None: ...
     def mark_released(self) -> None: ...
 
-class ReplayerAgent(Agent):
-    table: SessionTable
-    doorbell: Doorbell
-    clock: Clock
+class ReplayerAgent(IoAgent):
     buffer_length: int
     def __init__(
         self,
@@ -93,8 +90,6 @@ class ReplayerAgent(Agent):
         *,
         buffer_length: int,
         counters: CountersReader,
-        total_bytes_id: int,
-        total_time_id: int,
-        max_time_id: int,
+        counter_ids: tuple[int, int, int],
     ) -> None: ...
     def pending(self, now_ns: int) -> list[tuple[int, ReplayReader]]: ...

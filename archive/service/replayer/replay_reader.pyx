@@ -11,15 +11,13 @@ state in which the reader waits for the agent's control().
 
 from libc.errno cimport EINTR, errno
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
 from libc.string cimport memset
-from posix.stdlib cimport posix_memalign
 from posix.uio cimport iovec, preadv
 
 from aerolog.archive.format.checksum cimport Checksum
+from aerolog.archive.service.io_agent cimport IoAgent, add_io, io_totals_t
 from aerolog.archive.service.session_table cimport Doorbell, SessionTable
 from aerolog.transport.client.publication cimport ExclusivePublication
-from aerolog.transport.concurrent.agent cimport Agent
 from aerolog.transport.concurrent.atomic cimport (
     get_i32,
     get_i64,
@@ -92,7 +90,6 @@ _FAULTS = {
 globals().update(_FAULTS)
 
 cdef enum:
-    BUFFER_ALIGNMENT = 4096
     # A read that stays in the cache until its headers are changed is faster than a longer one.
     READ_LENGTH_MAX = 256 * 1024
 
@@ -198,7 +195,7 @@ cdef class ReplayReader:
 
     cdef int32_t step(
         self, int64_t now_ns, Clock clock, uint8_t* buffer, int64_t capacity,
-        read_totals_t* totals
+        io_totals_t* totals
     ) noexcept nogil:
         """Send the next block; returns 0 when there was nothing to do."""
         cdef int64_t length, available, batch, begun
@@ -250,7 +247,7 @@ cdef class ReplayReader:
         return self._sent(batch, padding)
 
     cdef int64_t _read(
-        self, uint8_t* target, int64_t length, Clock clock, read_totals_t* totals
+        self, uint8_t* target, int64_t length, Clock clock, io_totals_t* totals
     ) noexcept nogil:
         """Read bytes of the segment from the replay position on; returns -1 after a failure."""
         cdef int64_t begin = clock.nano_time()
@@ -259,7 +256,7 @@ cdef class ReplayReader:
         return self._note_read(available, length, clock.nano_time() - begin, totals)
 
     cdef int64_t _read_apart(
-        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock, read_totals_t* totals
+        self, uint8_t* header, uint8_t* frame, int64_t length, Clock clock, io_totals_t* totals
     ) noexcept nogil:
         """Read as ``_read`` does, but put the first header in a place of its own."""
         cdef iovec[2] parts
@@ -271,27 +268,24 @@ cdef class ReplayReader:
         parts[1].iov_base = frame + DATA_HEADER_LENGTH
         parts[1].iov_len = length - parts[0].iov_len
         while available < 0:
-            available = preadv(self._file._fd, parts, 2, offset)
+            available = preadv(self._file.fd, parts, 2, offset)
             if available < 0 and errno != EINTR:
                 available = -errno
                 break
         return self._note_read(available, length, clock.nano_time() - begin, totals)
 
     cdef int64_t _note_read(
-        self, int64_t available, int64_t length, int64_t took, read_totals_t* totals
+        self, int64_t available, int64_t length, int64_t took, io_totals_t* totals
     ) noexcept nogil:
         """Count a read; returns its length, or fails with its error and returns -1."""
         if available < 0:
             self._fault(FAULT_READ, self.replay_position, -available)
             return -1
-        totals.bytes += length
-        totals.time_ns += took
-        if took > totals.max_time_ns:
-            totals.max_time_ns = took
+        add_io(totals, length, took)
         return available
 
     cdef int32_t _replay_in_place(
-        self, int64_t length, Clock clock, read_totals_t* totals
+        self, int64_t length, Clock clock, io_totals_t* totals
     ) noexcept nogil:
         """Read frames to their place in the log, then make them visible.
 
@@ -516,18 +510,14 @@ cdef class ReplayReader:
         store_release_i32(&self._state, READER_RELEASED)
 
 
-cdef class ReplayerAgent(Agent):
+cdef class ReplayerAgent(IoAgent):
     """Runs all readers; work that needs Python is left to ``control`` of the subclass.
 
+    The doorbell is rung when a reader has been released or has an answer to send.
+
     Args:
-        table: where the conductor adds readers.
-        doorbell: rung when a reader has been released or has an answer to send.
-        clock: measures the duration of reads.
         buffer_length: most bytes in a read.
-        counters: the driver's counters.
-        total_bytes_id: id of the counter of bytes requested from files.
-        total_time_id: id of the counter of nanoseconds spent in reads.
-        max_time_id: id of the counter of the longest read in nanoseconds.
+        (others): see IoAgent.
     """
 
     def __init__(
@@ -538,32 +528,22 @@ cdef class ReplayerAgent(Agent):
         *,
         int64_t buffer_length,
         CountersReader counters not None,
-        int32_t total_bytes_id,
-        int32_t total_time_id,
-        int32_t max_time_id,
+        tuple counter_ids,
     ):
-        super().__init__("archive-replayer")
-        self.table = table
-        self.doorbell = doorbell
-        self.clock = clock
-        self._counters = counters
-        self._total_bytes = counters.value_address(total_bytes_id)
-        self._total_time = counters.value_address(total_time_id)
-        self._max_time = counters.value_address(max_time_id)
-        if self._total_bytes == NULL or self._total_time == NULL or self._max_time == NULL:
-            raise ValueError("a counter id of the replayer is out of range")
-        if self._buffer != NULL:
-            raise RuntimeError("already initialised")
-        if posix_memalign(<void**> &self._buffer, BUFFER_ALIGNMENT, buffer_length):
-            raise MemoryError()
+        super().__init__(
+            "replayer",
+            table,
+            doorbell,
+            clock,
+            buffer_length=buffer_length,
+            counters=counters,
+            counter_ids=counter_ids,
+        )
         self.buffer_length = buffer_length
-
-    def __dealloc__(self) -> None:
-        free(self._buffer)
 
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil:
         cdef int32_t index, state, work = 0
-        cdef int64_t before = self._totals.bytes
+        cdef int64_t before = self.totals.bytes
         cdef void* pointer
         for index in range(self.table.limit()):
             pointer = self.table.at(index)
@@ -572,15 +552,13 @@ cdef class ReplayerAgent(Agent):
             state = (<ReplayReader> pointer).state_of()
             if state == READER_CONNECTING or state == READER_REPLAYING:
                 if (<ReplayReader> pointer).step(
-                    now_ns, self.clock, self._buffer, self.buffer_length, &self._totals
+                    now_ns, self.clock, self.buffer, self.buffer_length, &self.totals
                 ) > 0:
                     work += 1
             if (<ReplayReader> pointer).needs_control(now_ns):
                 self.control_due = True
-        if self._totals.bytes != before:
-            store_release_i64(self._total_bytes, self._totals.bytes)
-            store_release_i64(self._total_time, self._totals.time_ns)
-            store_release_i64(self._max_time, self._totals.max_time_ns)
+        if self.totals.bytes != before:
+            self.publish_totals()
         return work
 
     def pending(self, int64_t now_ns) -> list:

@@ -100,16 +100,13 @@ class Replayer(ReplayerAgent):
         reporter: Reporter,
         details: Callable[[ReplayReader], ReplayRequestDetails],
     ) -> None:
-        total_bytes_id, total_time_id, max_time_id = counter_ids
         super().__init__(
             table,
             doorbell,
             clock,
             buffer_length=buffer_length,
             counters=counters,
-            total_bytes_id=total_bytes_id,
-            total_time_id=total_time_id,
-            max_time_id=max_time_id,
+            counter_ids=counter_ids,
         )
         self._folder = folder
         self._files = files

@@ -71,20 +71,20 @@ cdef class FakeDataFile(DataFile):
         return opened
 
     cdef int64_t pwrite(self, const void* source, int64_t length, int64_t offset) noexcept nogil:
-        if self._fd < 0 or not self.writable:
+        if self.fd < 0 or not self.writable:
             return -EBADF
         with gil:
             data = PyBytes_FromStringAndSize(<const char*> source, length)
             return self._file.write(data, offset)
 
     cdef int sync(self, int level) noexcept nogil:
-        if self._fd < 0:
+        if self.fd < 0:
             return -EBADF
         with gil:
             return self._file.sync(level)
 
     cdef int truncate(self, int64_t length) noexcept nogil:
-        if self._fd < 0:
+        if self.fd < 0:
             return -EBADF
         with gil:
             return self._file.truncate(length)
@@ -94,7 +94,7 @@ cdef class FakeDataFile(DataFile):
         self._check(self._file.clear_behind(offset), "clear", 0)
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
-        if self._fd < 0 or not self.writable:
+        if self.fd < 0 or not self.writable:
             return -EBADF
         with gil:
             return self._file.allocate(offset, length, True)

@@ -1,0 +1,20 @@
+from aerolog.archive.service.session_table import Doorbell, SessionTable
+from aerolog.transport.concurrent.agent import Agent
+from aerolog.transport.concurrent.clock import Clock
+from aerolog.transport.memory.counters import CountersReader
+
+class IoAgent(Agent):
+    table: SessionTable
+    doorbell: Doorbell
+    clock: Clock
+    def __init__(
+        self,
+        role: str,
+        table: SessionTable,
+        doorbell: Doorbell,
+        clock: Clock,
+        *,
+        buffer_length: int,
+        counters: CountersReader,
+        counter_ids: tuple[int, int, int],
+    ) -> None: ...
