@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import struct
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.concurrent.clock import Clock, SystemClock
+from aerolog.transport.concurrent.idle import BackoffIdleStrategy
 from aerolog.transport.errors import AeronTimeoutError, ResourceClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from aerolog.transport.client import CounterInfo, Counters, CounterView
 
 RECORDING_POSITION_TYPE_ID: Final = 100
 ANY_ARCHIVE: Final = -1
-_POLL_S: Final = 0.001
 _HEAD = struct.Struct("<qii")
 _ARCHIVE_ID = struct.Struct("<q")
 
@@ -87,10 +86,25 @@ class RecordingPosition:
         recording_id: the id that the counter's key must name while the recording is active.
     """
 
-    def __init__(self, counter: CounterView, recording_id: int, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        counter: CounterView,
+        recording_id: int,
+        clock: Clock | None = None,
+        idle: Callable[[int], object] | None = None,
+    ) -> None:
+        """Make the position.
+
+        Args:
+            counter: the recording's position counter.
+            recording_id: the recording.
+            clock: measures timeouts, the system's by default.
+            idle: called with a work count of 0 while waiting; a back-off by default.
+        """
         self.counter = counter
         self.recording_id = recording_id
         self._clock = SystemClock() if clock is None else clock
+        self._idle = BackoffIdleStrategy() if idle is None else idle
 
     @property
     def key(self) -> RecordingPositionKey | None:
@@ -131,5 +145,5 @@ class RecordingPosition:
                     f"recording {self.recording_id} is at {reached}, not at {position}, "
                     f"after {timeout:g} s"
                 )
-            time.sleep(_POLL_S)
+            self._idle(0)
         return reached

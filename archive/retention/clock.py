@@ -58,7 +58,7 @@ class ArchiveAge:
 
 
 def read_clock() -> ClockReading:
-    """Read the machine's clocks."""
+    """Read the machine's clocks, for callers that pass the reading on."""
     try:
         boot = _BOOT_ID.read_text().strip()
     except OSError:
@@ -68,13 +68,18 @@ def read_clock() -> ClockReading:
     )
 
 
-def process_age_ns(pid: int) -> int | None:
-    """Return the age of a process in nanoseconds, None when the process is not visible."""
+def process_age_ns(pid: int, uptime_ns: int) -> int | None:
+    """Return the age of a process in nanoseconds, None when the process is not visible.
+
+    Args:
+        pid: the process.
+        uptime_ns: the machine's present uptime, nanoseconds.
+    """
     status = process_status(pid)
     if status is None:
         return None
     start_ns = status.start_ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-    return max(0, time.clock_gettime_ns(time.CLOCK_BOOTTIME) - start_ns)
+    return max(0, uptime_ns - start_ns)
 
 
 def clock_problem(

@@ -102,12 +102,12 @@ def newest_ms(facts: Facts) -> int | None:
     return max(times, default=None)
 
 
-def archive_age(mark: MarkFile | None) -> ArchiveAge | None:
-    """Return the age of a running archive, None when its process is not visible."""
+def archive_age(mark: MarkFile | None, uptime_ns: int) -> ArchiveAge | None:
+    """Return the age of a running archive at an uptime, None when its process is not visible."""
     if mark is None:
         return None
     header = mark.header
-    age = process_age_ns(header.pid)
+    age = process_age_ns(header.pid, uptime_ns)
     return None if age is None else ArchiveAge(header.start_timestamp, age)
 
 

@@ -8,7 +8,6 @@ file cannot be read, nothing of any recording is deleted.
 from __future__ import annotations
 
 import json
-import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -19,19 +18,22 @@ from aerolog.archive.retention.journal import HOLD, RELEASE, Journal
 from aerolog.archive.retention.retention_folder import (
     folder_path,
     holds_path,
+    lock_within,
     make_folder,
     step_lock_path,
 )
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from aerolog.transport.concurrent.clock import Clock
+
 VERSION: Final = 1
 REASON_MAX: Final = 1024
 _STEP_PATIENCE_S: Final = 30.0
-_PAUSE_S: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +67,34 @@ class Holds:
     Iteration yields them by recording.
     """
 
-    def __init__(self, archive_dir: str | Path, files: FileSystem, holds: tuple[Hold, ...]) -> None:
+    def __init__(
+        self, archive_dir: str | Path, files: FileSystem, holds: tuple[Hold, ...], clock: Clock
+    ) -> None:
         self.archive_dir = archive_dir
         self._files = files
+        self._clock = clock
         self._holds = holds
 
     @classmethod
-    def open(cls, archive_dir: str | Path, files: FileSystem | None = None) -> Self:
+    def open(
+        cls,
+        archive_dir: str | Path,
+        files: FileSystem | None = None,
+        clock: Clock | None = None,
+    ) -> Self:
         """Read the holds of a folder; without file and journal there are none.
+
+        Args:
+            archive_dir: the archive's folder.
+            files: the file system to use, the real one by default.
+            clock: says when holds are changed, the system's by default.
 
         Raises:
             HoldsDamagedError: the file cannot be read.
             JournalDamagedError: the journal has an unknown version.
         """
         files = files or RealFileSystem()
-        return cls(archive_dir, files, _read(archive_dir, files))
+        return cls(archive_dir, files, _read(archive_dir, files), clock or SystemClock())
 
     def __iter__(self) -> Iterator[Hold]:
         return iter(self._holds)
@@ -112,14 +127,14 @@ class Holds:
             recording_id: the recording to hold.
             reason: description for people.
             until_ms: when the hold expires, epoch milliseconds; None for never.
-            now_ms: the present time; the system's by default.
+            now_ms: the present time; the clock's by default.
 
         Raises:
             RetentionError: the reason is empty or too long, or a step of a run does not end.
             HoldsDamagedError: the existing holds cannot be read.
             OSError: the file cannot be written; nothing has changed.
         """
-        now_ms = _now_ms() if now_ms is None else now_ms
+        now_ms = self._clock.now_epoch_ms() if now_ms is None else now_ms
         if not 0 < len(reason.strip()) <= REASON_MAX:
             raise RetentionError(f"a hold needs a reason, of at most {REASON_MAX} characters")
         if until_ms is not None and until_ms <= now_ms:
@@ -145,7 +160,7 @@ class Holds:
             HoldsDamagedError: the existing holds cannot be read.
             OSError: the file cannot be written; nothing has changed.
         """
-        now_ms = _now_ms() if now_ms is None else now_ms
+        now_ms = self._clock.now_epoch_ms() if now_ms is None else now_ms
         with self._changing():
             gone = [
                 one
@@ -161,7 +176,7 @@ class Holds:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Read the present holds and block other changes and deletion steps meanwhile."""
-        with step_lock(self.archive_dir, self._files):
+        with step_lock(self.archive_dir, self._files, self._clock):
             self._holds = _read(self.archive_dir, self._files)
             yield
 
@@ -177,7 +192,9 @@ class Holds:
 
 
 @contextmanager
-def step_lock(archive_dir: str | Path, files: FileSystem) -> Iterator[None]:
+def step_lock(
+    archive_dir: str | Path, files: FileSystem, clock: Clock | None = None
+) -> Iterator[None]:
     """Hold the lock under which holds are changed and deletion steps are carried out.
 
     Raises:
@@ -185,24 +202,17 @@ def step_lock(archive_dir: str | Path, files: FileSystem) -> Iterator[None]:
         OSError: the folder is not writable.
     """
     make_folder(archive_dir, files)
-    path = step_lock_path(archive_dir)
-    deadline = time.monotonic() + _STEP_PATIENCE_S
-    while (lock := files.try_lock(path)) is None:
-        if time.monotonic() > deadline:
-            raise RetentionError(
-                f"a step of a run in {archive_dir} does not end: see aerolog retention status"
-            )
-        time.sleep(_PAUSE_S)
+    lock = lock_within(_STEP_PATIENCE_S, step_lock_path(archive_dir), files, clock)
+    if lock is None:
+        raise RetentionError(
+            f"a step of a run in {archive_dir} does not end: see aerolog retention status"
+        )
     with lock:
         yield
 
 
 def _key(hold: Hold) -> tuple[int, str]:
     return (hold.recording_id, hold.reason)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _read(archive_dir: str | Path, files: FileSystem) -> tuple[Hold, ...]:

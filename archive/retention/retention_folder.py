@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.layout import SIDE_FOLDER
 from aerolog.archive.retention.errors import RetentionLockedError
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.error_text import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aerolog.transport.memory.filesystem import FileSystem
-
+    from aerolog.transport.concurrent.clock import Clock
+    from aerolog.transport.memory.filesystem import FileLock, FileSystem
 
 #: How long to wait for a process that holds the lock only to check whether a run is active.
 _LOOKERS_S: Final = 0.5
@@ -31,7 +32,12 @@ _PAUSE_S: Final = 0.01
 
 @contextmanager
 def run_lock(
-    archive_dir: str | Path, files: FileSystem, now_ms: int, *, what: str = "retention"
+    archive_dir: str | Path,
+    files: FileSystem,
+    now_ms: int,
+    *,
+    what: str = "retention",
+    clock: Clock | None = None,
 ) -> Iterator[None]:
     """Hold the lock of the only run in a folder.
 
@@ -40,6 +46,7 @@ def run_lock(
         files: the file system to use.
         now_ms: the present time, shown to others.
         what: name of the run, shown to others.
+        clock: measures how long to wait for another process, the system's by default.
 
     Raises:
         RetentionLockedError: another run is active; the message describes it.
@@ -47,9 +54,7 @@ def run_lock(
     """
     make_folder(archive_dir, files)
     path = lock_path(archive_dir)
-    deadline = time.monotonic() + _LOOKERS_S
-    while (lock := files.try_lock(path)) is None and time.monotonic() < deadline:
-        time.sleep(_PAUSE_S)
+    lock = lock_within(_LOOKERS_S, path, files, clock)
     if lock is None:
         holder = who_holds(archive_dir, files)
         raise RetentionLockedError(
@@ -63,6 +68,17 @@ def run_lock(
             file.set_length(0)
             file.write_at(json.dumps(note).encode() + b"\n", 0)
         yield
+
+
+def lock_within(
+    seconds: float, path: str, files: FileSystem, clock: Clock | None = None
+) -> FileLock | None:
+    """Lock a file that another process may hold for a while; None when it does not end in time."""
+    clock = clock or SystemClock()
+    deadline_ns = clock.now_ns() + int(seconds * 1e9)
+    while (lock := files.try_lock(path)) is None and clock.now_ns() < deadline_ns:
+        time.sleep(_PAUSE_S)
+    return lock
 
 
 def who_holds(archive_dir: str | Path, files: FileSystem) -> str:

@@ -126,7 +126,6 @@ class Retention:
         problem = None
         if not self.accept_clock:
             mark = running_archive(self.archive_dir, self.files)
-            problem = clock_problem(
-                clock, journal.state, newest_ms=newest_ms(facts), archive=archive_age(mark)
-            )
+            age = archive_age(mark, clock.uptime_ns)
+            problem = clock_problem(clock, journal.state, newest_ms=newest_ms(facts), archive=age)
         return plan(facts, self.policies, clock.now_ms, held_back=problem)

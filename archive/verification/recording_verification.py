@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from aerolog.archive.verification.findings import Finding, Kind, remedy_of
 from aerolog.archive.verification.fingerprint import new_hash
 from aerolog.archive.verification.health_file import HealthWriter, read_health
 from aerolog.archive.verification.recording_check import RecordingChecker
+from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from aerolog.archive.verification.closed_spans import Span
     from aerolog.archive.verification.layout import SegmentRecord
     from aerolog.archive.verification.recording_check import SpanResult
+    from aerolog.transport.concurrent.clock import Clock
 
 _THREADS_MAX: Final = 4
 _AHEAD: Final = 2  # segments in the queue for each thread
@@ -42,6 +43,7 @@ def verify_recording(
     fingerprints: bool | None = None,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
+    clock: Clock | None = None,
 ) -> list[Finding]:
     """Read all closed segments of a recording and say what is wrong with them.
 
@@ -54,6 +56,7 @@ def verify_recording(
         fingerprints: compute them; by default where some are known, or ``note``.
         threads: that read, a segment each; as many as there are processors, 4 at most, by default.
         progress: told behind each segment how many bytes have been read so far.
+        clock: gives the times of verification in the health file, the system's by default.
 
     Returns:
         The findings by position, those about the health file first; empty when all is sound.
@@ -74,6 +77,7 @@ def verify_recording(
             fingerprints=fingerprints,
             threads=threads,
             progress=progress,
+            clock=clock,
         )
 
 
@@ -85,6 +89,7 @@ def verify_opened(
     fingerprints: bool | None = None,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
+    clock: Clock | None = None,
 ) -> list[Finding]:
     """As ``verify_recording``, of a recording that was opened already, salvaged or not.
 
@@ -110,7 +115,8 @@ def verify_opened(
         )
 
     done = 0
-    with _Readers(checker, threads or min(os.cpu_count() or 1, _THREADS_MAX)) as readers:
+    count = threads or min(os.cpu_count() or 1, _THREADS_MAX)
+    with _Readers(checker, count, clock or SystemClock()) as readers:
         for span, result in readers.results(spans, records.by_base):
             done += span.length
             if progress is not None:
@@ -133,8 +139,9 @@ def health_finding(recording_id: int, problem: str) -> Finding:
 class _Readers:
     """Threads that verify a segment each; they end with the block, wherever they are."""
 
-    def __init__(self, checker: Callable[[], RecordingChecker], count: int) -> None:
+    def __init__(self, checker: Callable[[], RecordingChecker], count: int, clock: Clock) -> None:
         self._checker = checker
+        self._clock = clock
         self._count = count
         self._local = threading.local()
         self._ended = False
@@ -158,7 +165,7 @@ class _Readers:
         checker: RecordingChecker | None = getattr(self._local, "checker", None)
         if checker is None:
             checker = self._local.checker = self._checker()
-        pieces = checker.verify(span, before, time.time_ns() // 1_000_000)
+        pieces = checker.verify(span, before, self._clock.now_epoch_ms())
         while not self._ended:
             try:
                 next(pieces)

@@ -6,7 +6,6 @@ kept: segments of a damaged start stay in the folder, and an INVALID recording k
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -21,6 +20,7 @@ from aerolog.archive.verification.closed_spans import closed_spans
 from aerolog.archive.verification.health_file import HealthWriter
 from aerolog.archive.verification.recording_check import RecordingChecker
 from aerolog.archive.verification.repair_plan import BY_REQUEST, DELETED_SUFFIX, StepKind
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import AerologError
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
@@ -85,14 +85,18 @@ class FolderRepairs:
 
     Args:
         folder: the archive's.
-        files: the file system door.
+        files: the file system to use.
         beat: a function that renews the claim on the folder, which keeps archives out.
+        clock: gives the times of ends and of verification that the repairs write.
     """
 
-    def __init__(self, folder: str, files: FileSystem, beat: Callable[[], None]) -> None:
+    def __init__(
+        self, folder: str, files: FileSystem, beat: Callable[[], None], clock: Clock
+    ) -> None:
         self._folder = folder
         self._files = files
         self._beat = beat
+        self._clock = clock
 
     @classmethod
     @contextmanager
@@ -104,8 +108,9 @@ class FolderRepairs:
         Raises:
             ActiveArchiveError: an archive runs there.
         """
+        clock = clock or SystemClock()
         with borrowed_folder(folder, files, clock) as beat:
-            yield cls(str(folder), files, beat)
+            yield cls(str(folder), files, beat, clock)
 
     def apply(self, step: RepairStep) -> None:
         """Do a step in the files; see ``Repairs``."""
@@ -140,7 +145,7 @@ class FolderRepairs:
                 f"recording {step.recording_id} has no closed segment at {step.position} any more"
             )
         checker = RecordingChecker(self._files, self._folder, descriptor)
-        pieces = checker.verify(spans[step.position], None, time.time_ns() // 1_000_000)
+        pieces = checker.verify(spans[step.position], None, self._clock.now_epoch_ms())
         while True:
             try:
                 next(pieces)
@@ -160,7 +165,7 @@ class FolderRepairs:
                     f" {before.start_position}"
                 )
             if before.is_active:
-                catalog.recording_stopped(recording_id, position, time.time_ns() // 1_000_000)
+                catalog.recording_stopped(recording_id, position, self._clock.now_epoch_ms())
             else:
                 catalog.update_stop_position(recording_id, position)
         base = before.segment_base(position)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -11,6 +10,7 @@ from aerolog.archive.time_index import SOURCE_DESCRIPTOR, TimeIndex
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.extras import require
 from aerolog.catalog.times import FROM_INDEX, TimeRange, TimeSource
+from aerolog.transport.concurrent.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aerolog.archive.format.archive_folder import Recording
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.archive.format.scan_columns import ScanColumns
+    from aerolog.transport.concurrent.clock import Clock
 
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")
@@ -52,7 +53,11 @@ class SettledTimes:
 
     @classmethod
     def of(
-        cls, index: TimeIndex | None, descriptor: RecordingDescriptor, end_position: int
+        cls,
+        index: TimeIndex | None,
+        descriptor: RecordingDescriptor,
+        end_position: int,
+        clock: Clock | None = None,
     ) -> SettledTimes:
         """As the index of a recording is now.
 
@@ -60,6 +65,7 @@ class SettledTimes:
             index: of the recording, None without one.
             descriptor: of the recording.
             end_position: up to which it has frames.
+            clock: says when an active recording has got there, the system's by default.
         """
         if index is None:
             return UNINDEXED
@@ -67,7 +73,7 @@ class SettledTimes:
         if not descriptor.is_active:
             end_ns = (descriptor.stop_timestamp + 1) * _NS_PER_MS
         else:
-            now_ns = time.time_ns()
+            now_ns = (clock or SystemClock()).now_epoch_ns()
             end_ns = now_ns if abs(now_ns - last_ns) <= LAG_NS_MAX else -1
         if end_ns >= 0:
             end_ns = max(end_ns, last_ns)
@@ -111,12 +117,14 @@ def index_of(recording: Recording) -> TimeIndex | None:
     return index
 
 
-def settled_times(recording: Recording, source: TimeSource = FROM_INDEX) -> SettledTimes:
+def settled_times(
+    recording: Recording, source: TimeSource = FROM_INDEX, clock: Clock | None = None
+) -> SettledTimes:
     """What of a recording's time index counts now, for rows that have their times from it."""
     if source.kind != "index":
         return UNINDEXED
     index = index_of(recording)
-    found = SettledTimes.of(index, recording.descriptor, recording.end_position)
+    found = SettledTimes.of(index, recording.descriptor, recording.end_position, clock)
     if index is not None:
         index.close()
     return found

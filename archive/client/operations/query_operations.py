@@ -8,6 +8,7 @@ from aerolog.archive.client import request
 from aerolog.archive.client.caller import Parts, Steps, operation, series
 from aerolog.archive.client.client_base import PAGE, ArchiveClientBase
 from aerolog.archive.client.recording_position import RecordingPosition, find_by_recording
+from aerolog.transport.client.backoff import waiter
 
 if TYPE_CHECKING:
     from aerolog.archive.client.request import Channel, RecordingSubscription
@@ -150,4 +151,5 @@ class QueryOperations(ArchiveClientBase):
         counter_id = find_by_recording(counters, recording_id, archive_id)
         if counter_id is None or counter_id not in counters:
             return None
-        return RecordingPosition(counters[counter_id], recording_id, self.options.clock)
+        idle = waiter(self.aeron.conductor, None)
+        return RecordingPosition(counters[counter_id], recording_id, self.options.clock, idle)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import stat
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from aerolog.transport.concurrent.clock import Clock
 
 T = TypeVar("T")
 
@@ -32,6 +34,7 @@ class WatchedFile(Generic[T]):
         parse: returns the contents for the file's text; raises ConfigurationError.
         private: whether only the owner may read the file. Only the owner may write it in any case.
         check_interval_s: shortest time between checks for a changed file, seconds.
+        clock: measures that time, the system's by default.
 
     Raises:
         ConfigurationError: the file is unusable from the start.
@@ -44,14 +47,16 @@ class WatchedFile(Generic[T]):
         *,
         private: bool,
         check_interval_s: float = CHECK_INTERVAL_S,
+        clock: Clock | None = None,
     ) -> None:
         self._path = Path(path)
         self._parse = parse
         self._forbidden = stat.S_IWGRP | stat.S_IWOTH
         if private:
             self._forbidden |= stat.S_IRGRP | stat.S_IROTH
-        self._check_interval_s = check_interval_s
-        self._next_check_s = time.monotonic() + check_interval_s
+        self._check_interval_ns = int(check_interval_s * 1e9)
+        self._clock = clock or SystemClock()
+        self._next_check_ns = self._clock.now_ns() + self._check_interval_ns
         self._signature: tuple[int, int, int] | None = None
         self._contents = self._read()
 
@@ -62,9 +67,9 @@ class WatchedFile(Generic[T]):
 
     def current(self) -> T:
         """Return the present contents, or those from when the file was last usable."""
-        now_s = time.monotonic()
-        if now_s >= self._next_check_s:
-            self._next_check_s = now_s + self._check_interval_s
+        now_ns = self._clock.now_ns()
+        if now_ns >= self._next_check_ns:
+            self._next_check_ns = now_ns + self._check_interval_ns
             try:
                 if self._signature_now() != self._signature:
                     self._contents = self._read()
