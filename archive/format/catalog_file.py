@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 from aerolog.archive.format.catalog_index import ids_in_state
 from aerolog.archive.format.catalog_map import ENTRY, FIELD, HEADER, CatalogMap, CatalogReader
 from aerolog.archive.format.catalog_redo import drop_change, note_change, noted_change
-from aerolog.archive.format.descriptor import (
-    RecordingDescriptor,
-    RecordingState,
-    frame_length,
-)
+from aerolog.archive.format.descriptor import RecordingDescriptor, frame_length
 from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
@@ -27,7 +23,6 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
     MAX_I32,
-    NULL_POSITION,
     NULL_TIMESTAMP,
     SEMANTIC_VERSION,
 )
@@ -42,6 +37,7 @@ from aerolog.archive.format.stop_recovery import (
     make_whole,
     recover_stop_position,
 )
+from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.transport.errors import ConfigurationError, FileFormatError, StorageSpaceError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.protocol.fixed_layout import packer

@@ -22,8 +22,8 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER_LENGTH,
     SEMANTIC_VERSION,
     VERSION_MAJOR,
-    version_text,
 )
+from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.protocol.fixed_layout import offsets
@@ -60,8 +60,9 @@ class CatalogMap(HeldMapping):
     def _check_header(self) -> None:
         if self.version >> 16 != VERSION_MAJOR:
             raise FileFormatError(
-                f"incompatible catalog file version {version_text(self.version)}, archive software"
-                f" is {version_text(SEMANTIC_VERSION)}: {self.path} at offset 0"
+                f"incompatible catalog file version {semantic_version_text(self.version)},"
+                f" archive software is {semantic_version_text(SEMANTIC_VERSION)}:"
+                f" {self.path} at offset 0"
             )
         if self.alignment < ENTRY_HEADER_LENGTH or self.alignment & (self.alignment - 1):
             raise FileFormatError(

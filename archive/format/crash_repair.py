@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.segment import (
     parse_segment_name,
     segment_file_name,
     segments_by_recording,
 )
 from aerolog.archive.format.stop_recovery import IO_LENGTH, make_whole, recover_stop_position
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.transport.errors import FileFormatError
 
 if TYPE_CHECKING:

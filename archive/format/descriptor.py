@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import (
@@ -12,7 +11,6 @@ from aerolog.archive.format.layout import (
     DESCRIPTOR_STRINGS,
     ENTRY_ALIGNMENT,
     ENTRY_HEADER_LENGTH,
-    NULL_POSITION,
     NULL_TIMESTAMP,
 )
 from aerolog.archive.format.segment import (
@@ -22,6 +20,7 @@ from aerolog.archive.format.segment import (
     is_power_of_two,
     segment_base,
 )
+from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.protocol.fixed_layout import align, packer
 from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 
 _BLOCK = packer(DESCRIPTOR, DESCRIPTOR_BLOCK_LENGTH)
 _NAMES = tuple(field.name for field in DESCRIPTOR)
-
-
-class RecordingState(IntEnum):
-    """State of a catalog entry. Only the archive's tools look at entries that are not VALID."""
-
-    INVALID = 0
-    VALID = 1
-    DELETED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
 from aerolog.archive.format.catalog_map import ENTRY, HEADER
-from aerolog.archive.format.descriptor import (
-    CatalogEntry,
-    RecordingDescriptor,
-    RecordingState,
-)
+from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
 from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
@@ -25,6 +21,7 @@ from aerolog.archive.format.layout import (
     MAX_I64,
     VERSION_MAJOR,
 )
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 

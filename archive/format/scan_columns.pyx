@@ -1,4 +1,4 @@
-"""Memory for the rows of a scan or a merge, one buffer for each column, allocated once per batch."""
+"""Memory for the rows of a scan or a merge: one buffer for each column, allocated once a batch."""
 
 from cpython.buffer cimport (
     PyBUF_SIMPLE,

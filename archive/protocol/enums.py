@@ -75,7 +75,7 @@ class RecordingSignal(WireEnum):
 
 
 class RecordingState(WireEnum):
-    """State of a catalog entry; never on the wire."""
+    """State of a catalog entry. Only the archive's tools look at entries that are not VALID."""
 
     NULL = NULL_INT32
     INVALID = 0

@@ -26,6 +26,7 @@ from typing import (
 from aerolog.archive.protocol.enums import NULL_INT32, SCHEMA_ID, SCHEMA_VERSION, WireEnum
 from aerolog.archive.protocol.fields import At, Fixed, Since, Var
 from aerolog.transport.errors import MessageFormatError
+from aerolog.transport.protocol.fixed_layout import Field, packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,14 @@ if TYPE_CHECKING:
 
 Buffer = bytes | bytearray | memoryview
 
-HEADER = struct.Struct("<HHHH")
-HEADER_LENGTH = HEADER.size
+MESSAGE_HEADER = (
+    Field("block_length", 0, "H"),
+    Field("template_id", 2, "H"),
+    Field("schema_id", 4, "H"),
+    Field("schema_version", 6, "H"),
+)
+HEADER_LENGTH = 8
+HEADER = packer(MESSAGE_HEADER, HEADER_LENGTH)
 VAR_LENGTH = struct.Struct("<I")
 EMPTY = VAR_LENGTH.pack(0)
 VAR_LENGTH_MAX = 1_073_741_824

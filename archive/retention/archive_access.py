@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.descriptor import RecordingState
-from aerolog.archive.format.layout import CATALOG_NAME, NULL_POSITION, SEGMENT_SUFFIX
+from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
 from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name
 from aerolog.archive.protocol import RecordingSignal
+from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.facts import Need
 from aerolog.archive.retention.reader_query import REPLAY, REPLICATION

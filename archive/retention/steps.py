@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.retention.archive_access import RefusedError, base_of, names_of
 from aerolog.archive.retention.errors import RetentionError
 from aerolog.archive.retention.holds import Holds, step_lock

@@ -1,6 +1,6 @@
 """The agent of the recorder or the replayer, with the totals of what it wrote or read."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from posix.stdlib cimport posix_memalign
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.archive.format.mark_claim import borrowed_folder
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of, segment_file_name
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.verification.closed_spans import closed_spans
 from aerolog.archive.verification.health_file import HealthWriter
 from aerolog.archive.verification.recording_check import RecordingChecker

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME, SEGMENT_SUFFIX
 from aerolog.archive.format.live_position import live_positions
 from aerolog.archive.format.mark_file import MarkFile
 from aerolog.archive.format.salvage import salvage_entries
 from aerolog.archive.format.segment import parse_segment_name, segment_base, segment_file_name
 from aerolog.archive.format.stop_recovery import recover_stop_position
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.time_index import index_path
 from aerolog.archive.time_index.layout import INDEX_SUFFIX, times_dir
 from aerolog.catalog.index.models import SegmentState, State

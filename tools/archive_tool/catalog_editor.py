@@ -10,7 +10,6 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.held_mapping import HeldMapping
 from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
@@ -19,8 +18,8 @@ from aerolog.archive.format.layout import (
     DESCRIPTOR_BLOCK_LENGTH,
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
-    NULL_POSITION,
 )
+from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
 from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,

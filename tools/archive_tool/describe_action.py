@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from aerolog.archive.format.layout import version_text
+from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog, open_mark
 from aerolog.tools.archive_tool.message_text import (
     descriptor_text,
@@ -143,7 +143,7 @@ def _show(folder: str, terminal: Terminal, *, only_valid: bool) -> int:
         head: dict[str, Any] = {
             "catalog": {
                 "path": catalog.path,
-                "version": version_text(catalog.version),
+                "version": semantic_version_text(catalog.version),
                 "capacity": catalog.capacity,
                 "used": catalog.end_offset,
                 "next_recording_id": catalog.next_recording_id,
@@ -171,7 +171,7 @@ def mark_row(folder: str) -> dict[str, Any] | None:
     header = mark.header
     return {
         "path": mark.path,
-        "version": version_text(header.version),
+        "version": semantic_version_text(header.version),
         "active": mark.is_active(),
         "pid": header.pid,
         "archive_id": header.archive_id,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.layout import MAX_I64, NULL_POSITION
+from aerolog.archive.format.layout import MAX_I64
 from aerolog.archive.format.segment import recording_id_of
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.tools.archive_tool.checked_files import explained, open_catalog
 from aerolog.tools.archive_tool.describe_action import open_with_head
 from aerolog.tools.archive_tool.dump_views import DumpView, JsonDump, TableDump

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.descriptor import RecordingState
-from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION, version_text
+from aerolog.archive.format.layout import MARK_BLOCK, SEMANTIC_VERSION
+from aerolog.archive.protocol.enums import RecordingState, semantic_version_text
 from aerolog.tools.archive_tool.catalog_editor import EditableCatalog
 from aerolog.tools.archive_tool.change_plan import (
     TablePlan,
@@ -123,17 +123,19 @@ def migrate(folder: str, arguments: Sequence[str], terminal: Terminal) -> int:
     if terminal.as_json:
         print_json({"dry_run": False, **plan.details})
     else:
-        terminal.line(f"{folder} is of version {version_text(mark.version)} now")
+        terminal.line(f"{folder} is of version {semantic_version_text(mark.version)} now")
     return 0
 
 
 def _plan(folder: str, version: int, steps: Sequence[Step]) -> TablePlan:
     with EditableCatalog.view(folder, check_version=False) as catalog:
         row = {
-            "mark_file_version": version_text(version),
-            "catalog_version": version_text(catalog.version),
+            "mark_file_version": semantic_version_text(version),
+            "catalog_version": semantic_version_text(catalog.version),
             "recordings": len(catalog.raw.offsets),
-            "steps": [{"to": version_text(one.version), "what": one.what} for one in steps],
+            "steps": [
+                {"to": semantic_version_text(one.version), "what": one.what} for one in steps
+            ],
         }
         for step in steps:
             _check_begun(folder, version, step)
@@ -145,7 +147,7 @@ def _plan(folder: str, version: int, steps: Sequence[Step]) -> TablePlan:
     return TablePlan(
         what,
         ("to version", "what"),
-        [(version_text(one.version), one.what) for one in steps],
+        [(semantic_version_text(one.version), one.what) for one in steps],
         details=row,
         caution="Make sure that there is a copy of the folder: older archives cannot read it then."
         if steps

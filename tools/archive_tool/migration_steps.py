@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
@@ -26,6 +25,7 @@ from aerolog.archive.format.layout import (
     SEGMENT_SUFFIX,
 )
 from aerolog.archive.format.segment import TERM_LENGTH_MAX, TERM_LENGTH_MIN, is_power_of_two
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import parse_int, parse_number
 from aerolog.tools.archive_tool.uncaught_error import (

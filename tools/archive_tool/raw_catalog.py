@@ -20,8 +20,8 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER_LENGTH,
     SEMANTIC_VERSION,
     VERSION_MAJOR,
-    version_text,
 )
+from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.tools.archive_tool.entry_texts import walk_entries
 from aerolog.tools.archive_tool.uncaught_error import (
     ARCHIVE_ERROR,
@@ -96,8 +96,8 @@ class RawCatalog:
             raise UncaughtError(
                 ARCHIVE_ERROR,
                 "ERROR - incompatible catalog file version"
-                f" {version_text(catalog.version)}, archive software is"
-                f" {version_text(SEMANTIC_VERSION)}",
+                f" {semantic_version_text(catalog.version)}, archive software is"
+                f" {semantic_version_text(SEMANTIC_VERSION)}",
             )
         catalog._walk()
         if writable:

@@ -13,7 +13,6 @@ from aerolog.archive.format.layout import (
     DESCRIPTOR_BLOCK_LENGTH,
     ENTRY_HEADER_LENGTH,
     MAX_I64,
-    NULL_POSITION,
 )
 from aerolog.archive.format.segment import (
     TERM_LENGTH_MAX,
@@ -21,6 +20,7 @@ from aerolog.archive.format.segment import (
     is_power_of_two,
     segment_file_name,
 )
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.tools.archive_tool.raw_catalog import file_in, size_of_file
 from aerolog.tools.archive_tool.uncaught_error import (
     ILLEGAL_ARGUMENT,

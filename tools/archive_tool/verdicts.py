@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format import segment_walk
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.segment import is_power_of_two, segment_file_name
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.archive_tool.catalog_editor import Entry, check_state
 from aerolog.tools.archive_tool.raw_catalog import file_in
 from aerolog.tools.archive_tool.segment_names import base_of, number_of, segments_by_id

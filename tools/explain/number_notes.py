@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from aerolog.archive.format.layout import version_text
+from aerolog.archive.protocol.enums import semantic_version_text
 
 _NS_PER_S = 1_000_000_000
 
 
 def version(value: int) -> str:
     """A packed semantic version in words."""
-    return version_text(value)
+    return semantic_version_text(value)
 
 
 def time_ms(value: int) -> str:

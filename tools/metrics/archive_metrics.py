@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.archive.format.mark_file import TERMINATED
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.metrics.companion_metrics import CompanionMetrics
 from aerolog.tools.metrics.driver_metrics import (
     ALIVE,

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME, MARK_FILE_NAME
 from aerolog.archive.format.mark_file import LIVENESS_TIMEOUT_MS, TERMINATED, MarkFile
 from aerolog.archive.format.segment import parse_segment_name, recording_id_of
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.views import counter_keys
 from aerolog.tools.views.companion_files import CompanionFiles
 from aerolog.tools.views.errors import Trouble, ViewError

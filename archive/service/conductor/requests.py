@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.format.layout import NULL_POSITION
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.archive.retention.reader_query import READERS, answer
 from aerolog.archive.service.conductor.listings import (
     Listing,

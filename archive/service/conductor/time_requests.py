@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aerolog.archive.format.layout import MAX_I64, NULL_POSITION
+from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.archive.time_index.index import TimeIndex
 from aerolog.archive.time_index.time_query import (
     END_POSITION_AT,

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
-from aerolog.archive.format.layout import NULL_POSITION
 from aerolog.archive.protocol import RecordingSignal, SourceLocation
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.conductor.refusals import java_text
 from aerolog.archive.service.recorder import recording_writer

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aerolog.archive.client import request
 from aerolog.archive.client.replay.archive_replay import image_session_id
-from aerolog.archive.format.layout import NULL_POSITION
 from aerolog.archive.protocol import NULL_LENGTH, NULL_VALUE, RecordingSignal, SourceLocation
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.archive.service.replication.source_archive import (
     NOT_ACTIVE,
     ReplicationFailedError,

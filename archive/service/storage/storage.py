@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from aerolog.archive import protocol as ap
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.service import properties as p
 from aerolog.archive.service.storage.segment_migration import SegmentMigration
 from aerolog.archive.service.storage.stored_segments import (

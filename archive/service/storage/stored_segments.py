@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.frame_walk import first_frame
-from aerolog.archive.format.layout import NULL_POSITION, SEGMENT_SUFFIX
+from aerolog.archive.format.layout import SEGMENT_SUFFIX
 from aerolog.archive.format.segment import parse_segment_name, segment_file_name, term_id_at
+from aerolog.archive.protocol.enums import NULL_POSITION
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.protocol.fixed_layout import offsets
 from aerolog.transport.protocol.frame_header import FRAME_HEADER

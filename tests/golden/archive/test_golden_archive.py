@@ -14,8 +14,8 @@ from aerolog.archive.format.archive_folder import ArchiveFolder, ScanTotals
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.mark_file import MarkFile
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog import export_recordings, open_recording
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from archive_tool_runs import agree, file_states, reference_says, synopses, we_s
 from damaged_archives import CATALOG_DAMAGES, MARK_DAMAGES, cut, put, put_in_entry
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.cnc import CncFile

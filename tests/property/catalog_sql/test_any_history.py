@@ -27,8 +27,8 @@ from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.archive_folder import Recording as FolderRecording
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.segment import parse_segment_name
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import index_path
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings

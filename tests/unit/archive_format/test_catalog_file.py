@@ -10,7 +10,7 @@ import pytest
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.descriptor import RecordingDescriptor, RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
     ArchiveError,
@@ -22,6 +22,8 @@ from aerolog.transport.errors import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from aerolog.archive.format.descriptor import RecordingDescriptor
 
 CATALOG = "archive.catalog"
 

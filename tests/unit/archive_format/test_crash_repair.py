@@ -10,7 +10,7 @@ import pytest
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_redo import REDO_NAME, note_change, noted_change
 from aerolog.archive.format.crash_repair import finish_interrupted
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.data_file import DataFile
 from aerolog.transport.memory.filesystem import RealFileSystem

@@ -18,8 +18,8 @@ from aerolog.archive.client.replay.paced_replay import paced
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.checksum import CRC32C_NAME, checksum_for
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.segment import segment_file_name
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (
     ArchiveError,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile, CatalogReader
-from aerolog.archive.format.descriptor import RecordingDescriptor, RecordingState
+from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.layout import ENTRY_HEADER_LENGTH
+from aerolog.archive.protocol.enums import RecordingState
 
 if TYPE_CHECKING:
     from pathlib import Path

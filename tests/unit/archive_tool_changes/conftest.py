@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.archive_tool.classic_tool import run_classic
 from aerolog.tools.archive_tool.table_tool import run

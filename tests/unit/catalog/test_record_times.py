@@ -15,6 +15,7 @@ from aerolog.catalog.arrow.record_times import LAG_NS_MAX, SettledTimes, index_o
 from aerolog.catalog.arrow.row_times import carried_times, first_positions, settle, to_microseconds
 from aerolog.catalog.times import TimeSource, epoch_us
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
+from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.errors import ConfigurationError
 
 START = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
@@ -196,7 +197,8 @@ def test_behind_an_index_that_is_written_times_go_up_to_now(
     half = end // 2 // 4096 * 4096
     write_time_index(tmp_path, 0, [(START_NS, 0), (START_NS + 1_000_000, half)])
     now = START_NS + 1_000_000 + LAG_NS_MAX
-    monkeypatch.setattr("aerolog.catalog.arrow.record_times.time.time_ns", lambda: now)
+    clock = ManualClock(epoch_ms=now // 1_000_000)
+    monkeypatch.setattr("aerolog.catalog.arrow.record_times.SystemClock", lambda: clock)
     found = times(tmp_path)
     assert found == sorted(one for one in found if one is not None)
     assert START + timedelta(seconds=9) < found[-1] <= START + timedelta(seconds=10, milliseconds=1)  # type: ignore[operator]

@@ -21,7 +21,7 @@ from pipelines_here import (
 )
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.export.checksum import RunningChecksum
 from aerolog.catalog.export.pipeline.errors import (
     DamagedInputError,

@@ -12,7 +12,7 @@ import pytest
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog import open_recording
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import (

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog import open_recording
 from aerolog.catalog.arrow.dataset import ArchiveDataset
 from aerolog.catalog.arrow.pushdown import Bound

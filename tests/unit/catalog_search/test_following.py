@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.protocol import RecordingSignal, RecordingSignalEvent
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.index import RecordingCatalog, engine
 from aerolog.catalog.index import follower as module
 from aerolog.catalog.index.errors import CatalogLockedError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import MAX_I64
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.spark.errors import DataLostError
 from aerolog.catalog.spark.offsets import Offset, Progress, from_spark, to_spark
 from aerolog.catalog.spark.options import parse_options

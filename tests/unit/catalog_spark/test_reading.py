@@ -10,7 +10,7 @@ import pytest
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.checksum import checksum_for
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.arrow.schema import arrow_schema
 from aerolog.catalog.decoders import REJECTS_SCHEMA, make_decoder
 from aerolog.catalog.spark.errors import ChecksumMismatchError, RejectedMessageError

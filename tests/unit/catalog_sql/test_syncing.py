@@ -12,8 +12,8 @@ from sql_content import at_once, column, compact, content
 
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.catalog_map import FIELD, CatalogReader
-from aerolog.archive.format.descriptor import RecordingState
 from aerolog.archive.format.layout import CATALOG_NAME, ENTRY_HEADER_LENGTH
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings
 from aerolog.catalog.index import fingerprints as fingerprinting
 from aerolog.catalog.index.folder_scan import MISSING_MAX, FolderScan

@@ -8,7 +8,7 @@ import pytest
 from sql_content import column, content
 
 from aerolog.archive.format.catalog_file import CatalogFile
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.archive.retention.holds import Holds
 from aerolog.archive.time_index import index_path
 from aerolog.catalog.index import RecordingCatalog, rebuild, sync_folder, sync_recordings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.descriptor import RecordingState
+from aerolog.archive.protocol.enums import RecordingState
 from aerolog.tools.doctor.figure_text import names
 from aerolog.tools.doctor.findings import Area, Kind, Severity
 from aerolog.transport.errors import FileFormatError
