@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """The forms for asyncio, when they are first asked for: it takes long to import."""
+        """Import the classes for asyncio at their first use, because that import takes long."""
         if name.startswith("Async") and name in __all__:
             from aerolog.transport.client import aio
 

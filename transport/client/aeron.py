@@ -90,7 +90,7 @@ class Aeron(Resource):
         dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
         **options: Any,
     ) -> Self:
-        """The same as calling the class."""
+        """Connect to a driver; this is the same as calling the class."""
         return cls(dir, **options)
 
     @property
@@ -121,7 +121,7 @@ class Aeron(Resource):
     def add_publication_async(
         self, channel: str | ChannelUri, stream_id: int
     ) -> RegistrationFuture[Publication]:
-        """As ``add_publication``, without waiting."""
+        """Add a publication as ``add_publication`` does, without waiting."""
         return self._publish(
             Kind.PUBLICATION, commands.AddPublication, Publication, channel, stream_id
         )
@@ -136,7 +136,7 @@ class Aeron(Resource):
     def add_exclusive_publication_async(
         self, channel: str | ChannelUri, stream_id: int
     ) -> RegistrationFuture[ExclusivePublication]:
-        """As ``add_exclusive_publication``, without waiting."""
+        """Add a publication as ``add_exclusive_publication`` does, without waiting."""
         return self._publish(
             Kind.EXCLUSIVE_PUBLICATION,
             commands.AddExclusivePublication,
@@ -186,8 +186,8 @@ class Aeron(Resource):
                 network publication.
             stream_id: a 32-bit number.
             on_image: called with each new image; None takes the client's own handler.
-            on_image_gone: called with each image that went, which is closed by then; None takes the
-                client's own handler.
+            on_image_gone: called with each image that became unavailable, which is already closed;
+                None takes the client's own handler.
             timeout: seconds to wait for the driver's answer; None for the driver timeout.
 
         Raises:
@@ -207,7 +207,7 @@ class Aeron(Resource):
         on_image: ImageHandler | None = None,
         on_image_gone: ImageHandler | None = None,
     ) -> RegistrationFuture[Subscription]:
-        """As ``add_subscription``, without waiting."""
+        """Add a subscription as ``add_subscription`` does, without waiting."""
         conductor, text = self.conductor, str(channel)
         handlers = (on_image or self.options.on_image, on_image_gone or self.options.on_image_gone)
 
@@ -247,7 +247,7 @@ class Aeron(Resource):
     def add_counter_async(
         self, type_id: int, label: str, key: bytes = b""
     ) -> RegistrationFuture[Counter]:
-        """As ``add_counter``, without waiting."""
+        """Add a counter as ``add_counter`` does, without waiting."""
         conductor = self.conductor
         _check_counter(label, key)
 
@@ -278,7 +278,7 @@ class Aeron(Resource):
             type_id: from 1000 on for applications.
             label: at most 380 ASCII characters.
             key: at most 112 bytes.
-            registration_id: with the type it names the counter.
+            registration_id: identifies the counter together with the type.
             timeout: seconds to wait for the driver's answer; None for the driver timeout.
         """
         future = self.add_static_counter_async(type_id, label, key, registration_id=registration_id)
@@ -287,7 +287,7 @@ class Aeron(Resource):
     def add_static_counter_async(
         self, type_id: int, label: str, key: bytes = b"", *, registration_id: int
     ) -> RegistrationFuture[Counter]:
-        """As ``add_static_counter``, without waiting."""
+        """Add or find a counter as ``add_static_counter`` does, without waiting."""
         conductor = self.conductor
         _check_counter(label, key)
         client_id, key = conductor.client_id, bytes(key)
@@ -312,10 +312,10 @@ class Aeron(Resource):
         on_counter: CounterHandler | None = None,
         on_counter_gone: CounterHandler | None = None,
     ) -> None:
-        """Take handlers away again.
+        """Remove counter handlers.
 
         Raises:
-            ValueError: it is not there.
+            ValueError: if a handler was not added.
         """
         self._edit("remove", on_counter, on_counter_gone)
 
@@ -347,12 +347,12 @@ class Aeron(Resource):
         return self.conductor.next_correlation_id()
 
     def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
-        """A session id that no publication of the stream has; random with an older driver."""
+        """Return a session id that no publication of the stream uses; random with old drivers."""
         future = self.next_session_id_async(stream_id)
         return self.conductor.await_answer(future, timeout)
 
     def next_session_id_async(self, stream_id: int) -> RegistrationFuture[int]:
-        """As ``next_session_id``, without waiting."""
+        """Request a session id as ``next_session_id`` does, without waiting."""
         conductor = self.conductor
         conductor.ensure_usable()
         if not conductor.connection.knows_next_session_id:
@@ -392,22 +392,22 @@ class Aeron(Resource):
             self.conductor.close_handlers.append(handler)
 
     def remove_close_handler(self, handler: Callable[[], object]) -> None:
-        """Take a close handler away again.
+        """Remove a close handler.
 
         Raises:
-            ValueError: it is not there.
+            ValueError: if the handler was not added.
         """
         with self.conductor.lock:
             self.conductor.close_handlers.remove(handler)
 
     def do_work(self) -> int:
-        """One turn of a client without a thread: heartbeat, liveness, messages.
+        """Do the work of a client without a thread once: heartbeat, liveness, messages.
 
         Returns:
-            How much was done, 0 when there was nothing to do.
+            A work count; 0 if there was nothing to do.
 
         Raises:
-            ConfigurationError: the client has a thread.
+            ConfigurationError: if the client has a thread.
         """
         if not self.options.invoker:
             raise ConfigurationError(
@@ -422,7 +422,7 @@ class Aeron(Resource):
 
     @property
     def close_reason(self) -> BaseException | None:
-        """What ended the client: None while it lives, and when the program closed it."""
+        """The error that ended the client; None while it is open or if the program closed it."""
         return self.conductor.close_reason
 
     def close(self) -> None:

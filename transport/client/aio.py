@@ -42,7 +42,7 @@ _LONGEST_SLEEP = 4e-3
 
 
 class _AsyncBackoff:
-    """Waits that grow; always a turn of the loop."""
+    """Waits of growing duration, during each of which the event loop runs."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -93,8 +93,8 @@ class AsyncPublication(AsyncResource):
         """Wait for a subscriber.
 
         Raises:
-            AeronTimeoutError: no subscriber came in time.
-            PublicationClosedError: the publication was closed.
+            AeronTimeoutError: if no subscriber connected in time.
+            PublicationClosedError: if the publication was closed.
         """
         publication = self.publication
         await _until(
@@ -149,8 +149,8 @@ class AsyncSubscription(AsyncResource):
         """Wait for an image.
 
         Raises:
-            AeronTimeoutError: none came in time.
-            ResourceClosedError: it was closed.
+            AeronTimeoutError: if no image became available in time.
+            ResourceClosedError: if the subscription was closed.
         """
         subscription = self.subscription
         await _until(
@@ -166,7 +166,7 @@ class AsyncSubscription(AsyncResource):
     async def messages(
         self, timeout: float | None = None, *, until_eos: bool = False, limit: int = 64
     ) -> AsyncIterator[Message]:
-        """Messages, assembled and copied; arguments as of ``Subscription.messages``."""
+        """Yield copies of assembled messages; arguments are those of ``Subscription.messages``."""
         subscription = self.subscription
         monotonic = subscription.conductor.monotonic
         backoff = _AsyncBackoff()
@@ -189,7 +189,7 @@ class AsyncSubscription(AsyncResource):
         return self.messages()
 
     async def add_destination(self, channel: str | ChannelUri) -> Destination:
-        """Receive from one more place; as ``Subscription.add_destination``."""
+        """Receive from one more destination; as ``Subscription.add_destination``."""
         return await _add_destination(self.subscription, channel)
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class AsyncResponseClient:
         """Wait for the server.
 
         Raises:
-            AeronTimeoutError: it was not there in time.
+            AeronTimeoutError: if the server did not connect in time.
         """
         await _until(
             lambda: self.client.is_connected,
@@ -223,7 +223,7 @@ class AsyncResponseClient:
         """Send a request and wait for its response.
 
         Raises:
-            AeronTimeoutError: no response in time.
+            AeronTimeoutError: if no response arrived in time.
         """
         if self.client.correlated:
             return await self._exchange(data, timeout)
@@ -249,7 +249,7 @@ class AsyncResponseClient:
         raise ResourceClosedError("the response client is closed")
 
     def close(self) -> None:
-        """Leave the server at once."""
+        """Disconnect from the server without waiting."""
         self.client.close()
 
 
@@ -270,7 +270,7 @@ class AsyncAeron(AsyncResource):
         dir: str | os.PathLike[str] | None = None,  # noqa: A002 - the property's name
         **options: Any,
     ) -> Self:
-        """Connect; arguments and errors as of ``Aeron``."""
+        """Connect to a driver; the arguments and errors are those of ``Aeron``."""
         return cls(await asyncio.to_thread(Aeron, dir, **options))
 
     async def _done(self, future: RegistrationFuture[Any], timeout: float | None) -> Any:
@@ -285,7 +285,7 @@ class AsyncAeron(AsyncResource):
     async def add_publication(
         self, channel: str | ChannelUri, stream_id: int, *, timeout: float | None = None
     ) -> AsyncPublication:
-        """Add a shared publication; errors as of ``Aeron.add_publication``."""
+        """Add a shared publication; the errors are those of ``Aeron.add_publication``."""
         future = self.aeron.add_publication_async(channel, stream_id)
         return AsyncPublication(await self._done(future, timeout))
 
@@ -304,7 +304,7 @@ class AsyncAeron(AsyncResource):
         timeout: float | None = None,
         **handlers: Any,
     ) -> AsyncSubscription:
-        """Add a subscription; handlers as of ``Aeron.add_subscription``."""
+        """Add a subscription; the handlers are those of ``Aeron.add_subscription``."""
         future = self.aeron.add_subscription_async(channel, stream_id, **handlers)
         return AsyncSubscription(await self._done(future, timeout))
 
@@ -333,7 +333,7 @@ class AsyncAeron(AsyncResource):
         return counter
 
     async def next_session_id(self, stream_id: int, *, timeout: float | None = None) -> int:
-        """A session id that no publication of the stream has."""
+        """Return a session id that no publication of the stream uses."""
         return await asyncio.to_thread(self.aeron.next_session_id, stream_id, timeout=timeout)
 
     async def events(self) -> AsyncIterator[Event]:

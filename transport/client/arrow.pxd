@@ -88,7 +88,7 @@ cdef class ArrowBatch:
     cdef int grow_data(self, int64_t needed) except -1
 
 
-# As in batches.pxd.
+# The result, *result and *length have the meaning that batch_offers.pxd describes.
 cdef int64_t append_arrow(
     Appender appender, object array, object start, object limit, int64_t* result,
     int64_t* length,

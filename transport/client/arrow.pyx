@@ -1,8 +1,8 @@
 """Messages to and from Arrow memory, without any Arrow library (Arrow C data interface).
 
-Publishing takes whatever offers ``__arrow_c_array__`` or ``__arrow_c_stream__``; polling gives an
-``ArrowBatch`` that offers the former. Memory that was handed out belongs to its consumer, which may
-release it at any time and from any thread.
+Publications accept any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``; a poll returns
+an ``ArrowBatch``, which has the former. Exported memory belongs to its consumer, which may release
+it at any time and from any thread.
 """
 
 import importlib
@@ -78,7 +78,7 @@ cdef void _fill_schema(ArrowSchema* schema, const char* format, const char* name
 cdef int _fill_array(
     ArrowArray* array, object owner, int64_t length, int64_t buffer_count
 ) except -1:
-    """An array that keeps `owner`, whose memory its buffers point into."""
+    """Fill in an array that keeps `owner` alive, whose memory its buffers point into."""
     memset(array, 0, sizeof(ArrowArray))
     array.buffers = <const void**> calloc(buffer_count, sizeof(void*))
     if array.buffers == NULL:
@@ -100,7 +100,7 @@ cdef class ArrowBatch:
     """
 
     cdef int allocate(self, int64_t capacity) except -1:
-        """Room for so many messages."""
+        """Allocate room for ``capacity`` messages."""
         self.capacity = capacity
         self.offsets = <int32_t*> malloc((capacity + 1) * sizeof(int32_t))
         self.positions = <int64_t*> malloc((capacity or 1) * sizeof(int64_t))
@@ -115,7 +115,7 @@ cdef class ArrowBatch:
         return self.grow_data(0)
 
     cdef int grow_data(self, int64_t needed) except -1:
-        """Room for `needed` bytes more; 1 when the batch cannot hold them (int32 offsets)."""
+        """Make room for `needed` more bytes; 1 if the batch cannot hold them (int32 offsets)."""
         cdef int64_t wanted = max(
             self.data_length + needed, 2 * self.data_capacity, <int64_t> FIRST_DATA_CAPACITY
         )
@@ -141,7 +141,7 @@ cdef class ArrowBatch:
         return self.count
 
     def __arrow_c_schema__(self):
-        """The schema, as a capsule."""
+        """Return the schema as a capsule."""
         cdef ArrowSchema* schema = <ArrowSchema*> malloc(sizeof(ArrowSchema))
         cdef int i
         if schema == NULL:
@@ -160,7 +160,7 @@ cdef class ArrowBatch:
         return capsule
 
     def __arrow_c_array__(self, requested_schema=None):
-        """The schema and the data, as capsules; a requested schema is ignored."""
+        """Return the schema and the data as capsules; a requested schema is ignored."""
         cdef ArrowArray* array
         cdef ArrowArray* child
         cdef int i
@@ -188,7 +188,7 @@ cdef class ArrowBatch:
         return schema, capsule
 
     def to_pyarrow(self):
-        """The same as a ``pyarrow.RecordBatch``; needs pyarrow."""
+        """Return the batch as a ``pyarrow.RecordBatch``; this needs pyarrow."""
         return importlib.import_module("pyarrow").record_batch(self)
 
     def __repr__(self):
@@ -267,7 +267,7 @@ cdef int64_t _append_array(
     Appender appender, ArrowSchema* schema, ArrowArray* array, int64_t* skip, int64_t most,
     int64_t* result, int64_t* length,
 ) except -1:
-    """Send the values from `skip` on; what is skipped here is taken off `skip`."""
+    """Send the values from `skip` on; the number of values skipped is subtracted from `skip`."""
     cdef int64_t first
     cdef int64_t count
     cdef int64_t taken
@@ -300,7 +300,7 @@ cdef int64_t _append_column(
     Appender appender, ArrowSchema* schema, ArrowArray* array, int64_t* skip, int64_t most,
     int64_t* result, int64_t* length,
 ) except -1:
-    """The column of a record batch that is called ``data``, or the only one."""
+    """Send the column ``data`` of a record batch, or its only column."""
     cdef int64_t i
     cdef int64_t chosen = 0 if schema.n_children == 1 else -1
     for i in range(schema.n_children):
@@ -316,7 +316,7 @@ cdef int64_t _append_column(
 
 
 cdef int _require_no_nulls(ArrowArray* array) except -1:
-    """Refuse an array with nulls, as a null is no message; an unknown null count is counted."""
+    """Refuse an array with nulls, since a null is no message; count nulls if not yet counted."""
     cdef const uint8_t* valid
     cdef int64_t i
     if array.null_count == 0 or array.n_buffers < 1 or array.buffers[0] == NULL:

@@ -2,8 +2,8 @@ from libc.stdint cimport int64_t
 
 from aerolog.transport.logbuffer.appender cimport Appender, reserved_t
 
-# Each returns how many messages were taken; *result is the position after the last or the code
-# that stopped, *length the length of the message it stopped at.
+# Each function returns the number of messages appended. *result is the position after the last of
+# them or the code that stopped the call; *length is the length of the message at which it stopped.
 cdef int64_t append_parts(
     Appender appender, object parts, const reserved_t* reserved, int64_t* length
 ) except? -100
