@@ -32,7 +32,7 @@ class Backoff:
         self._sleep = _FIRST_SLEEP
 
     def __call__(self, work_count: int) -> None:
-        """Wait a moment when nothing was done."""
+        """Wait a moment if no work was done."""
         if work_count > 0:
             self._count, self._sleep = 0, _FIRST_SLEEP
             return
@@ -50,15 +50,16 @@ class Backoff:
 def waiter(
     conductor: ClientConductor, idle: Callable[[int], object] | str | None
 ) -> Callable[[int], object]:
-    """What a blocking call does between two tries.
+    """Return the function that a blocking call calls between two tries.
 
     Args:
-        conductor: of the client that waits; one without a thread is turned meanwhile.
-        idle: an idle strategy, its name, or anything that takes a work count; None for a back-off
-            that gives the GIL away.
+        conductor: conductor of the client that waits; it does its work meanwhile if the client
+            has no thread.
+        idle: an idle strategy, its name, or a callable that takes a work count; None for a
+            back-off that releases the GIL.
 
     Raises:
-        ConfigurationError: an unknown name.
+        ConfigurationError: if the name is unknown.
     """
     if idle is None:
         return Backoff(conductor)

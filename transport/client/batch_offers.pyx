@@ -20,7 +20,7 @@ from aerolog.transport.logbuffer.appender cimport (
 
 
 cdef class _Slices:
-    """Addresses of buffers, held until this object goes."""
+    """Addresses of buffers, which are held as long as this object lives."""
 
     cdef slice_t* slices
     cdef Py_buffer* buffers

@@ -1,7 +1,7 @@
 """Batches of messages from logs into Python memory: one native call, without the GIL.
 
-Each takes the log readers of the images in the order in which they are to be read. Messages are
-whole; those in unfinished assembly wait in their reader.
+Each batch reads the images in a given order. It holds only whole messages; fragments of incomplete
+messages stay in the reader of their image.
 """
 
 import importlib
@@ -20,14 +20,14 @@ from aerolog.transport.logbuffer.log_reader cimport LogReader, columns_t
 
 
 cdef class BatchSource:
-    """What batches are taken from: an image, or all images of a subscription."""
+    """The source of batches: an image, or all images of a subscription."""
 
     cdef list begin_batch(self):
-        """Take possession; the readers in the order in which they are to be read."""
+        """Lock the source for a batch; returns the log readers in the order of reading."""
         return []
 
     cdef int end_batch(self) except -1:
-        """Give possession back."""
+        """Unlock the source after a batch."""
         return 0
 
     def poll_into(
@@ -44,13 +44,13 @@ cdef class BatchSource:
             session_ids: int32 items, if wanted.
             stream_ids: int32 items, if wanted.
             reserved_values: int64 items, if wanted.
-            limit: at most so many messages; by default what the shortest of these holds.
+            limit: greatest number of messages; by default what the shortest of these holds.
 
         Returns:
-            How many messages were taken.
+            The number of messages copied.
 
         Raises:
-            ValueError: the next message does not fit into an empty buffer.
+            ValueError: if the next message does not fit into an empty buffer.
         """
         readers = self.begin_batch()
         try:
@@ -65,15 +65,15 @@ cdef class BatchSource:
         """Take messages of one size as rows of a NumPy array, without the GIL.
 
         Args:
-            dtype: of a row, as long as a message; not needed with ``out``.
+            dtype: type of a row, which is as long as a message; not needed with ``out``.
             out: an array to fill instead of a new one.
-            limit: at most so many messages.
+            limit: greatest number of messages.
 
         Returns:
-            The rows that were filled. It ends before the first message of another size.
+            The rows that were filled. They end before the first message of another size.
 
         Raises:
-            ValueError: the very next message has another size.
+            ValueError: if the very next message has another size.
         """
         readers = self.begin_batch()
         try:

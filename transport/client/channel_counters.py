@@ -1,4 +1,4 @@
-"""What counters tell about a channel: its state and its sockets (spec client 16)."""
+"""The state and the sockets of a channel, as counters show them (spec client 16)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _INITIALIZING = 0
 
 
 def channel_status(counters: CountersReader, status_id: int, closed: bool) -> ChannelStatus:
-    """State of a channel by its status counter; id -1 is IPC or a spy, which are always active."""
+    """Return the state of a channel from its status counter.
+
+    The id -1 is that of IPC and spies, which are always active.
+    """
     if closed:
         return ChannelStatus.NO_ID_ALLOCATED
     if status_id == _NOT_ALLOCATED:
@@ -32,7 +35,7 @@ def channel_status(counters: CountersReader, status_id: int, closed: bool) -> Ch
 
 
 def local_addresses(counters: CountersReader, status_id: int, closed: bool) -> list[str]:
-    """``host:port`` of every bound socket of a channel, in the order of their counters."""
+    """Return ``host:port`` of every bound socket of a channel, in the order of the counters."""
     if status_id < 0 or channel_status(counters, status_id, closed) is not ChannelStatus.ACTIVE:
         return []
     found = []
@@ -46,14 +49,14 @@ def local_addresses(counters: CountersReader, status_id: int, closed: bool) -> l
 
 
 def resolve_port(channel: str, endpoint: Callable[[], str | None]) -> str | None:
-    """A channel with the wildcard port of its endpoint replaced by the one in use.
+    """Replace the wildcard port of a channel's endpoint by the port in use.
 
     Args:
-        channel: any; one without ``endpoint=…:0``, or with manual control, comes back as it is.
-        endpoint: gives ``host:port`` of the socket, None while it is not known.
+        channel: a channel, returned as it is without ``endpoint=…:0`` or with manual control.
+        endpoint: returns ``host:port`` of the socket; None while it is unknown.
 
     Returns:
-        None while the port is not known.
+        The channel, or None while the port is unknown.
     """
     uri = ChannelUri.parse(channel)
     wanted = uri.get("endpoint")

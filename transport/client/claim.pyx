@@ -91,7 +91,7 @@ cdef class BufferClaim:
         return importlib.import_module("numpy").frombuffer(self._staged, dtype)
 
     cdef int _finish(self) except -1:
-        """Take the buffer away from whoever still holds it."""
+        """Release the buffer, so that no holder can write to it any more."""
         self._require_open()
         if self._buffer is not None:
             self._buffer.release()
@@ -108,7 +108,7 @@ cdef class BufferClaim:
         """Publish the message.
 
         Raises:
-            BufferError: a slice of the buffer is still there; nothing was done.
+            BufferError: if a slice of the buffer still exists; nothing was done.
         """
         self._finish()
         if self._staged is not None:
@@ -117,7 +117,7 @@ cdef class BufferClaim:
         commit_claim(&self._claim)
 
     def abort(self):
-        """Give the message up; its room becomes padding."""
+        """Abandon the message; its room becomes padding."""
         self._finish()
         abort_claim(&self._claim)
 
