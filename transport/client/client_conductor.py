@@ -89,11 +89,11 @@ class ClientConductor:
     # -- what callers may do ---------------------------------------------------------------------
 
     def attach(self, client: object) -> None:
-        """Tell which object stands for this client; resources keep it alive."""
+        """Set the object that represents this client to users; resources keep it alive."""
         self._client = weakref.ref(client)
 
     def client(self) -> object | None:
-        """The object that stands for this client."""
+        """Return the object that represents this client, if it still exists."""
         return None if self._client is None else self._client()
 
     def ensure_usable(self) -> None:
@@ -136,7 +136,7 @@ class ClientConductor:
         """Give a command to the driver.
 
         Raises:
-            AerologError: the command buffer is full; nothing was sent.
+            AerologError: if the command buffer is full; nothing was sent.
         """
         if not self.connection.ring.write(command.TYPE_ID, commands.encode_command(command)):
             raise AerologError(
@@ -155,9 +155,9 @@ class ClientConductor:
         """Send a command without waiting for its answer.
 
         Args:
-            kind: what it asks for.
-            command: makes the command out of its correlation id.
-            complete: makes the result out of the answer.
+            kind: the kind of resource or result that the command requests.
+            command: makes the command from its correlation id.
+            complete: makes the result from the answer.
         """
         if self.forked:  # then whoever held the lock at the fork holds it in the child for ever
             self.ensure_usable()
@@ -182,7 +182,7 @@ class ClientConductor:
         complete: Callable[[Any], _T],
         timeout: float | None = None,
     ) -> _T:
-        """Send a command and wait for what becomes of it.
+        """Send a command and wait for its result.
 
         Raises:
             RegistrationError: the driver refused it.
@@ -191,7 +191,7 @@ class ClientConductor:
         return self.await_answer(self.submit(kind, command, complete), timeout)
 
     def await_answer(self, future: RegistrationFuture[_T], timeout: float | None = None) -> _T:
-        """Wait for the result of a command; whatever cuts the wait short takes the command back.
+        """Wait for the result of a command; any error during the wait cancels the command.
 
         Raises:
             RegistrationError: the driver refused it.
@@ -210,10 +210,10 @@ class ClientConductor:
         return future.result(0)
 
     def wait_for(self, future: RegistrationFuture[Any], timeout: float | None) -> None:
-        """Turn the client until an answer is there.
+        """Do the client's work until an answer has arrived.
 
         Raises:
-            TimeoutError: it was not within ``timeout`` seconds.
+            TimeoutError: if none arrived within ``timeout`` seconds.
         """
         if future.is_settled():
             return
@@ -229,7 +229,7 @@ class ClientConductor:
         return self.options.clock.now_ns() / 1e9
 
     def await_work(self, wait_ns: int) -> None:
-        """Wait a moment for a message and act on what has come; signals are seen between."""
+        """Wait at most ``wait_ns`` for messages and handle them; signals are handled in between."""
         if self.options.driver_invoker is not None:
             self.options.driver_invoker()
             wait_ns = 0
@@ -241,14 +241,14 @@ class ClientConductor:
                 self.service()
 
     def turn_without_thread(self) -> None:
-        """One turn of a client, and an embedded driver, that nobody else turns."""
+        """Do the work of a client without a thread once, and that of its embedded driver."""
         if self.options.invoker and self._callback_thread != threading.get_ident():
             if self.options.driver_invoker is not None:
                 self.options.driver_invoker()
             self.do_work()
 
     def cancel(self, future: RegistrationFuture[Any]) -> bool:
-        """Take a command back; what the driver makes of it nevertheless is removed again."""
+        """Cancel a command; a resource that the driver creates nevertheless is removed again."""
         if self.forked:
             return False
         with self.lock:
@@ -273,7 +273,7 @@ class ClientConductor:
     # -- the duty cycle --------------------------------------------------------------------------
 
     def do_work(self) -> int:
-        """One turn of a client without a thread of its own."""
+        """Do the work of a client without a thread once; returns a work count."""
         with self.lock:
             if self.closed or self.forked:
                 return 0
@@ -306,7 +306,7 @@ class ClientConductor:
                 self.lock.release()
 
     def service(self) -> int:
-        """Act on every message there is; call with the lock held."""
+        """Handle all messages that have arrived; the caller holds the lock."""
         thread = threading.get_ident()
         if self.closed or thread in {self._serving_thread, self._callback_thread}:
             return 0
@@ -341,7 +341,7 @@ class ClientConductor:
         return work
 
     def end_for(self, code: int) -> None:
-        """End the client for a code of its clockwork; call with the lock held."""
+        """End the client for a code of its liveness check; the caller holds the lock."""
         watch, folder = self.liveness, self.options.aeron_dir
         if code == liveness.SERVICE_INTERVAL_EXCEEDED:
             reason: BaseException = ConductorServiceTimeoutError(
