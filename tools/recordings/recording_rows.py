@@ -34,29 +34,37 @@ LIST_COLUMNS = (
 RIGHT_COLUMNS = ("recording_id", "stream_id", "session_id", "start_position", "position")
 
 
-def row(descriptor: RecordingDescriptor, position: int | None, *, active: bool) -> dict[str, Any]:
+def row(
+    descriptor: RecordingDescriptor,
+    position: int | None,
+    *,
+    active: bool,
+    unfinished: bool = False,
+) -> dict[str, Any]:
     """The fields of a recording.
 
     Args:
         descriptor: the descriptor of the recording.
         position: up to which it is recorded now.
         active: whether it is being recorded.
+        unfinished: whether its archive has ended without stopping it.
     """
     values = {name: getattr(descriptor, name) for name in _NAMES}
     if descriptor.is_active:
         values["stop_position"] = values["stop_timestamp"] = None
-    return {**values, "position": position, "active": active}
+    return {**values, "position": position, "active": active, "unfinished": unfinished}
 
 
 def shown(values: dict[str, Any]) -> dict[str, Any]:
-    """The fields as people read them: times in ISO form, yes and no."""
+    """The fields as people read them: times in ISO form, yes, no and unfinished."""
     from aerolog.transport.config.times import format_time
 
     result = dict(values)
     for name in ("start_timestamp", "stop_timestamp"):
         if result[name] is not None:
             result[name] = format_time(result[name] * _NS_PER_MS)
-    result["active"] = "yes" if result["active"] else "no"
+    unfinished = result.pop("unfinished")
+    result["active"] = "unfinished" if unfinished else "yes" if result["active"] else "no"
     return result
 
 
@@ -73,7 +81,9 @@ def row_of_archive(archive: AeronArchive, descriptor: RecordingDescriptor) -> di
 
 def row_of_folder(recording: Recording) -> dict[str, Any]:
     """A recording of a folder."""
-    return row(recording.descriptor, recording.end_position, active=recording.is_live)
+    live = recording.is_live
+    unfinished = recording.descriptor.is_active and not live
+    return row(recording.descriptor, recording.end_position, active=live, unfinished=unfinished)
 
 
 def rows_of_folder(archive_dir: str, from_id: int, damages: list[str]) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,23 @@ def test_the_valid_recordings_are_listed(capfd: pytest.CaptureFixture[str]) -> N
     assert [row["recording_id"] for row in rows] == [one["recordingId"] for one in VALID]
     assert [row["position"] for row in rows] == [one["content"]["endPosition"] for one in VALID]
     assert not any(row["active"] for row in rows)
+
+
+def test_recordings_of_an_archive_that_was_killed_are_unfinished(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rows = json.loads(run(capfd, "recordings", "list", "--json"))
+    assert [row["recording_id"] for row in rows if row["unfinished"]] == [13, 14]
+    table = run(capfd, "recordings", "list").splitlines()
+    at = table[0].split().index("active")
+    shown = {int(line.split()[0]): line.split()[at] for line in table[1:]}
+    assert {recording_id for recording_id, text in shown.items() if text == "unfinished"} == {
+        13,
+        14,
+    }
+    assert set(shown.values()) == {"no", "unfinished"}
+    fields = run(capfd, "recordings", "describe", "13")
+    assert re.search(r"^active +unfinished *$", fields, re.MULTILINE)
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
