@@ -76,12 +76,12 @@ class Retention:
         return self._plan(Journal.open(self.archive_dir, self.files), needs)
 
     def run(
-        self, door: ArchiveAccess, agree: Callable[[Plan], bool] = lambda _plan: True
+        self, archive: ArchiveAccess, agree: Callable[[Plan], bool] = lambda _plan: True
     ) -> tuple[Plan, Applied | None]:
         """Plan and apply, as the only run of the folder.
 
         Args:
-            door: access to the archive.
+            archive: access to the archive.
             agree: is shown the plan and returns whether to apply it.
 
         Returns:
@@ -95,7 +95,7 @@ class Retention:
         now_ms = self.read_clock().now_ms
         with run_lock(self.archive_dir, self.files, now_ms, what="aerolog retention apply"):
             journal = Journal.open(self.archive_dir, self.files)
-            planned = self._plan(journal, door.needs())
+            planned = self._plan(journal, archive.needs())
             if not agree(planned):
                 return planned, None
             settled = settle(
@@ -103,7 +103,7 @@ class Retention:
             )
             applying = PlanRun(
                 self.archive_dir,
-                door,
+                archive,
                 journal,
                 self.files,
                 self.read_clock,

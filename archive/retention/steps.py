@@ -181,7 +181,7 @@ class PlanRun:
 
     Args:
         archive_dir: the archive's folder.
-        door: access to the archive.
+        archive: access to the archive.
         journal: the folder's journal.
         files: the file system to use.
         read_clock: reads the machine's clocks.
@@ -193,7 +193,7 @@ class PlanRun:
     def __init__(
         self,
         archive_dir: str | Path,
-        door: ArchiveAccess,
+        archive: ArchiveAccess,
         journal: Journal,
         files: FileSystem,
         read_clock: Callable[[], ClockReading],
@@ -202,7 +202,7 @@ class PlanRun:
         files_max: int = FILES_MAX,
     ) -> None:
         self._archive_dir = archive_dir
-        self._door = door
+        self._archive = archive
         self._journal = journal
         self._files = files
         self._read_clock = read_clock
@@ -250,7 +250,7 @@ class PlanRun:
 
     def _do(self, step: Step) -> None:
         """Carry out a step, divided when it has many files; after a refusal the rest is kept."""
-        for part in _parts(step, self._door.descriptor(step.recording_id), self._files_max):
+        for part in _parts(step, self._archive.descriptor(step.recording_id), self._files_max):
             if not self._do_part(part):
                 return
 
@@ -268,7 +268,7 @@ class PlanRun:
                 self._result.kept.append(kept)
                 self._end(number, step, REFUSED, 0, 0, str(refusal))
                 return False
-        self._door.wait_gone()
+        self._archive.wait_gone()
         with step_lock(self._archive_dir, self._files):
             self._end(number, step, DONE, step.files, step.bytes, step.reason)
         self._result.done.append(step)
@@ -283,16 +283,16 @@ class PlanRun:
             RefusedError: the archive permits nothing.
         """
         if step.kind == RECORDING:
-            self._door.purge_recording(step.recording_id)
+            self._archive.purge_recording(step.recording_id)
             return step
         try:
-            self._door.purge_segments(step.recording_id, step.new_start_position)
+            self._archive.purge_segments(step.recording_id, step.new_start_position)
         except RefusedError as refusal:
             bound = refusal.upper_bound
             if bound is None or not step.start_position < bound < step.new_start_position:
                 raise
             less = _shorter(step, bound)
-            self._door.purge_segments(step.recording_id, bound)
+            self._archive.purge_segments(step.recording_id, bound)
             text = f"a replay reads from {bound} on"
             self._result.kept.append(Kept(step.recording_id, bound, "replay", text))
             return less
@@ -310,7 +310,7 @@ class PlanRun:
         for need in needs:
             if step.kind == RECORDING or need.position < step.new_start_position:
                 return Kept(recording_id, step.start_position, need.kind, need.text)
-        found = self._door.descriptor(recording_id)
+        found = self._archive.descriptor(recording_id)
         changed = _change(step, found)
         if changed is not None:
             return Kept(recording_id, step.start_position, "changed", changed)
@@ -320,7 +320,7 @@ class PlanRun:
 
     def _begin(self, step: Step) -> int:
         number = self._journal.state.steps + 1
-        found = self._door.descriptor(step.recording_id)
+        found = self._archive.descriptor(step.recording_id)
         assert found is not None
         self._journal.append(
             STEP_BEGIN,

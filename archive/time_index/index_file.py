@@ -39,7 +39,7 @@ def begin_notes(
     Args:
         archive_dir: the archive's folder.
         descriptor: of the recording.
-        files: the file system door.
+        files: the file system to use.
         time_offset: see TimeNotes.
 
     Raises:
@@ -63,7 +63,7 @@ def resume_notes(
         archive_dir: the archive's folder.
         before: the descriptor as it was, which the index has to be of.
         after: the descriptor of the extension.
-        files: the file system door.
+        files: the file system to use.
         position: from which on is recorded.
         time_offset: see TimeNotes.
 
@@ -138,7 +138,7 @@ def forget_before(archive_dir: str, descriptor: RecordingDescriptor, files: File
     Args:
         archive_dir: the archive's folder.
         descriptor: of the recording, with the start position that it has now.
-        files: the file system door.
+        files: the file system to use.
 
     Raises:
         OSError: the file cannot be read or written.

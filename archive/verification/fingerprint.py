@@ -54,7 +54,7 @@ def file_fingerprint(files: FileSystem, path: str, length: int) -> int | None:
     """Fingerprint of the first bytes of a file, None where it is shorter.
 
     Args:
-        files: the file system door.
+        files: the file system to use.
         path: of the file.
         length: bytes that count.
 

@@ -81,7 +81,7 @@ class HealthWriter:
     """Keeps the health file of one recording.
 
     Args:
-        files: the file system door.
+        files: the file system to use.
         folder: of the archive.
         descriptor: of the recording.
 

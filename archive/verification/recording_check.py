@@ -51,7 +51,7 @@ class RecordingChecker:
     """Verifies segments of one recording.
 
     Args:
-        files: the file system door.
+        files: the file system to use.
         folder: of the archive.
         descriptor: of the recording, checked.
         checksum: that all frames have; None finds out.

@@ -18,6 +18,7 @@ BEGUN = [
 ]
 ENDED = "REPLICATE_END recording=destination subscription=none position=-1"
 REPLAYS = 112
+SUBSCRIBER_POSITIONS = 4
 
 
 class LiveSource:
@@ -177,4 +178,34 @@ def test_a_live_destination_that_cannot_be_added_ends_the_copy(make, sites, pair
         ENDED,
         f"STOP recording=destination subscription=subscription position={position}",
     ]
+    live.source.stop()
+
+
+@pytest.mark.slow
+def test_the_reference_asks_for_positions_for_ever(sites, pair_of) -> None:
+    """After a live destination that cannot be added (spec archive-protocol 15.6)."""
+    pair = pair_of(sites.get("ours", 1), sites.get("reference", 2))
+    live = LiveSource(pair)
+    position = live.source.offer(20)
+    errors = pair.destination.error_count()
+    replication = pair.replicate(live.source.recording_id, live_destination="garbage")
+    replication.wait_signal("EXTEND")
+    copy = copy_of(replication)
+    pair.wait(
+        lambda: pair.destination.archive.recording_position(copy) == position, "all to be copied"
+    )
+    pair.wait(lambda: pair.destination.error_count() > errors, "the error to be counted")
+
+    def asked() -> int:
+        return max(counter.value for counter in pair.source.counters(SUBSCRIBER_POSITIONS))
+
+    for _ in range(3):
+        before = asked()
+        pair.wait(lambda: asked() > before + 10_000, "more requests")  # noqa: B023
+    assert replication.transcript() == BEGUN
+    answer = pair.watch.ask(
+        pair.watch.message(ap.StopReplicationRequest, replication_id=replication.replication_id)
+    )
+    assert answer.code == ap.ControlResponseCode.OK
+    assert replication.wait_end()[3] == ENDED
     live.source.stop()
