@@ -68,6 +68,8 @@ class RangeEntry:
         skipped_fragments: of messages that the range does not have whole.
         checksum_mismatches: frames whose checksum does not match.
         files: paths of the files that have the rows and rejects.
+        fingerprint: of the last frames of the range, see `lineage`; empty where it is not known.
+        fingerprint_from: where these frames begin.
     """
 
     archive: str = ""
@@ -81,6 +83,8 @@ class RangeEntry:
     skipped_fragments: int = 0
     checksum_mismatches: int = 0
     files: Sequence[str] = ()
+    fingerprint: str = ""
+    fingerprint_from: int = 0
 
     @property
     def key(self) -> str:

@@ -13,6 +13,7 @@ from aerolog.archive.format.archive_folder import ScanTotals
 from aerolog.catalog.arrow.schema import METADATA_TOTALS
 from aerolog.catalog.export.errors import ManifestError
 from aerolog.catalog.export.layout import REJECTS, ROWS, part_range
+from aerolog.catalog.export.lineage import fingerprint, fingerprint_start, last_positions
 from aerolog.catalog.export.manifest import (
     FORMAT,
     FileEntry,
@@ -99,6 +100,7 @@ def _commit(values: dict[str, Any]) -> Manifest:
 
 def finished_parts(target: Store, manifest: Manifest, job: Job) -> Iterator[WrittenPart]:
     """Parts of a recording that an export finished after it saved its manifest, in order."""
+    numpy = require("numpy", "exporting recordings to Parquet")
     parquet = require("pyarrow.parquet", "exporting recordings to Parquet")
     found: dict[int, WrittenPart] = {}
     for path, _ in target.files(job.folders.folder(ROWS)):
@@ -111,7 +113,16 @@ def finished_parts(target: Store, manifest: Manifest, job: Job) -> Iterator[Writ
         if rejected:
             # The file of rejects got its name before the file of rows did.
             paths[REJECTS] = REJECTS + path.removeprefix(ROWS)
-        files = [_file(target, table, path) for table, path in paths.items()]
+        files, ends = [], [numpy.array([named[0]])]
+        for table, name in paths.items():
+            with target.open(name) as file:
+                ends.append(parquet.read_table(file, columns=["position"])["position"].to_numpy())
+            size, checksum = target.checksum(name)
+            rows = len(ends[-1])
+            files.append(
+                FileEntry(path=name, table=table, rows=rows, bytes=size, checksum=checksum)
+            )
+        first = fingerprint_start(last_positions(ends))
         totals = ScanTotals(**json.loads(told[METADATA_TOTALS]))
         entry = RangeEntry(
             archive=job.archive,
@@ -125,15 +136,9 @@ def finished_parts(target: Store, manifest: Manifest, job: Job) -> Iterator[Writ
             skipped_fragments=totals.skipped_fragments,
             checksum_mismatches=totals.checksum_mismatches,
             files=list(paths.values()),
+            fingerprint=fingerprint(job.recording, first, named[1]),
+            fingerprint_from=first,
         )
         found[named[0]] = WrittenPart(entry, files, None)
     while job.state.position in found:
         yield found[job.state.position]
-
-
-def _file(target: Store, table: str, path: str) -> FileEntry:
-    parquet = require("pyarrow.parquet", "exporting recordings to Parquet")
-    with target.open(path) as file:
-        rows = parquet.read_metadata(file).num_rows
-    length, checksum = target.checksum(path)
-    return FileEntry(path=path, table=table, rows=rows, bytes=length, checksum=checksum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.format.archive_folder import ScanTotals
@@ -15,6 +15,7 @@ from aerolog.catalog.arrow.schema import (
     recording_metadata,
 )
 from aerolog.catalog.export.layout import REJECTS, ROWS
+from aerolog.catalog.export.lineage import fingerprint, fingerprint_start, last_positions
 from aerolog.catalog.export.manifest import RangeEntry
 from aerolog.catalog.export.part_files import PartFile, PartFiles
 from aerolog.catalog.export.prefetch import prefetched
@@ -103,7 +104,7 @@ class PartWriter:
         self._target = target
         self._options = options
         self._decoder = decoder
-        self._pyarrow = require("pyarrow", _PURPOSE)
+        self._pyarrow, self._numpy = require("pyarrow", _PURPOSE), require("numpy", _PURPOSE)
         dropped = options.dropped_columns
         if decoder is None:
             schema = arrow_schema()
@@ -147,12 +148,16 @@ class PartWriter:
         )
         groups: Iterator[RowGroup] = prefetched(found) if part.threaded else found
         position, damage = part.from_position, None
+        ends = self._numpy.array([position])
         with PartFiles[str](lambda table: self._begin(part, table)) as files:
             try:
                 for group in groups:
                     for table, batches in ((ROWS, group.rows), (REJECTS, group.rejects)):
                         if batches:
                             files.file(table).write_group(batches)
+                    ends = last_positions(
+                        [ends, *(batch["position"].to_numpy() for batch in group.batches)]
+                    )
                     position = group.position
                     if on_group is not None:
                         on_group(position, group.totals)
@@ -161,7 +166,11 @@ class PartWriter:
             if REJECTS in files or not part.sparse:
                 files.file(ROWS)
             until = part.until_position if damage is None else position
-            return self._finished(part, files, totals, until, damage)
+            entry = self._finished(part, files, totals, until)
+        first = fingerprint_start(ends)
+        mark = fingerprint(part.recording, first, until)
+        entry = replace(entry, fingerprint=mark, fingerprint_from=first)
+        return WrittenPart(entry, files.entries, damage)
 
     def _finished(
         self,
@@ -169,8 +178,7 @@ class PartWriter:
         files: PartFiles[str],
         totals: ScanTotals,
         until: int,
-        damage: FileFormatError | None,
-    ) -> WrittenPart:
+    ) -> RangeEntry:
         rejected = sum(file.rows for file in files if file.table == REJECTS)
         for file in files:
             file.path = part.folders.path(file.table, part.from_position, until)
@@ -181,7 +189,7 @@ class PartWriter:
                 METADATA_REJECTED: str(rejected).encode(),
             }
         )
-        entry = RangeEntry(
+        return RangeEntry(
             archive=part.archive,
             recording_id=part.descriptor.recording_id,
             from_position=part.from_position,
@@ -194,7 +202,6 @@ class PartWriter:
             checksum_mismatches=totals.checksum_mismatches,
             files=sorted(file.path for file in files.entries),
         )
-        return WrittenPart(entry, files.entries, damage)
 
     def _batches(
         self, part: Part, totals: ScanTotals

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.catalog.export.errors import TargetMismatchError
 from aerolog.catalog.export.layout import ROWS, Folders, recording_key
+from aerolog.catalog.export.lineage import first_change
 from aerolog.catalog.export.manifest import RecordingState
 from aerolog.catalog.export.sources import last_message_end
 from aerolog.transport.concurrent.clock import SystemClock
@@ -127,36 +128,39 @@ class Planner:
         )
         archive = values.get("archive_id", "")
         key = recording_key(descriptor.recording_id, archive)
-        options = self._options.as_dict()
         state = self._manifest.recordings.get(key)
-        resumed = state is not None and state.until_position is not None
+        known, resumed = state is not None, state is not None and state.until_position is not None
         if state is None:
             state = RecordingState(
                 recording_id=descriptor.recording_id,
                 archive_id=source.archive_id,
-                options=options,
+                options={},
                 descriptor=asdict(descriptor),
                 position=recording.start_position,
-                until_position=self.end_of(recording, recording.start_position),
-                times=recording.settled_times().to_json(),
             )
             self._manifest.recordings[key] = state
-            self._manifest.touch()
-        elif self._options.partitioned:
-            self._check_same(state, descriptor, options)
-        elif not self._is_whole(key, recording, options):
-            state.options, state.descriptor = options, asdict(descriptor)
-            state.until_position = self.end_of(recording, recording.start_position)
-            state.times = recording.settled_times().to_json()
-            self._manifest.touch()
         # The folder of what was exported before, whatever the catalog's entry says by now.
         described = RecordingDescriptor(**state.descriptor)
         values = self._options.partition_values(described, state.archive_id)
         folders = Folders(descriptor.recording_id, values, self._decoded)
         job = Job(source, recording, archive, folders, state, resumed, start=state.position)
-        if self._options.partitioned:
-            self._see_truncation(job)
+        if not known:
+            self._begin(job)
+        elif self._options.partitioned:
+            self._check_identity(job)
+            self._check_options(job)
+            self._see_changes(job)
+        elif not self._keeps_file(job):
+            self._begin(job)
         return job
+
+    def _begin(self, job: Job) -> None:
+        """Note that an export is under way, from the recording's start to its end now."""
+        state, recording = job.state, job.recording
+        state.options, state.descriptor = self._options.as_dict(), asdict(recording.descriptor)
+        state.until_position = self.end_of(recording, recording.start_position)
+        state.times = recording.settled_times().to_json()
+        self._manifest.touch()
 
     def end_of(self, recording: SourceRecording, from_position: int) -> int:
         """How far to export a recording now; a partitioned export ends behind a message."""
@@ -170,45 +174,62 @@ class Planner:
             return last_message_end(recording, from_position, until)
         return until
 
-    def _check_same(
-        self, state: RecordingState, descriptor: RecordingDescriptor, options: dict[str, Any]
-    ) -> None:
+    def _check_identity(self, job: Job) -> None:
         for name in _IDENTITY:
-            before, now = state.descriptor[name], getattr(descriptor, name)
+            before, now = job.state.descriptor[name], getattr(job.recording.descriptor, name)
             if before != now:
                 raise TargetMismatchError(
-                    f"recording {descriptor.recording_id} is another one than that in"
+                    f"recording {job.recording_id} is another one than that in"
                     f" {self._target.shown}: its {name} is {now} and was {before}; use another"
                     " target, or partition by archive_id as well"
                 )
-        for name in options | state.options:
+
+    def _check_options(self, job: Job) -> None:
+        options, before = self._options.as_dict(), job.state.options
+        for name in options | before:
             wanted = options.get(name)
-            if state.options.get(name) != wanted:
+            if before.get(name) != wanted:
                 raise TargetMismatchError(
-                    f"recording {descriptor.recording_id} was exported to {self._target.shown} with"
-                    f" {name} {state.options.get(name)}, not {wanted}: use another target, or the"
+                    f"recording {job.recording_id} was exported to {self._target.shown} with"
+                    f" {name} {before.get(name)}, not {wanted}: use another target, or the"
                     " same options"
                 )
 
-    def _is_whole(self, key: str, recording: SourceRecording, options: dict[str, Any]) -> bool:
-        """Whether a recording's one file is what would be written now."""
-        state = self._manifest.recordings[key]
-        if not self._request.incremental or state.until_position is not None:
+    def _keeps_file(self, job: Job) -> bool:
+        """Whether a recording's one file stays: it is whole, or has what the recording has not."""
+        state, recording = job.state, job.recording
+        listed = self._manifest.files_of(job.key)
+        paths = [file.path for _, file in listed if file.table == ROWS]
+        if not self._request.incremental or not any(map(self._target.size, paths)):
             return False
-        return (
-            state.position == self.end_of(recording, recording.start_position)
-            and state.descriptor == asdict(recording.descriptor)
-            and state.options == options
-            and any(
-                file.table == ROWS
-                and one.from_position == recording.start_position
-                and self._target.size(file.path) == file.bytes
-                for one, file in self._manifest.files_of(key)
-            )
+        self._check_identity(job)
+        self._see_changes(job)
+        purged = listed[0][0].from_position < recording.start_position
+        new = (
+            state.position != self.end_of(recording, recording.start_position)
+            or state.options != self._options.as_dict()
         )
+        if purged and new and job.damage is None:
+            job.damage = (
+                f"recording {job.recording_id} was purged up to position"
+                f" {recording.start_position} since it was exported, and its file has what is"
+                " gone; export it to another target"
+            )
+        same = (
+            not new
+            and not job.resumed
+            and state.descriptor == asdict(recording.descriptor)
+            and all(self._target.size(file.path) == file.bytes for _, file in listed)
+        )
+        if job.damage is None and not same and not purged:
+            return False
+        if job.resumed:
+            state.until_position = None
+            self._manifest.touch()
+        return True
 
-    def _see_truncation(self, job: Job) -> None:
-        """A recording that became shorter than what was exported, or was to be."""
+    def _see_changes(self, job: Job) -> None:
+        """A recording that became shorter than what was exported, or was to be, or another one."""
         state, end = job.state, job.recording.end_position
         if state.until_position is not None and state.until_position > end:
             state.until_position = max(state.position, end)
@@ -217,4 +238,12 @@ class Planner:
             job.damage = (
                 f"recording {job.recording_id} ends at position {end} and was exported up to"
                 f" {state.position}: it was truncated; export it to another target"
+            )
+            return
+        changed = first_change(job.recording, self._manifest.ranges.get(job.key, []))
+        if changed is not None:
+            job.damage = (
+                f"recording {job.recording_id} was truncated and extended since it was exported:"
+                f" behind position {changed.from_position} it holds other messages than the files;"
+                " export it to another target"
             )

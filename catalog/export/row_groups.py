@@ -40,6 +40,11 @@ class RowGroup:
     position: int
     totals: ScanTotals
 
+    @property
+    def batches(self) -> list[pa.RecordBatch]:
+        """All batches, of rows and of rejects."""
+        return [*self.rows, *self.rejects]
+
 
 class _Collector:
     """Batches of the group that is being put together."""

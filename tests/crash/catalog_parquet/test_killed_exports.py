@@ -62,7 +62,8 @@ def rounds(archive: Path, work: Path, *arguments: str) -> int:
 
 # Some places all over the export; `slow` has all of them.
 @pytest.mark.parametrize(
-    ("kind", "first", "step"), [("parts", "1", "41"), ("decoded", "2", "59"), ("whole", "1", "17")]
+    ("kind", "first", "step"),
+    [("parts", "1", "41"), ("decoded", "2", "59"), ("whole", "1", "17"), ("replaced", "1", "23")],
 )
 def test_an_export_killed_at_a_write_goes_on_to_the_same_bytes(
     archive: Path, work: Path, kind: str, first: str, step: str
@@ -71,7 +72,7 @@ def test_an_export_killed_at_a_write_goes_on_to_the_same_bytes(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["parts", "decoded", "whole"])
+@pytest.mark.parametrize("kind", ["parts", "decoded", "whole", "replaced"])
 def test_an_export_killed_at_any_write_goes_on_to_the_same_bytes(
     archive: Path, work: Path, kind: str
 ) -> None:

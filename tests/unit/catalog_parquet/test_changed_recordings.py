@@ -1,0 +1,216 @@
+"""Recordings that were exported and are purged, truncated or extended then: no row is destroyed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from pipelines_here import lengthen, write_segments
+
+from aerolog.archive.format.catalog_file import CatalogFile
+from aerolog.catalog.export import (
+    TargetMismatchError,
+    check_export,
+    export_parquet,
+    export_recordings,
+)
+from aerolog.testing.recordings import RecordingBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aerolog.catalog.export import ExportReport
+
+MESSAGES = [b"m%d" % index * (index % 200) for index in range(900)]
+SIZES: dict[str, Any] = {"file_length": 64 * 1024, "row_group_length": 64 * 1024}
+LAYOUTS = pytest.mark.parametrize("keys", [(), ("recording_id",)], ids=["whole", "parts"])
+CUT = 500
+
+
+def filled(messages: list[bytes], **options: Any) -> RecordingBuilder:
+    builder = RecordingBuilder(**options)
+    for message in messages:
+        builder.add(message)
+    return builder
+
+
+@pytest.fixture
+def archive(empty_archive: Path) -> Path:
+    filled(MESSAGES).write(empty_archive)
+    return empty_archive
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def run(archive: Path, out: Path, keys: tuple[str, ...], **options: Any) -> ExportReport:
+    return export_parquet(archive, None, out, partition_by=keys, **SIZES, **options)
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in out.rglob("*.parquet")}
+
+
+def payloads(out: Path) -> list[bytes]:
+    return [
+        value.as_py()
+        for path in sorted(out.rglob("*.parquet"))
+        for value in pq.ParquetFile(path).read(["payload"])["payload"]
+    ]
+
+
+def purge(archive: Path, until: int = 65536) -> None:
+    with CatalogFile.open(archive, capacity=4096) as catalog:
+        catalog.update_start_position(0, until)
+    for base in range(0, until, 65536):
+        (archive / f"0-{base}.rec").unlink()
+
+
+def truncate(archive: Path) -> int:
+    """Cut the recording behind some message; returns where."""
+    position = filled(MESSAGES[:CUT]).position
+    with CatalogFile.open(archive, capacity=4096) as catalog:
+        catalog.update_stop_position(0, position)
+    return position
+
+
+def extend(archive: Path, messages: list[bytes]) -> None:
+    """Let the recording go on, in a session of its own, up to some messages in all."""
+    builder = filled(MESSAGES[:CUT])
+    builder.session_id = 2002
+    for message in messages[CUT:]:
+        builder.add(message)
+    lengthen(archive, 0, builder)
+
+
+def grow(archive: Path, more: list[bytes]) -> None:
+    lengthen(archive, 0, filled([*MESSAGES, *more]))
+
+
+@LAYOUTS
+def test_what_was_exported_outlives_a_purge(
+    archive: Path, out: Path, keys: tuple[str, ...]
+) -> None:
+    run(archive, out, keys)
+    before = files(out)
+    purge(archive)
+    for _ in range(2):
+        report = run(archive, out, keys)
+        assert report.complete
+        assert files(out) == before
+    assert check_export(out).sound
+    assert payloads(out) == MESSAGES
+
+
+def test_a_whole_file_is_not_replaced_by_one_that_lacks_what_was_purged(
+    archive: Path, out: Path
+) -> None:
+    run(archive, out, ())
+    before = files(out)
+    grow(archive, [b"more"] * 50)
+    purge(archive)
+    for _ in range(2):
+        (result,) = run(archive, out, ()).results
+        assert result.damage is not None
+        assert "recording 0 was purged up to position 65536 since it was exported" in result.damage
+        assert result.rows == len(MESSAGES)
+        assert files(out) == before
+    assert check_export(out).sound
+    assert run(archive, out, (), incremental=False).complete
+    assert 0 < len(payloads(out)) < len(MESSAGES) + 50
+
+
+def test_a_partitioned_export_goes_on_behind_a_purge(archive: Path, out: Path) -> None:
+    run(archive, out, ("recording_id",))
+    before = files(out)
+    grow(archive, [b"more"] * 50)
+    purge(archive)
+    assert run(archive, out, ("recording_id",)).complete
+    assert before.items() < files(out).items()
+    assert payloads(out) == [*MESSAGES, *[b"more"] * 50]
+
+
+@LAYOUTS
+def test_what_was_exported_outlives_a_truncation(
+    archive: Path, out: Path, keys: tuple[str, ...]
+) -> None:
+    run(archive, out, keys)
+    before = files(out)
+    end = truncate(archive)
+    for _ in range(2):
+        (result,) = run(archive, out, keys).results
+        assert result.damage is not None
+        assert f"ends at position {end} and was exported up to" in result.damage
+        assert "it was truncated; export it to another target" in result.damage
+        assert files(out) == before
+    assert check_export(out).sound
+
+
+@LAYOUTS
+@pytest.mark.parametrize("count", [len(MESSAGES), len(MESSAGES) + 300], ids=["as-far", "farther"])
+@pytest.mark.parametrize("decoder", [None, "text"])
+@pytest.mark.parametrize("length", [200, 331], ids=["same-frames", "other-frames"])
+def test_a_history_that_changed_is_told_and_nothing_is_mixed(
+    archive: Path, out: Path, keys: tuple[str, ...], count: int, decoder: str | None, length: int
+) -> None:
+    run(archive, out, keys, decoder=decoder)
+    before = files(out)
+    end = truncate(archive)
+    extend(archive, [b"x%d" % index * (index % length) for index in range(count)])
+    for _ in range(2):
+        (result,) = run(archive, out, keys, decoder=decoder).results
+        assert result.damage is not None
+        assert "was truncated and extended since it was exported" in result.damage
+        assert "export it to another target" in result.damage
+        known = int(result.damage.partition("behind position ")[2].split()[0])
+        assert known <= end < known + 65536 or not keys
+        assert files(out) == before
+    assert check_export(out).sound
+
+
+def test_damage_is_not_taken_for_another_history(archive: Path, out: Path) -> None:
+    grown = [*MESSAGES, *[b"more"] * 50]
+    run(archive, out, ("recording_id",))
+    before = files(out)
+    end = filled(MESSAGES[:-1]).position
+    grow(archive, [b"more"] * 50)
+    segment = archive / f"0-{end // 65536 * 65536}.rec"
+    sound = segment.read_bytes()
+    at = end % 65536  # where the last frame that was exported begins
+    segment.write_bytes(sound[:at] + b"\xff" * 32 + sound[at + 32 :])
+    (result,) = run(archive, out, ("recording_id",)).results
+    assert "truncated" not in str(result.damage)
+    segment.write_bytes(sound)
+    assert run(archive, out, ("recording_id",)).complete
+    assert before.items() <= files(out).items()
+    assert payloads(out) == grown
+
+
+@LAYOUTS
+def test_an_extension_alone_is_exported(archive: Path, out: Path, keys: tuple[str, ...]) -> None:
+    truncate(archive)
+    write_segments(archive, 0, filled(MESSAGES[:CUT]))
+    run(archive, out, keys)
+    assert payloads(out) == MESSAGES[:CUT]
+    extend(archive, MESSAGES)
+    assert run(archive, out, keys).complete
+    assert payloads(out) == MESSAGES
+    assert check_export(out).sound
+
+
+def test_another_recording_of_the_same_id_does_not_replace_a_file(
+    archive: Path, out: Path, tmp_path: Path
+) -> None:
+    run(archive, out, ())
+    before = files(out)
+    other = tmp_path / "other"
+    other.mkdir()
+    filled([b"other"], stream_id=77).write(other)
+    with pytest.raises(TargetMismatchError, match="recording 0 is another one than that in"):
+        run(other, out, ())
+    assert files(out) == before
+    export_recordings(other, None, out)  # replaces what is there, as it says
+    assert payloads(out) == [b"other"]
