@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aerolog.catalog.export.manifest import Manifest, RunEntry, publish
+from aerolog.catalog.export.layout import recording_key
+from aerolog.catalog.export.manifest import Manifest, RangeEntry, RunEntry, publish
 from aerolog.catalog.export.pipeline.output import COMMITS, STAGING
 from aerolog.catalog.export.pipeline.run_report import RunReport, commit_report
 from aerolog.catalog.index.job_runs import (
@@ -40,11 +41,23 @@ class Commits:
         self._store = store
         self._job = job
         self.output = without_secrets(to)
+        self._older: list[str] | None = None
+        self._last: dict[str, RangeEntry] = {}
 
     def latest(self) -> Manifest | None:
         """The last commit, None when there is none."""
         names = self._names()
         return self._read(names[-1]) if names else None
+
+    def last_range(self, place: str, recording_id: int) -> RangeEntry | None:
+        """The last range of a recording that was committed; commits are read as far as needed."""
+        if self._older is None:
+            self._older = self._names()
+        key = recording_key(recording_id, place)
+        while key not in self._last and self._older:
+            for known, ranges in self._read(self._older.pop()).ranges.items():
+                self._last.setdefault(known, ranges[-1])
+        return self._last.get(key)
 
     def recover(self) -> tuple[str, ...]:
         """Finish runs that committed, remove the files of others; returns ids of finished runs."""

@@ -179,7 +179,9 @@ def plan_job(job: Job) -> tuple[Plan, list[str]]:
             for ranges in manifest.ranges.values():
                 last = ranges[-1]
                 marks[last.archive, last.recording_id] = last.until_position
-        return _planned(job, catalog, marks), [run_of(manifest).run_id for manifest in undone]
+        return _planned(job, catalog, commits, marks), [
+            run_of(manifest).run_id for manifest in undone
+        ]
 
 
 def run_job(
@@ -275,7 +277,7 @@ class _Run:
                 f"{without_secrets(to)} is empty, though this job has loaded recordings into it;"
                 " restore it, or load all of them again with --restart"
             )
-        plan = _planned(job, self._catalog, marks)
+        plan = _planned(job, self._catalog, self._commits, marks)
         self._observer.planned(plan)
         if job.output.on_purged == "fail":
             lost = [one for one in plan.recordings if one.status == LOST]
@@ -432,13 +434,21 @@ class _Run:
             )
 
 
-def _planned(job: Job, catalog: RecordingCatalog, marks: dict[tuple[str, int], int]) -> Plan:
+def _planned(
+    job: Job, catalog: RecordingCatalog, commits: Commits, marks: dict[tuple[str, int], int]
+) -> Plan:
     try:
         wanted = parse_search(dict(job.conditions))
         found = search(catalog, wanted)
     except SearchError as error:
         raise JobFileError(job.path, "recordings", str(error)) from error
-    return make_plan(found, marks, unit_bytes=job.output.unit_bytes, time_source=job.time_source)
+    return make_plan(
+        found,
+        marks,
+        unit_bytes=job.output.unit_bytes,
+        time_source=job.time_source,
+        last_range=commits.last_range,
+    )
 
 
 def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:

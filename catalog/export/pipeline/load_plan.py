@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aerolog.catalog.arrow.record_times import settled_times
+from aerolog.catalog.export.lineage import first_change
 from aerolog.catalog.export.pipeline.errors import PipelineError
 from aerolog.catalog.export.pipeline.units import Slice, Unit
+from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.index.models import State
 from aerolog.catalog.locations import local_folder, open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from aerolog.archive.format.archive_folder import ArchiveFolder, Recording
+    from aerolog.catalog.export.manifest import RangeEntry
     from aerolog.catalog.index.search import FoundRecording
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -42,8 +45,9 @@ class PlannedRecording:
         recording_id: there.
         stream_id: of it.
         status: ``new``, ``extended`` (more of it), ``unchanged``, ``purged`` (after all of it was
-            loaded), ``lost`` (some of it was purged before it was loaded), ``shortened`` (it ends
-            before the mark: what was truncated stays in the output), ``unreadable``.
+            loaded), ``lost`` (some of it was purged before it was loaded), ``shortened`` (it was
+            truncated below the mark, and maybe extended then; what was loaded stays in the
+            output), ``unreadable``.
         from_position: where loading begins.
         until_position: where it ends.
         remark: what a person should know, empty when there is nothing.
@@ -102,6 +106,7 @@ def make_plan(
     *,
     unit_bytes: int,
     time_source: TimeSource = FROM_INDEX,
+    last_range: Callable[[str, int], RangeEntry | None] = lambda _place, _recording_id: None,
 ) -> Plan:
     """Compare what there is with what was loaded.
 
@@ -111,11 +116,12 @@ def make_plan(
         unit_bytes: of a unit, about; a long recording is cut between terms, where no message goes
             across, and in an object store between segments, which are fetched whole.
         time_source: of rows' times.
+        last_range: gives the last range that was loaded of a recording, by place and id.
 
     Raises:
         PipelineError: an archive cannot be read at all.
     """
-    planner = _Planner(marks, unit_bytes, time_source)
+    planner = _Planner(marks, unit_bytes, time_source, last_range)
     with planner.folders:
         for one in sorted(found, key=lambda one: (one.place, one.stream_id, one.recording_id)):
             planner.add(one)
@@ -138,7 +144,9 @@ class _Planner:
         marks: Mapping[tuple[str, int], int],
         unit_bytes: int,
         time_source: TimeSource,
+        last_range: Callable[[str, int], RangeEntry | None],
     ) -> None:
+        self._last_range = last_range
         self._time_source = time_source
         self.folders = ExitStack()
         self._open: dict[str, ArchiveFolder] = {}
@@ -195,8 +203,20 @@ class _Planner:
             self._note(found, SHORTENED, end, end, remark)
         elif mark < first:
             self._take(found, recording, first, end, LOST, _lost(mark, first))
+        elif end > mark and self._is_changed(recording, found.place, mark):
+            remark = (
+                f"was truncated and extended since it was loaded up to {mark}: what it holds now is"
+                " not loaded; load it into another place"
+            )
+            self._note(found, SHORTENED, mark, mark, remark)
         else:
             self._take(found, recording, mark, end, EXTENDED if end > mark else UNCHANGED, "")
+
+    def _is_changed(self, recording: Recording, place: str, mark: int) -> bool:
+        last = self._last_range(place, recording.recording_id)
+        if last is None or last.until_position != mark:
+            return False
+        return first_change(FolderRecording(recording), [last]) is not None
 
     def _folder(self, place: str) -> ArchiveFolder:
         if place not in self._open:

@@ -10,6 +10,7 @@ from aerolog.archive.format.recording_read import ScanTotals
 from aerolog.catalog.arrow.arrow_recording import record_batches
 from aerolog.catalog.arrow.record_times import SettledTimes
 from aerolog.catalog.decoders import PLACE_COLUMNS, DecodeTotals, decoded_batches
+from aerolog.catalog.export.lineage import fingerprint, fingerprint_start, last_positions
 from aerolog.catalog.export.manifest import RangeEntry
 from aerolog.catalog.export.pipeline.columns import (
     DATE,
@@ -25,6 +26,7 @@ from aerolog.catalog.export.pipeline.columns import (
     cast_batch,
     row_schema,
 )
+from aerolog.catalog.export.sources import FolderRecording
 from aerolog.catalog.extras import require
 from aerolog.catalog.locations import open_place, without_secrets
 from aerolog.catalog.times import FROM_INDEX, TimeSource
@@ -86,12 +88,13 @@ class _Reader:
         self._reject_damage = reject_damage
         self._rows = row_schema(decoder)
         self._carried = carried_schema(self._rows)
-        self._last_position = 0
+        self._numpy = require("numpy", "pipelines")
+        self._ends: Any = self._numpy.array([0])
 
     def read(self, folder: ArchiveFolder, part: Slice) -> Iterator[pa.RecordBatch]:
         """Read one slice."""
         self.recording_id = part.recording_id
-        self._last_position = part.from_position
+        self._ends = self._numpy.array([part.from_position])
         totals, decoded = ScanTotals(part.from_position), DecodeTotals()
         recording = folder.recording(part.recording_id)
         scanned = record_batches(
@@ -124,21 +127,25 @@ class _Reader:
             )
         # Half a message at the end of a live recording is read again when it is whole.
         unfinished = part.is_active and totals.skipped_fragments and not damage
+        until = int(self._ends[-1]) if unfinished else part.until_position
+        first = fingerprint_start(self._ends)
         loaded = RangeEntry(
             archive=self._unit.place,
             recording_id=part.recording_id,
             from_position=part.from_position,
-            until_position=self._last_position if unfinished else part.until_position,
+            until_position=until,
             messages=decoded.messages,
             payload_bytes=totals.payload_bytes,
             skipped_fragments=0 if unfinished else totals.skipped_fragments,
             checksum_mismatches=totals.checksum_mismatches,
+            fingerprint=fingerprint(FolderRecording(recording), first, until),
+            fingerprint_from=first,
         )
         yield self.note(TOTALS, part, json.dumps(asdict(loaded)))
 
     def _watched(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            self._last_position = batch.column("position")[-1].as_py()
+            self._ends = last_positions([self._ends, batch.column("position").to_numpy()])
             yield batch
 
     def _row_batch(self, rows: pa.RecordBatch, part: Slice) -> pa.RecordBatch:

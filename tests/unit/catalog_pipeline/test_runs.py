@@ -254,6 +254,27 @@ def test_a_truncated_recording_is_said_and_nothing_is_loaded_twice(home: Path) -
     assert loaded_numbers(home / "out") == list(range(1000))
 
 
+def test_a_recording_that_was_truncated_and_extended_is_said_and_nothing_is_mixed(
+    home: Path,
+) -> None:
+    archive = home / "archive"
+    numbers(0, 1000).write(archive)
+    path = write_job(home)
+    run_here(path)
+    kept = numbers(0, 400)
+    with CatalogFile.open(archive, capacity=4096) as catalog:
+        catalog.update_stop_position(0, kept.position)
+    kept.session_id = 2002
+    for number in range(5000, 6500):
+        kept.add(message(number))
+    lengthen(archive, 0, kept)
+    for _ in range(2):
+        report = run_here(path)
+        assert report.recordings == {"shortened": 1}
+        assert "was truncated and extended since it was loaded up to" in report.remarks[0]
+        assert loaded_numbers(home / "out") == list(range(1000))
+
+
 def damaged_archive(home: Path) -> int:
     """Three segments, the second one damaged; returns how many messages are before the damage."""
     builder = numbers(0, 2000)
