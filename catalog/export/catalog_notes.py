@@ -1,4 +1,4 @@
-"""Telling SQL catalogs of exports: the one that was named, or those in the archives' folders."""
+"""Notes of exports in SQL catalogs: in the one that was named, or in those of archives' folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DATABASE_NAME: Final = "aerolog-catalog.db"
 
 
 class CatalogNotes:
-    """Notes exports that begin and end. A context manager."""
+    """Notes which exports begin and end. A context manager, which closes what it opened."""
 
     def __init__(self, catalog: Any, target: Store) -> None:
         self._given = catalog

@@ -1,4 +1,4 @@
-"""Verification of a target against its manifest."""
+"""The check of a target: it compares the files with their manifest."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class FileProblem:
 
     Attributes:
         path: relative to the target.
-        recording_id: whose rows it has, None for a file that the manifest does not list.
-        problem: what is wrong with it.
+        recording_id: of the recording whose rows the file has, None when the manifest does not
+            list the file.
+        problem: how the file differs, as a text.
     """
 
     path: str
@@ -39,11 +40,11 @@ class CheckReport:
 
     Attributes:
         target: folder or URL, without secrets.
-        files: that were compared.
-        bytes: of them.
-        rows: in the files of rows, as the manifest says.
+        files: number of files that were compared.
+        bytes: their length in all.
+        rows: number of rows in the files of rows, as the manifest says.
         problems: files that differ, are missing, or are not in the manifest.
-        unfinished: ids of recordings whose export was begun and not ended: run it again.
+        unfinished: ids of recordings whose export has begun and not ended; the next export ends it.
     """
 
     target: str

@@ -1,7 +1,7 @@
-"""A file brought to disk and checked by another thread while it is still being written.
+"""A file that another thread brings to disk and checks while it is still being written.
 
-Bytes that wait for the end of a long file keep its writer waiting then, for as long as the disk
-takes; on the way they cost it nothing.
+If all bytes went to disk at the end of a long file, its writer would have to wait for the disk.
+They go there in steps while the writer works.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class DurableFile:
     """Brings a file's bytes to disk and checks them, on a thread of its own, while it is written.
 
     Attributes:
-        checksum: of the bytes that were looked at; of all of them after ``finish``.
+        checksum: of the bytes that were read back so far; of all bytes after ``finish``.
     """
 
     def __init__(self, fd: int) -> None:
         """Begin, without a thread yet.
 
         Args:
-            fd: of the file, for reading and writing; stays open until this is finished or stopped.
+            fd: of the file, open for reading and writing until ``finish`` or ``stop`` returns.
         """
         self.checksum = RunningChecksum()
         self._fd = fd
@@ -41,7 +41,7 @@ class DurableFile:
         self._error: OSError | None = None
 
     def grown(self, length: int) -> None:
-        """Tell that the file has so many bytes, which do not change any more."""
+        """Take note that the file has ``length`` bytes, which do not change any more."""
         if length - self._told < STEP_LENGTH:
             return
         self._told = length
@@ -53,7 +53,7 @@ class DurableFile:
         self._lengths.put(length)
 
     def finish(self, length: int) -> None:
-        """Look at all that is left of so many bytes.
+        """Read back and check what is left of ``length`` bytes.
 
         Raises:
             OSError: the file cannot be read back, or the disk has not taken it.

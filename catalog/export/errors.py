@@ -1,4 +1,4 @@
-"""What can be wrong with an export; each text ends with what to do about it."""
+"""Errors of exports. Each text ends with what to do."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class ExportUnderWayError(ExportError):
 
 
 class TargetUnreachableError(ExportError, ConnectionError):
-    """An object store that does not answer, or does not let us in."""
+    """An object store does not answer, or it denies access."""
 
 
 class TargetMismatchError(ExportError, ValueError):
-    """A target holds something else: another recording, another layout, files of somebody."""
+    """A target holds something else: another recording, another layout, or files of no export."""
 
 
 class ManifestError(ExportError, ValueError):

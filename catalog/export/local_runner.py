@@ -1,8 +1,8 @@
-"""Exports: writes the parts of recordings that a target does not have yet.
+"""The runner that exports in this process: it writes what a target does not have of recordings.
 
-An export first notes in the manifest how far it will go with each recording. One that was killed
-is resumed from there: files that the manifest lists stay, and those that were under way are
-written again, under the same names.
+An export first notes in the manifest how far it will go with each recording. The next run goes on
+with an export that was killed: files that the manifest lists stay, and those that were under way
+are written again, under the same names.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def export(
 
     Args:
         wanted: sources and ids of recordings.
-        target: nobody else exports to it meanwhile.
+        target: of the files.
         options: of the layout.
-        decoder: of the payloads; None: rows hold the payloads.
-        request: what to export of them; by default all that is new.
+        decoder: of the payloads; without one, rows hold the payloads.
+        request: what to export of the recordings; by default all that is new.
         catalog: to note the exports in, open or by URL; by default those in the folders.
 
     Raises:
@@ -62,7 +62,7 @@ def export(
     """
     request = request or Request()
     begun_ns = request.clock.now_ns()
-    # All must be there before anything is written.
+    # All recordings must be there before anything is written.
     times = TimeSource.parse(options.time_source)
     opened = [(source, source.recording(recording_id, times)) for source, recording_id in wanted]
     with CatalogNotes(catalog, target) as notes, target.lock():
@@ -215,7 +215,7 @@ class _Exporter:
         return True
 
     def _follower(self, job: Job) -> Callable[[int, ScanTotals], object]:
-        """Tells progress over all parts of a recording."""
+        """A function that tells the progress over all parts of a recording."""
         rows = sum(one.rows for one in job.ranges)
         size = sum(one.payload_bytes for one in job.ranges)
         until = job.state.until_position or 0
@@ -312,7 +312,7 @@ def _described(decoder: Decoder | None) -> dict[str, Any] | None:
 
 
 def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOptions) -> Any:
-    """Batches of one recording after the other, for a decoder that wants to see messages."""
+    """Batches of one recording after the other, from which a decoder infers its schema."""
     for _, recording in opened:
         yield recording.batches(
             _SAMPLED,
@@ -324,7 +324,7 @@ def _samples(opened: list[tuple[Source, SourceRecording]], options: ExportOption
 
 
 def _uploads(target: Store, jobs: list[Job]) -> list[str]:
-    """What may have been uploaded in part when an export was killed."""
+    """Files of which an export had uploaded a part when it was killed."""
     if not target.keeps_parts:
         return []
     folder = target.full_path(TEMPORARY)

@@ -1,4 +1,4 @@
-"""What an export is asked for: everything that decides which bytes are in which file."""
+"""The options of an export: everything that decides which bytes are in which file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE_LENGTH: Final = 512 * MIB
 COMPRESSION: Final = "zstd"
 COMPRESSION_LEVEL: Final = 1
 
-#: What files can be partitioned by. Those that are columns of the schema too are in the path alone.
+#: Keys of partitions. A key that is also a column of the schema is left out of the files.
 PARTITION_KEYS: Final = ("archive_id", "recording_id", "stream_id", "date")
 _LENGTH_MIN: Final = 64 * 1024
 
@@ -75,7 +75,7 @@ class ExportOptions:
 
     @property
     def dropped_columns(self) -> frozenset[str]:
-        """Columns that the path tells."""
+        """Columns that are left out of the files, because the path has their values."""
         return frozenset(self.partition_by) & frozenset(COLUMN_NAMES)
 
     def as_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class ExportOptions:
             "compression_level": self.compression_level,
             "row_group_length": self.row_group_length,
             "file_length": self.file_length if self.partitioned else None,
-            # Targets from before there was a choice have none noted.
+            # Manifests that were written before this option existed do not have it.
             **({} if times == FROM_INDEX else {"time_source": str(times)}),
         }
 

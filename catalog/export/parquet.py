@@ -57,9 +57,9 @@ def export_parquet(
 ) -> ExportReport:
     """Export recordings to Parquet files, exactly once however often it is interrupted and run.
 
-    What the target has already is not written again. One that was killed is gone on with, and ends
-    with the same files as one that was not. Beside a running archive, what was recorded when the
-    export began is exported; the next run adds what came since.
+    What the target has already is not written again. The next run goes on with an export that was
+    killed, and ends with the same files as one that was not. From the folder of a running archive,
+    what was recorded when the export began is exported; the next run adds what came since.
 
     Args:
         place: an archive's folder by path or URL, an open one, or the URL of a SQL catalog.
@@ -68,11 +68,12 @@ def export_parquet(
             ``pyarrow.fs`` knows.
         decoder: rows are the decoded columns in ``rows/``, and what cannot be decoded is in
             ``rejects/``. A name takes ``decoder_options``.
-        decoder_options: of a decoder that is named.
+        decoder_options: options of a decoder that is given by its name.
         partition_by: of ``archive_id``, ``recording_id``, ``stream_id`` and ``date`` (when the
             recording began, UTC); with none there is one whole file for each recording.
         until_positions: by recording id, where to end before the recording does.
-        incremental: False writes the whole files of an unpartitioned layout anew.
+        incremental: False writes the whole files of an unpartitioned layout anew, even from a
+            recording that has lost some of what they hold.
         progress: called after every row group.
         catalog: to note the exports in, open or by URL; by default ``place`` if it is one, or the
             one in the folder if it has one.
@@ -186,7 +187,7 @@ def _opened(
     recordings: Iterable[int] | Choice | Search | None,
     catalog: RecordingCatalog | str | None,
 ) -> Iterator[list[tuple[Source, int]]]:
-    """Sources and ids, once each; places stay open meanwhile."""
+    """Sources and ids of the wanted recordings, once each; sources are open in the context."""
     with ExitStack() as stack:
         if isinstance(place, ArchiveFolder):
             sources: dict[str, Any] = {place.path: stack.enter_context(folder_source(place))}
@@ -221,7 +222,7 @@ def _chosen(
 def _searched(
     place: str, wanted: Any, catalog: RecordingCatalog | str | None
 ) -> list[tuple[str, int]]:
-    """What a search finds, in the archive of the place if that is a folder."""
+    """Recordings that a search finds; only those of the place's archive if that is a folder."""
     from aerolog.catalog.index import RecordingCatalog
     from aerolog.catalog.index.journal import place_of
     from aerolog.catalog.index.search import search

@@ -1,4 +1,4 @@
-"""One range of a recording to its files: rows, and the rejects beside them."""
+"""The writer of an export: it writes a range of a recording to files of rows and of rejects."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ METADATA_TABLE: Final = b"aerolog.table"
 METADATA_OPTIONS: Final = b"aerolog.export"
 METADATA_REJECTED: Final = b"aerolog.rejected"
 _PURPOSE: Final = "exporting recordings to Parquet"
-# Few values, or long runs of one.
+# These columns have few values, or long runs of one value.
 _DICTIONARY: Final = ("recording_id", "term_id", "session_id", "stream_id", "flags", "record_time")
 _NO_DICTIONARY: Final = ("position", "term_offset", "reserved_value", "payload")
 # Values that rise evenly take a fraction of the room and time.
@@ -54,13 +54,13 @@ class Part:
 
     Attributes:
         recording: to read from.
-        descriptor: that the files are to tell: as it was when the export began.
+        descriptor: that is put into the files, as it was when the export began.
         folders: of the recording's files.
         archive: of the recording in the manifest, see `RangeEntry`.
         from_position: where the range begins.
         until_position: where the range ends.
         sparse: whether a range without rows has no file.
-        threaded: whether another thread may read.
+        threaded: whether another thread may read the recording.
         settled: what of the recording's time index counts.
     """
 
@@ -92,7 +92,7 @@ class WrittenPart:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """What `recording_metadata` needs to know."""
+    """The part of a recording that `recording_metadata` reads."""
 
     descriptor: RecordingDescriptor
 
@@ -124,7 +124,7 @@ class PartWriter:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the files of rows, without metadata."""
+        """The schema of the files of rows, without metadata."""
         return self._schema
 
     def write(

@@ -1,4 +1,4 @@
-"""Which range of a recording is to be exported, given what a target has of it."""
+"""The plan of an export: which range of a recording is written, given what a target has of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.export.store import Store
     from aerolog.transport.concurrent.clock import Clock
 
-#: What two recordings with the same id hardly have in common.
+#: Fields of a descriptor that differ, most likely, between two recordings with the same id.
 _IDENTITY: Final = ("start_timestamp", "initial_term_id", "term_buffer_length", "stream_id")
 
 
@@ -32,10 +32,11 @@ class Request:
     """What is to be exported.
 
     Attributes:
-        until_positions: by recording id, where to end before the recording does.
-        incremental: go on where the target ends; False: write whole recordings' files anew.
+        until_positions: by recording id, positions at which to end before the recording does.
+        incremental: True to go on where the target ends, False to write the files of whole
+            recordings anew, whatever they hold.
         progress: called after every row group.
-        clock: of the report and of how often the manifest is saved.
+        clock: measures durations for the report, and when the manifest is saved again.
     """
 
     until_positions: Mapping[int, int] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Request:
     clock: Clock = field(default_factory=SystemClock)
 
     def seconds_since(self, begun_ns: int) -> float:
-        """Seconds on the clock."""
+        """Seconds since ``begun_ns``, nanoseconds on the clock."""
         return (self.clock.now_ns() - begun_ns) / 1_000_000_000
 
 
@@ -82,7 +83,7 @@ class Job:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether there may be something to write."""
+        """Whether there may be something to write for this recording."""
         state = self.state
         return state.until_position is not None or self.recording.end_position > state.position
 

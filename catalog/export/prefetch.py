@@ -1,4 +1,7 @@
-"""Reading one item ahead on another thread: the scan, which lets others run, beside the encoder."""
+"""A generator that another thread runs one item ahead.
+
+An export reads the next row group so while it encodes one: the scan does not hold the interpreter.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def prefetched(items: Generator[T]) -> Iterator[T]:
     thread that ran it, before this returns.
 
     Args:
-        items: a generator that this thread does not touch any more.
+        items: a generator that the caller does not use any more.
     """
     found: SimpleQueue[T | _End[T]] = SimpleQueue()
     wanted = threading.Semaphore(1)

@@ -10,12 +10,12 @@ class ExportProgress:
     """How far the export of one recording has come.
 
     Attributes:
-        recording_id: of the recording.
+        recording_id: the recording's id in its archive.
         position: up to which its rows are written.
         from_position: where the export began.
         until_position: where it will end.
-        rows: written so far.
-        payload_bytes: in those rows.
+        rows: number of rows that are written.
+        payload_bytes: bytes of payload in those rows.
     """
 
     recording_id: int
@@ -42,20 +42,20 @@ class ExportResult:
     layout they are those of the files that this export added.
 
     Attributes:
-        recording_id: of the recording.
+        recording_id: the recording's id in its archive.
         path: of the file, or of the recording's folder.
         file_bytes: length of the file or files.
         until_position: up to which the recording is exported.
-        rows: in them.
-        payload_bytes: in those rows.
+        rows: number of rows in the files.
+        payload_bytes: bytes of payload in those rows.
         skipped_fragments: of messages whose beginning or end the recording does not have.
         checksum_mismatches: frames in checksummed data whose checksum does not match.
         seconds: how long it took.
         from_position: where they begin.
         files: how many there are, without those of rejects.
         rejected: messages that could not be decoded; they are in the table of rejects.
-        damage: what ended it before the recording's end, None when nothing did.
-        purged: ranges that are lost to the export.
+        damage: why the target lacks some of the recording, and what to do; None when it does not.
+        purged: ranges that were purged before they were exported.
     """
 
     recording_id: int

@@ -1,7 +1,7 @@
-"""Row groups out of batches: they end at multiples of a length in positions, not at row counts.
+"""Row groups, put together from batches. They end at multiples of a length in positions.
 
-So the groups of a recording are the same however it was read, a reader that looks for a position
-needs one group, and the memory that a group takes has a bound.
+The groups of a recording are therefore the same however it was read, a reader that looks for a
+position needs one group, and the memory that a group takes has a bound.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.archive_folder import ScanTotals
 
-#: Decoded columns may be much longer than the messages: a group also ends at so many times the
-#: length in memory.
+#: Decoded columns may be much longer than the messages. A group also ends when it takes this many
+#: times the length in memory.
 _EXPANSION_MAX = 2
 
 

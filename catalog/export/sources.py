@@ -1,4 +1,7 @@
-"""Where an export reads: recordings of a folder; a running archive's replays are the tools'."""
+"""The archives that an export reads: protocols, and the source for an archive's folder.
+
+The source for a running archive, which reads replays, is ``aerolog.tools.export``.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class SourceRecording(Protocol):
 
     @property
     def end_position(self) -> int:
-        """Up to which it has complete frames."""
+        """Position up to which the recording has complete frames."""
 
     def batches(
         self,
@@ -58,14 +61,20 @@ class SourceRecording(Protocol):
         short: bool = False,
         settled: SettledTimes = UNINDEXED,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of a range; errors as for ``record_batches``, rows before them given out.
+        """The rows of a range; errors are those of ``record_batches``, after the rows before them.
 
-        ``short`` batches are for a decoder, which may make many times as much of them. What of the
-        time index counts is ``settled``; without it rows have no times from there.
+        Args:
+            columns: names of the wanted columns.
+            from_position: where a frame begins, or a message when assembling.
+            until_position: rows that end after it are left out.
+            assemble: True for one row per message, False for one row per fragment.
+            totals: counts that are updated while the recording is read.
+            short: for a decoder, which may make much more of a batch than it was.
+            settled: what of the time index counts; without it, rows get no times from the index.
         """
 
     def settled_times(self) -> SettledTimes:
-        """What of the time index counts for rows that are read now."""
+        """The part of the time index that counts for rows that are read now."""
 
 
 class Source(Protocol):
@@ -115,7 +124,7 @@ class FolderRecording:
 
     @property
     def end_position(self) -> int:
-        """Up to which it has complete frames."""
+        """Position up to which the recording has complete frames."""
         return self._recording.end_position
 
     def batches(

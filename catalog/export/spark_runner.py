@@ -1,8 +1,8 @@
-"""The work of a run, done by Spark: one task a unit, from segment to staged file.
+"""The runner that loads units with Spark, one task for each unit.
 
-Without rules and without an expression for the date, a task reads, decodes and writes in one go.
-With them, rows go through Spark in between, which computes the expressions: still in the same task,
-since nothing is shuffled.
+Without rules and without an expression for the date, a task reads, decodes and writes its unit by
+itself. With them, rows pass through Spark, which computes the expressions. That happens in the same
+task, since no rows are shuffled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ else:
 
 _POLL_S: Final = 0.2
 _STOP_TIMEOUT_S: Final = 30.0
-#: Unless the job says otherwise: quiet, in UTC, and a rule that cannot be computed is null.
+#: Configuration unless the job says otherwise: Spark prints nothing, the time zone is UTC, and an
+#: expression that cannot be computed is null.
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -61,7 +62,7 @@ class SparkExecutor:
         return self._session
 
     def start(self) -> None:
-        """Start a session, unless there is one."""
+        """Start a session, unless one was given."""
         if self._session is not None:
             return
         sql = require("pyspark.sql", "pipelines")
@@ -176,7 +177,7 @@ class SparkExecutor:
     def _collected(
         self, collect: Callable[[], list[str]], progress: Callable[[int], None]
     ) -> list[str]:
-        """Collect in a thread, tell meanwhile how many tasks are done."""
+        """Collect results in a thread and tell how many tasks are done meanwhile."""
         from pyspark import InheritableThread
         from pyspark.errors import PySparkException
 
@@ -224,11 +225,12 @@ def _decoded(work: Work) -> list[pa.Field]:
 
 
 def with_rules(frame: Any, rules: tuple[Rule, ...], decoded: list[str]) -> Any:
-    """Rows that break a rule, made into what the rule says.
+    """Apply rules: rows that break one become rejects, failures, or are counted.
 
     Args:
-        frame: of Spark, with the columns of ``columns.carried_schema``.
-        rules: the first one that a row breaks counts, ``fail`` before ``reject``; null breaks.
+        frame: data frame with the columns of ``columns.carried_schema``.
+        rules: the first rule that a row breaks counts, those that fail the run before those that
+            reject the row. A row for which a rule is null breaks it.
         decoded: names of the columns that a reject shows, as JSON.
     """
     from pyspark.sql import functions as f
@@ -281,7 +283,7 @@ def _done(tracker: Any, group: str) -> int:
 
 
 def _last_line(error: BaseException) -> str:
-    """What is wrong, out of what Spark says around it."""
+    """The line of an exception of Spark that says what is wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("at ", "File ", "JVM stacktrace"))]
     causes = [line for line in told if "Error" in line or "Exception" in line]
@@ -290,7 +292,7 @@ def _last_line(error: BaseException) -> str:
 
 @contextmanager
 def _stderr_to(handle: int) -> Iterator[None]:
-    """Give processes that are started meanwhile a file for what they say about themselves."""
+    """Let processes that are started in this context write their stderr to a file."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(handle, 2)

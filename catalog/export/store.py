@@ -1,9 +1,9 @@
-"""Where exports go: a folder of this machine, or an object store, and what is done to files there.
+"""The stores that exports write to: a folder of this machine, or a prefix in an object store.
 
-A file is staged first: under a temporary name, which Spark and others pass over, it is written,
-checked and brought to disk, and it gets its own name when it is complete. An object store moves it
-by copying it on its side: its own name never has a part of it, even where closing a broken upload
-completes it.
+A file is staged first: it is written, checked and brought to disk under a temporary name, which
+Spark and other readers pass over. It gets its own name when it is complete. An object store does
+that by copying the object, so that the name never shows a part of it, even where closing a broken
+upload completes that upload.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _PURPOSE: Final = "exporting to an object store"
 
 
 class Sink(ABC):
-    """A file being written, as Parquet's writer wants it; counts what passes.
+    """A file that is being written, with the methods that the writer of Parquet files calls.
 
     Attributes:
-        length: bytes so far.
+        length: bytes that were written so far.
     """
 
     closed = False
@@ -59,16 +59,16 @@ class Sink(ABC):
 
     @abstractmethod
     def finished_checksum(self) -> str:
-        """Checksum of all bytes; nothing may be written after it."""
+        """Return the checksum of all bytes; nothing may be written after this call."""
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """Return how many bytes were written so far."""
         return self.length
 
-    def flush(self) -> None:  # noqa: B027 - there is nothing to do for any sink
+    def flush(self) -> None:  # noqa: B027 - no sink has anything to do
         """Does nothing: the store flushes and closes the file itself."""
 
-    def close(self) -> None:  # noqa: B027 - nor here, but for one
+    def close(self) -> None:  # noqa: B027 - one sink overrides it
         """Does nothing: the store flushes and closes the file itself."""
 
     def writable(self) -> bool:
@@ -85,7 +85,7 @@ class Sink(ABC):
 
 
 class ObjectSink(Sink):
-    """A file of an object store, which is checked as it passes."""
+    """A file of an object store. Its checksum is made of the bytes as they are sent."""
 
     def __init__(self, raw: Any) -> None:
         super().__init__(raw)
@@ -103,7 +103,7 @@ class ObjectSink(Sink):
 
 
 class LocalSink(Sink):
-    """A file of this machine, which goes to disk and is checked while it is written."""
+    """A file of this machine. It is brought to disk and checked while it is written."""
 
     def __init__(self, raw: Any, durable: DurableFile) -> None:
         super().__init__(raw)
@@ -116,12 +116,12 @@ class LocalSink(Sink):
         return written
 
     def finished_checksum(self) -> str:
-        """Checksum of all bytes; those not checked yet are read back."""
+        """Return the checksum of all bytes, after those that are not checked yet were read back."""
         self._durable.finish(self.length)
         return self._durable.checksum.text
 
     def close(self) -> None:
-        """End what looks after it; Parquet's writer calls this, too, for it is done."""
+        """End the thread that checks the file; the writer of Parquet files also calls this."""
         self._durable.stop()
 
 
@@ -129,8 +129,8 @@ class Store(ABC):
     """A place for files; paths are relative to it, with slashes.
 
     Attributes:
-        shown: how it is named in messages, without secrets.
-        identity: what names it wherever it is named from.
+        shown: the name of the store in messages, without secrets.
+        identity: the same name from whatever folder the store is opened.
         keeps_parts: whether a process that is killed may leave parts of a file that nobody sees.
     """
 
@@ -142,13 +142,13 @@ class Store(ABC):
         """Set the temporary folder; nothing is read or written yet.
 
         Args:
-            temporary: folder in it for files that have not got their names.
+            temporary: folder of the store in which files wait for their names.
         """
         self._temporary = temporary
 
     @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
-        """A context in which nobody else exports to it."""
+        """Enter a context in which nobody else exports to this store."""
 
     @abstractmethod
     def stage(self, path: str) -> AbstractContextManager[Sink]:
@@ -216,7 +216,7 @@ class Store(ABC):
                 yield sink
             self.move(staged, path, fresh=fresh)
         except BaseException:
-            # What broke it is told; the next export removes what is left.
+            # The first error is the one to tell; the next export removes what is left.
             with suppress(OSError):
                 self.remove(staged)
             raise
@@ -226,7 +226,7 @@ class Store(ABC):
         return f"{self._temporary}/{path.replace('/', '@')}"
 
     def sweep(self) -> list[str]:
-        """Remove what an export that was killed was writing; says what was found."""
+        """Remove the files that an export was writing when it was killed; returns their names."""
         found = self.names(self._temporary)
         self.remove_tree(self._temporary)
         return found
@@ -293,7 +293,7 @@ class FolderStore(Store):
             yield
         finally:
             with suppress(OSError):
-                # Other files are in it, or it is gone: both are as they should be.
+                # The folder may have files of another export, or none may have been staged.
                 (self._root / self._temporary).rmdir()
             os.close(fd)
 
@@ -377,7 +377,7 @@ class FolderStore(Store):
 
 
 class ObjectStore(Store):
-    """A prefix in an object store. Nothing there can keep two exports apart: run one at a time."""
+    """A prefix in an object store. It has no lock, so only one export may run at a time."""
 
     keeps_parts = True
 
@@ -410,7 +410,7 @@ class ObjectStore(Store):
             with self._reaching():
                 stream.close()
         except BaseException:
-            # Ends the broken upload, under a name where nobody looks.
+            # This ends the broken upload, under its temporary name.
             with suppress(OSError):
                 if not stream.closed:
                     stream.close()
@@ -442,7 +442,7 @@ class ObjectStore(Store):
             return [info.base_name for _, info in self._objects.listed(folder)]
 
     def move(self, source: str, to: str, *, fresh: bool = False) -> None:
-        """See `Store`; two that write one name at the same time are not told apart here."""
+        """See `Store`; an object store does not notice two writers of one name."""
         with self._reaching():
             if fresh and self._objects.size(to) is not None:
                 raise FileExistsError(to)
@@ -464,7 +464,7 @@ class ObjectStore(Store):
             self._objects.prepare()
 
     def settle(self) -> None:
-        """See `Store`; a store that said yes keeps an object."""
+        """See `Store`; an object is durable as soon as the store has confirmed it."""
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:

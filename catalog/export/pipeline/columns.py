@@ -1,7 +1,7 @@
 """Columns on their way from a recording to a table, in types that Arrow, Spark and Parquet share.
 
-Between reading and writing, four columns of ours go along: what a row is, its date, and for what is
-not loaded the reason and the payload.
+Between reading and writing, rows have five columns more: what the row is, its date, the reason and
+the payload of a reject, and which rules the row breaks although it is loaded.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ PAYLOAD: Final = "__aerolog_payload"
 KEPT: Final = "__aerolog_kept"
 OURS: Final = (KIND, DATE, TEXT, PAYLOAD, KEPT)
 
-#: What a row is: loaded, rejected, the totals of a slice (its text), the end of it all (its text).
+#: What a row is: a row to load, a reject, the totals of a slice (in its text), or the reason why
+#: the unit cannot be loaded (in its text).
 ROW: Final = 0
 REJECT: Final = 1
 TOTALS: Final = 2
 FAILURE: Final = 3
 
-#: Columns of the rejects' table.
+#: The schema of the table of rejects.
 REJECTS: Final = pa.schema(
     [
         ("archive", pa.string()),
@@ -45,7 +46,7 @@ REJECTS: Final = pa.schema(
 
 
 def portable(kind: pa.DataType) -> pa.DataType:
-    """The type that a column has in Spark and Parquet; the same values, but for nanoseconds."""
+    """The type that a column gets in Spark and Parquet. Nanoseconds become microseconds."""
     types: Any = pa.types
     direct = {
         pa.uint8(): pa.int16(),
@@ -80,7 +81,7 @@ def portable(kind: pa.DataType) -> pa.DataType:
 
 
 def row_schema(decoder: Decoder) -> pa.Schema:
-    """Columns of a row: where it is from, then the decoded ones."""
+    """The columns of a row: those that say where it is from, then the decoded ones."""
     fields = decoded_schema(decoder)
     for column in fields:
         if column.name in OURS:
@@ -89,13 +90,13 @@ def row_schema(decoder: Decoder) -> pa.Schema:
 
 
 def carried_schema(rows: pa.Schema) -> pa.Schema:
-    """A row's columns with ours behind them."""
+    """The columns of a row, followed by those that go along between reading and writing."""
     ours = [(KIND, pa.int32()), (DATE, pa.date32()), (TEXT, pa.string()), (PAYLOAD, pa.binary())]
     return pa.schema([*rows, *(pa.field(*one) for one in ours), pa.field(KEPT, pa.int64())])
 
 
 def table_schema(rows: pa.Schema, date_column: str) -> pa.Schema:
-    """Columns of the table's files; those of its partitions are in folders' names.
+    """The columns of the table's files. The partition columns are in the names of folders.
 
     Raises:
         PipelineError: two columns have one name.

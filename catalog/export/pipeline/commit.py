@@ -1,12 +1,13 @@
-"""The commit of a run, and the end of what an earlier run left undone.
+"""The commit of a run, and the completion of runs that were interrupted behind theirs.
 
 1. The run's files are staged, each complete.
-2. Its manifest is put in place: the commit.
-3. The files are moved to where readers look.
+2. Its manifest appears as a whole: this is the commit.
+3. The files get their names, under which readers look for them.
 4. One transaction notes marks, exports and the run in the catalog.
 
-A run that ends before 2 never was. One that ends after it is finished by the next: steps 3 and 4
-may be repeated. So the rows of a target are those of its commits, each once.
+Nothing is seen of a run that ends before step 2. A run that ends after it is finished by the next
+one, which may repeat steps 3 and 4. The rows of a target are therefore those of its commits, each
+once.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _DIGITS: Final = 8
 
 
 class Commits:
-    """A target's commits, and the catalog that notes them."""
+    """The commits of a target, and the catalog in which they are noted."""
 
     def __init__(self, catalog: RecordingCatalog, store: Store, job: str, to: str) -> None:
         self._catalog = catalog
@@ -76,12 +77,15 @@ class Commits:
         for name in reversed(self._names()):
             manifest = self._read(name)
             if run_of(manifest).run_id in applied:
-                break  # Commits are noted in order.
+                break  # Commits are noted in order, so those before it are noted too.
             undone.append(manifest)
         return undone[::-1]
 
     def commit(self, manifest: Manifest, report: RunReport) -> list[str]:
-        """From staged files to a commit that everybody sees; returns what a person should know.
+        """Commit staged files, give them their names and note them in the catalog.
+
+        Returns:
+            What a person should know, a text each.
 
         Raises:
             FileExistsError: another run committed under this number.

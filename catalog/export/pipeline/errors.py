@@ -1,4 +1,4 @@
-"""What can be wrong with a job or its output; each text says what to do about it."""
+"""Errors of jobs and their outputs. Each text says what to do."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from aerolog.transport.errors import AerologError
 
 
 class PipelineError(AerologError):
-    """A run that cannot begin, or that ended without a commit: nothing of it is visible."""
+    """A run cannot begin, or it ended without a commit. Readers see nothing of it."""
 
 
 class JobFileError(PipelineError, ValueError):
-    """A job file that does not say what to do.
+    """A job file is not TOML, lacks a key, or has one that cannot be used.
 
     Attributes:
-        path: of the file.
+        path: of the job file.
         key: dotted, such as ``output.to``; None where the file as a whole is wrong.
     """
 
@@ -24,7 +24,7 @@ class JobFileError(PipelineError, ValueError):
 
 
 class TargetError(PipelineError):
-    """An unusable output: another job's, not empty, gone, unreachable or of another schema."""
+    """The output is another job's, not empty, gone, out of reach or of another schema."""
 
 
 class RunInProgressError(PipelineError):
@@ -32,16 +32,16 @@ class RunInProgressError(PipelineError):
 
 
 class DamagedInputError(PipelineError):
-    """A recording that could not be read to its end; names recording and position."""
+    """A recording cannot be read to its end; the text names the recording and the position."""
 
 
 class TooManyRejectedError(PipelineError):
-    """More messages were rejected than the job allows: a wrong decoder or schema, most likely."""
+    """More messages were rejected than the job allows, most likely by a wrong decoder or schema."""
 
 
 class RuleError(PipelineError):
-    """A rule that Spark does not understand, or one that must not be broken and was."""
+    """Spark does not understand a rule or a date expression."""
 
 
 class SparkRunError(PipelineError):
-    """Spark did not start, or gave a task up."""
+    """Spark did not start, or it gave up a task."""

@@ -1,4 +1,4 @@
-"""A job as its TOML file says it: checked whole before anything is done.
+"""Jobs and their TOML files. A file is checked as a whole before anything is done.
 
 ::
 
@@ -43,14 +43,14 @@ from aerolog.transport.errors import AerologError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: What a broken rule does with a row: into the rejects, count it and keep it, or end the run.
+#: What happens to a row that breaks a rule: it is rejected, counted and kept, or it ends the run.
 ON_BROKEN: Final = ("reject", "keep", "fail")
 ON_DAMAGE: Final = ("fail", "reject")
 ON_PURGED: Final = ("report", "fail")
 COMPRESSIONS: Final = ("zstd", "snappy", "gzip", "lz4", "none")
 FORMATS: Final = ("parquet", "iceberg")
 UNIT_BYTES: Final = 256 * 1024 * 1024
-#: More rejects than this share of a run's messages is a wrong decoder and not bad messages.
+#: When more than this share of a run's messages is rejected, the decoder is taken to be wrong.
 REJECTED_MAX: Final = 0.5
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -61,11 +61,12 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must hold for a row.
+    """A condition that rows must meet.
 
     Attributes:
-        name: in reports and as a reject's reason.
-        expression: of Spark SQL, over the columns; a row passes where it is true, not where null.
+        name: of the rule in reports and in the reasons of rejects.
+        expression: of Spark SQL, over the columns. A row passes when it is true, and not when it is
+            null.
         on_broken: see ``ON_BROKEN``.
     """
 
@@ -76,7 +77,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where rows go, and how.
+    """The output of a job.
 
     Attributes:
         to: folder or URL.
@@ -85,7 +86,7 @@ class Output:
             and where that is not known the day on which its recording began.
         compression: of the Parquet files.
         compression_level: None for its default.
-        unit_bytes: of a recording that one task reads, about.
+        unit_bytes: about how many bytes of recordings one task reads.
         rejected_max: share of messages of a run that may be rejected, 0 to 1.
         on_damage: ``fail``, or ``reject``: the rest of a unit behind damage becomes one reject.
         on_purged: ``report``, or ``fail`` when something was purged before it was read.
@@ -104,21 +105,21 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job file's content.
+    """The content of a job file.
 
     Attributes:
         path: of the file.
-        name: of the job.
+        name: of the job, under which its marks are kept.
         catalog: URL of the SQL catalog, None for the one in ``archive_dir``.
         archive_dir: archive folder that is brought into the catalog first, None for none.
         sync: whether local archives are looked at again before recordings are chosen.
-        conditions: of the search.
-        decoder: name.
-        decoder_options: of it.
+        conditions: by which recordings are searched in the catalog.
+        decoder: name of the decoder.
+        decoder_options: options of the decoder.
         rules: in the order of the file.
         output: of the rows.
-        master: of Spark.
-        spark_conf: configuration of the session.
+        master: URL of the Spark master.
+        spark_conf: configuration of the Spark session.
         time_source: of rows' times, see `TimeSource`.
     """
 
@@ -143,9 +144,9 @@ def load_job(
     """Read a job file.
 
     Args:
-        path: of it.
-        catalog: URL in place of the file's.
-        archive_dir: folder in place of the file's.
+        path: of the job file.
+        catalog: URL that replaces the one in the file.
+        archive_dir: folder that replaces the one in the file.
 
     Raises:
         JobFileError: not TOML, an unknown or missing key, a value that cannot be used.
@@ -247,7 +248,7 @@ def _rule(table: _Table) -> Rule:
 
 
 def _decoder_options(table: _Table, home: Path) -> dict[str, str]:
-    """Options as strings; files that they name are looked for beside the job."""
+    """Options as strings. Paths of files are made relative to the folder of the job file."""
     options = {key: _text_of(value) for key, value in table.rest().items()}
     for key, value in options.items():
         beside = home / value
@@ -270,7 +271,7 @@ def _text_of(value: Any) -> str:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """``{"spark": {"executor": {"memory": "1g"}}}`` with dotted keys."""
+    """Nested tables as one with dotted keys, such as ``spark.executor.memory``."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict):
@@ -292,7 +293,7 @@ def _sqlite_beside(url: str, home: Path) -> str:
 
 
 class _Table:
-    """A table of the document whose keys are taken one by one; what is left is unknown."""
+    """A table of the document. Keys are taken one by one, so that unknown keys are left over."""
 
     def __init__(self, path: str, prefix: str, values: Mapping[str, Any]) -> None:
         self._path = path

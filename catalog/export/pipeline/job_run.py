@@ -66,13 +66,13 @@ _NS_PER_S: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an executor is given.
+    """The work that an executor is given.
 
     Attributes:
-        units: to load.
-        decoder: whose schema is known.
-        how: to write.
-        job: for its rules and the session's configuration.
+        units: of the plan, which are loaded.
+        decoder: of the messages; its schema is known.
+        how: options for writing files.
+        job: whose rules and Spark configuration apply.
     """
 
     units: Sequence[Unit]
@@ -82,7 +82,7 @@ class Work:
 
 
 class Executor(Protocol):
-    """Stages the files of units: Spark, or a test in its place."""
+    """Stages the files of units. Spark does so, and tests do it in their own process."""
 
     def start(self) -> None:
         """Get ready to run units.
@@ -95,8 +95,8 @@ class Executor(Protocol):
         """Stage the files of all units.
 
         Args:
-            work: to do.
-            progress: told how many units are done.
+            work: whose units are loaded.
+            progress: called with the number of units that are done.
 
         Raises:
             SparkRunError: a task was given up.
@@ -111,10 +111,10 @@ class Observer(Protocol):
     """Receives the progress of a run."""
 
     def planned(self, plan: Plan) -> None:
-        """What it will do."""
+        """Take note of what the run will do."""
 
     def done(self, units: int, of: int) -> None:
-        """Units that are staged."""
+        """Take note of how many units of all are staged."""
 
 
 class NoObserver:
@@ -129,7 +129,7 @@ class NoObserver:
 
 @contextmanager
 def opened_catalog(job: Job) -> Iterator[RecordingCatalog]:
-    """The job's catalog, its local archives looked at."""
+    """Open the job's catalog, after the folders of local archives were read into it."""
     from aerolog.catalog.index.folder_sync import sync_folder
 
     with RecordingCatalog.open(job.catalog, archive_dir=job.archive_dir) as catalog:
@@ -146,7 +146,7 @@ def opened_catalog(job: Job) -> Iterator[RecordingCatalog]:
 
 
 def known_places(catalog: RecordingCatalog) -> list[str]:
-    """Places of all archives of a catalog."""
+    """Return the places of all archives in a catalog."""
     from sqlalchemy import select
 
     from aerolog.catalog.index.models import Archive
@@ -156,9 +156,9 @@ def known_places(catalog: RecordingCatalog) -> list[str]:
 
 
 def plan_job(job: Job) -> tuple[Plan, list[str]]:
-    """What a run would do now, and the ids of runs that it would finish first; changes nothing.
+    """Return what a run would do now, and the ids of runs that it would finish first.
 
-    The catalog is brought up to date, as every look at it may do.
+    The output is not changed. The catalog is brought up to date with local archives.
 
     Raises:
         PipelineError: the run could not begin.
@@ -190,10 +190,10 @@ def run_job(
     """Load what is new.
 
     Args:
-        job: to run.
-        executor: who does the work; started when there is any, closed at the end.
-        restart: forget the job's marks first; the target must be empty.
-        observer: told how far it is.
+        job: that is run.
+        executor: loads the units; it is started when there are any, and closed at the end.
+        restart: True to forget the job's marks first; the target must be empty then.
+        observer: receives the progress of the run.
 
     Raises:
         PipelineError: nothing was loaded; see the subclasses.
@@ -217,7 +217,7 @@ def run_job(
 
 
 def check_decoder(job: Job) -> Decoder:
-    """The job's decoder, its schema known or not.
+    """Return the job's decoder, whose schema may have to be inferred yet.
 
     Raises:
         JobFileError: there is none of that name, or an option is of no use.
@@ -452,7 +452,7 @@ def _planned(
 
 
 def _sample(plan: Plan) -> Iterator[pa.RecordBatch]:
-    """The first messages that a run will read."""
+    """Batches of the messages that a run will read, from the first one on."""
     for unit in plan.units:
         with open_place(unit.place) as folder:
             for part in unit.slices:
@@ -468,7 +468,7 @@ def _same(folder: str, archive_dir: str | None) -> bool:
 
 
 class _Heartbeat:
-    """Says every few seconds that a run is alive, from a thread of its own."""
+    """Notes in the catalog every few seconds that a run is alive, on a thread of its own."""
 
     def __init__(self, catalog: RecordingCatalog, run_id: str) -> None:
         self._stop: Final = Event()
@@ -479,7 +479,7 @@ class _Heartbeat:
             try:
                 beat(catalog, run_id)
             except AerologError:
-                return  # the commit asks again, and says what is wrong
+                return  # The commit tries again and raises the error.
 
     def __enter__(self) -> None:
         self._thread.start()

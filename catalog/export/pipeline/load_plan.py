@@ -1,4 +1,4 @@
-"""What a run will do: which ranges of which recordings are new, and what cannot be had any more."""
+"""The plan of a run: which ranges of recordings are new, and which are lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aerolog.catalog.index.search import FoundRecording
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
-#: A unit of many short recordings has no more of them than this: a result names each.
+#: A unit has at most this many recordings, since its result names each of them.
 SLICES_MAX: Final = 1000
 
 NEW: Final = "new"
@@ -38,12 +38,12 @@ UNREADABLE: Final = "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class PlannedRecording:
-    """What a run makes of one recording.
+    """What a run does with one recording.
 
     Attributes:
-        place: of its archive.
-        recording_id: there.
-        stream_id: of it.
+        place: of the recording's archive.
+        recording_id: the recording's id in that archive.
+        stream_id: of the recording.
         status: ``new``, ``extended`` (more of it), ``unchanged``, ``purged`` (after all of it was
             loaded), ``lost`` (some of it was purged before it was loaded), ``shortened`` (it was
             truncated below the mark, and maybe extended then; what was loaded stays in the
@@ -63,7 +63,7 @@ class PlannedRecording:
 
     @property
     def length(self) -> int:
-        """Bytes of the stream to load."""
+        """How many bytes of the stream are loaded."""
         return max(self.until_position - self.from_position, 0)
 
 
@@ -72,8 +72,8 @@ class Plan:
     """Everything that a run will do.
 
     Attributes:
-        recordings: that the job's conditions choose, by place and id.
-        units: of work, none when nothing is new.
+        recordings: that meet the job's conditions, by place and id.
+        units: of work; empty when nothing is new.
     """
 
     recordings: tuple[PlannedRecording, ...] = ()
@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def length(self) -> int:
-        """Bytes of the streams to load."""
+        """How many bytes of the streams are loaded."""
         return sum(unit.length for unit in self.units)
 
     def remarks(self) -> list[str]:
@@ -263,7 +263,7 @@ class _Planner:
             )
             self._gathered.length += until - start
             if until < end or len(self._gathered.slices) == SLICES_MAX:
-                self._end_unit()  # a recording is in a unit once
+                self._end_unit()  # A unit has one slice of a recording at most.
             start = until
 
     def _end_unit(self) -> None:

@@ -72,14 +72,14 @@ def claim(store: Store, to: str, job: str) -> str:
 
     Args:
         store: of the output.
-        to: its name, for messages.
+        to: folder or URL of the output, for messages.
         job: name of the job.
 
     Returns:
-        The folder's id, which its catalog's entries are compared with.
+        The id of the folder.
 
     Raises:
-        TargetError: it has something else in it, or is another job's.
+        TargetError: the folder has something else in it, or belongs to another job.
     """
     found = identity(store, to)
     if found is None:
@@ -99,12 +99,12 @@ def claim(store: Store, to: str, job: str) -> str:
 
 
 def refuse_foreign(store: Store, to: str) -> None:
-    """Of a folder that says nothing of itself, make sure that it is empty.
+    """Make sure that a folder without a ``target.json`` is empty.
 
     Raises:
-        TargetError: it has something in it.
+        TargetError: there is something in it.
     """
-    # A run that was killed before it claimed the folder leaves only files of ours.
+    # A run that was killed before it claimed the folder left nothing but this folder.
     others = [name for name in store.names("") if name != OURS]
     if others:
         raise TargetError(
@@ -114,10 +114,10 @@ def refuse_foreign(store: Store, to: str) -> None:
 
 
 def identity(store: Store, to: str) -> dict[str, Any] | None:
-    """What a folder says about whose it is; None where it says nothing.
+    """Read ``target.json``, which names the job that a folder belongs to; None without one.
 
     Raises:
-        TargetError: it says what is not understood.
+        TargetError: the file is damaged or of another version.
     """
     content = store.read(IDENTITY)
     if content is None:

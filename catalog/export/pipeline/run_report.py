@@ -1,4 +1,4 @@
-"""The report of a run, for people and as JSON; the catalog keeps it with the run."""
+"""The report of a run, which is printed, given as JSON and kept in the catalog."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ SHOWN_REJECTS = 5
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The end of a run.
+    """What a run did.
 
     Attributes:
-        job: its name.
-        run_id: of this run.
-        target: where it wrote to, without secrets.
+        job: name of the job.
+        run_id: names the run.
+        target: folder or URL that it wrote to, without secrets.
         recordings: by status, see ``load_plan.PlannedRecording``.
-        stream_bytes: of the recordings' streams that were read.
-        messages: in them.
-        payload_bytes: in these.
-        rows: loaded.
-        rejected: messages and rows that are in the rejects.
-        rejects: the first of them: recording id, position, reason.
+        stream_bytes: bytes of the recordings' streams that were read.
+        messages: number of messages in them.
+        payload_bytes: bytes of payload in these messages.
+        rows: number of rows that were loaded.
+        rejected: number of messages and rows that were rejected.
+        rejects: the first rejects: recording id, position, reason.
         kept: by rule, rows that break it and were loaded all the same.
-        skipped_fragments: of messages that recordings do not have whole.
+        skipped_fragments: fragments of messages that recordings do not have whole.
         checksum_mismatches: frames that do not match their checksum.
-        files: written.
-        file_bytes: in them.
+        files: number of files that were written.
+        file_bytes: their length in all.
         seconds: from the beginning of the run to its commit.
-        spark_seconds: of these, until Spark was up.
+        spark_seconds: how many of these passed until Spark was up.
         recovered: ids of earlier runs that this one finished.
         remarks: what a person should know.
     """
@@ -77,7 +77,7 @@ class RunReport:
         return count / working if working > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The report as a dictionary, with rates."""
         rates = {
             "rows_per_second": round(self.rows_per_second, 1),
             "bytes_per_second": round(self.bytes_per_second, 1),
@@ -85,7 +85,7 @@ class RunReport:
         return asdict(self) | rates
 
     def to_json(self) -> str:
-        """As one line."""
+        """The report as a line of JSON."""
         return json.dumps(self.to_dict())
 
 
@@ -104,7 +104,7 @@ def commit_report(
     spark_seconds: float = 0.0,
     recovered: tuple[str, ...] = (),
 ) -> RunReport:
-    """What a commit says, with what is known of its run beyond that."""
+    """The report of a commit, with what else is known of its run."""
     run = manifest.run
     assert run is not None
     ranges = [one for ranges in manifest.ranges.values() for one in ranges]

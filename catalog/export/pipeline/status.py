@@ -23,16 +23,16 @@ class RunState:
     """A run as the catalog has it.
 
     Attributes:
-        run_id: of the run.
-        job: its name.
+        run_id: names the run.
+        job: name of the job.
         state: ``running``, ``complete`` or ``failed``; ``failed`` also where its process is gone.
         started_ms: UTC epoch milliseconds.
         finished_ms: None while it runs.
-        rows: loaded.
-        bytes: of its files.
-        rejected: messages and rows.
+        rows: number of rows that were loaded.
+        bytes: length of its files.
+        rejected: number of messages and rows that were rejected.
         error: why it failed, None when it did not.
-        report: of its end, empty where there is none.
+        report: of the run, as `RunReport` gives it; empty where there is none.
     """
 
     run_id: str
@@ -49,12 +49,13 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """A job.
+    """The state of a job.
 
     Attributes:
         runs: the latest first.
         plan: what a run would do now.
-        unfinished: ids of runs that committed and were interrupted then; the next run ends them.
+        unfinished: ids of runs that were interrupted behind their commits; the next run finishes
+            them.
     """
 
     runs: tuple[RunState, ...]

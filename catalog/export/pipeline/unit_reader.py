@@ -1,4 +1,4 @@
-"""Reading and decoding of one unit, in the task that was given it."""
+"""The reader of a unit: it reads and decodes the unit's slices in the task that loads it."""
 
 from __future__ import annotations
 
@@ -53,16 +53,17 @@ def load(
     reject_damage: bool = False,
     time_source: TimeSource = FROM_INDEX,
 ) -> Iterator[pa.RecordBatch]:
-    """Read a unit: batches of rows, of rejects, and at the end of a slice of its totals.
+    """Read a unit. A slice gives batches of rows and of rejects, and then its totals.
 
-    What cannot be read is no exception, since repeating the task would not help: it is a last row
-    of its own kind, with the reason.
+    A recording that cannot be read raises no exception, since repeating the task would not help.
+    The last row is then of the kind ``FAILURE`` and has the reason.
 
     Args:
-        unit: to read.
-        decoder: whose schema is known.
-        reject_damage: what is behind damage in a slice is one reject, and not a failure.
-        time_source: of rows' times.
+        unit: that is read.
+        decoder: of the messages; its schema is known.
+        reject_damage: True when what is behind damage in a slice becomes one reject, False when
+            damage is a failure.
+        time_source: of the rows' times.
 
     Yields:
         Batches with ``carried_schema(row_schema(decoder))``.
@@ -125,7 +126,7 @@ class _Reader:
                 f"damage, nothing is loaded from here to {part.until_position}: {error}",
                 totals.position,
             )
-        # Half a message at the end of a live recording is read again when it is whole.
+        # A message that is not whole yet at the end of a live recording is left to the next run.
         unfinished = part.is_active and totals.skipped_fragments and not damage
         until = int(self._ends[-1]) if unfinished else part.until_position
         first = fingerprint_start(self._ends)
@@ -173,7 +174,7 @@ class _Reader:
     def note(
         self, kind: int, part: Slice | None, text: str, position: int | None = None
     ) -> pa.RecordBatch:
-        """One row that is none of the recording's."""
+        """A batch of one row that is not of the recording: a reject, totals or a failure."""
         known = {"recording_id": self.recording_id, "position": position}
         columns = [pa.array([known.get(one.name)], one.type) for one in self._rows]
         ours = {
@@ -196,7 +197,7 @@ def _same(value: int, kind: pa.DataType, count: int) -> Any:
 
 
 def _days(times: Any, start_day: int) -> Any:
-    """The day of each row: of its time, or where that is null of the recording's beginning."""
+    """The day of each row's time; where that is null, the day on which the recording began."""
     count = len(times)
     first = _same(start_day, pa.int32(), count).view(pa.date32())
     if times.null_count == count:

@@ -1,4 +1,4 @@
-"""Writes one unit's batches to staged Parquet files, in the task that read the unit."""
+"""The writer of a unit: it writes the batches to staged files, in the task that read them."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ NO_DATE: Final = "__HIVE_DEFAULT_PARTITION__"  # The folder name that Spark and 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What all units of a run have in common when they are written.
+    """Options that all units of a run have in common when they are written.
 
     Attributes:
-        to: the target.
-        run_id: of the run.
-        sequence: of its commit.
+        to: folder or URL of the target.
+        run_id: names the run.
+        sequence: number of the run's commit.
         rows: schema of a row, see ``columns.row_schema``.
         date_column: name of the partition column.
-        compression: of Parquet.
-        compression_level: of it.
+        compression: codec of the files.
+        compression_level: level of the codec, None for its default.
         kept_rules: names of the rules whose breaks are counted only, by bit.
     """
 
@@ -65,9 +65,9 @@ def write(
 
     Args:
         unit: whose batches they are.
-        batches: as ``unit_reader.load`` gives them, rules applied.
-        how: and where.
-        store: of the target, opened by default.
+        batches: as ``unit_reader.load`` gives them, after the rules were applied.
+        how: options for writing files.
+        store: of the target; by default it is opened.
 
     Raises:
         OSError: the target cannot be written to.

@@ -1,7 +1,7 @@
-"""What a plan is made of: units of work with fixed ranges, and what one of them came to.
+"""The units of work of a plan, and their results.
 
-A unit is read by one task, from one archive and of one stream. Its ranges end where the plan says,
-however far a recording has come when the task runs: so a task that is repeated reads the same.
+One task reads a unit, which has ranges of one stream in one archive. The plan says where they end,
+however far a recording has come when the task runs, so that a task that is repeated reads the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ class Slice:
 
     Attributes:
         recording_id: in the unit's archive.
-        from_position: of a message.
-        until_position: up to which to read.
-        is_active: the recording may go on: a message that is not whole yet is left to the next run.
+        from_position: where a message begins.
+        until_position: where reading ends.
+        is_active: whether the recording may go on, so that a message that is not whole yet is left
+            to the next run.
         start_day: days from 1970-01-01 (UTC) to the day on which the recording began.
         times: what of the recording's time index counts, see ``SettledTimes``.
     """
@@ -38,7 +39,7 @@ class Slice:
 
     @property
     def length(self) -> int:
-        """Bytes of the stream."""
+        """Length of the range in bytes."""
         return self.until_position - self.from_position
 
 
@@ -47,7 +48,7 @@ class Unit:
     """The work of one task.
 
     Attributes:
-        index: in its plan.
+        index: number of the unit in its plan, from 0.
         place: of the archive.
         stream_id: of all slices.
         slices: in the order in which they are read.
@@ -60,7 +61,7 @@ class Unit:
 
     @property
     def length(self) -> int:
-        """Bytes of the streams."""
+        """Length of all ranges in bytes."""
         return sum(part.length for part in self.slices)
 
 
@@ -69,10 +70,10 @@ class UnitResult:
     """The result of a unit.
 
     Attributes:
-        index: of the unit.
-        ranges: loaded.
-        files: staged.
-        rejects: first reasons, with recording id and position.
+        index: number of the unit in its plan.
+        ranges: that were read.
+        files: that are staged.
+        rejects: the first rejects: recording id, position, reason.
         kept: by rule, rows that break it and are loaded all the same.
         failure: why it cannot be loaded, None when it could.
     """
@@ -85,12 +86,12 @@ class UnitResult:
     failure: str | None = None
 
     def to_json(self) -> str:
-        """As a text, which is how a task hands it over."""
+        """The result as a text, in which form a task returns it."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> UnitResult:
-        """From a task's text."""
+        """The result from the text of a task."""
         values: dict[str, Any] = json.loads(text)
         return cls(
             index=values["index"],
