@@ -44,7 +44,7 @@ class ArchiveProcess:
     """A running archiving driver.
 
     Attributes:
-        aeron_dir: where clients find it.
+        aeron_dir: the directory in which clients find the driver.
         start_s: seconds from its start until it answered a client.
         archive_dir: the archive's folder.
     """

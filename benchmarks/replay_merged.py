@@ -44,7 +44,7 @@ class Made:
     Attributes:
         plain: id of the recording that has all messages.
         parts: ids of those that have a sixteenth each, recorded at the same time.
-        messages: in either.
+        messages: how many either recording has.
         length: bytes of each message.
         frame_bytes: the bytes of all frames of either recording.
     """

@@ -15,7 +15,7 @@ class Result:
         ours: our figure.
         peer: the peer's, None when it could not be had.
         peer_name: what the peer is; why there is no figure, if there is none.
-        smaller_is_better: for latencies.
+        smaller_is_better: whether a smaller figure is better, as with latencies.
     """
 
     name: str

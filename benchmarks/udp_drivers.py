@@ -44,7 +44,7 @@ class DriverProcess:
 
     Attributes:
         kind: OURS or JAVA.
-        aeron_dir: where clients find it.
+        aeron_dir: the directory in which clients find the driver.
     """
 
     kind: str

@@ -34,7 +34,7 @@ class Command(NamedTuple):
         module: under this package, with its two functions.
         counts: how many arguments may follow the name.
         synopsis: name and arguments.
-        meaning: in a line.
+        meaning: what the command does, in a line.
         changes: whether it writes or deletes anything.
     """
 

@@ -49,10 +49,10 @@ class Entry:
     Attributes:
         offset: the offset of the entry in the file.
         frame_length: bytes of it, header and fill included.
-        length: as its header has it.
-        state: as its header has it.
-        checksum: as its header has it.
-        recording_id: its number.
+        length: the length in the entry's header.
+        state: the state in the entry's header.
+        checksum: the checksum in the entry's header.
+        recording_id: the id that the descriptor holds.
         start_position: the start position of the recording.
         stop_position: the stop position of the recording, -1 when active.
         initial_term_id: the initial term id of the stream.
@@ -112,7 +112,7 @@ class EditableCatalog(HeldMapping):
 
     Attributes:
         path: the path of the file.
-        raw: where its entries are.
+        raw: the file's header and the offsets of its entries.
     """
 
     def __init__(self, raw: RawCatalog, mapped: MappedFile) -> None:
@@ -125,7 +125,7 @@ class EditableCatalog(HeldMapping):
         """Open the catalog of a folder for changes of its fields, as the reference does.
 
         Args:
-            folder: as it was given.
+            folder: the archive's folder, as it was given.
             check_version: refuse other major versions than this one.
 
         Raises:

@@ -126,7 +126,7 @@ def in_words(folder: str, *, any_version: bool = False) -> Iterator[None]:
 
     Args:
         folder: the archive's folder.
-        any_version: its catalog may be of an older version.
+        any_version: whether the catalog may be of an older version.
 
     Raises:
         AerologError: instead of what the reference throws.

@@ -33,11 +33,11 @@ class LastFrame:
     """Where the frames of a segment end, offsets in the file.
 
     Attributes:
-        end: behind the last frame, which may be behind the file.
+        end: the offset behind the last frame, which may be behind the file's end.
         offset: the offset of the last frame.
         length: the length of the last frame, aligned; 0 when there is none.
-        chunk: where the read begins that the last frame begins in.
-        limit: where the file, or what a recording may have of it, ends.
+        chunk: the offset of the read in which the last frame begins.
+        limit: the end of the file, or of what a recording may have of it.
     """
 
     end: int

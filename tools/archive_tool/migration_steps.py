@@ -85,8 +85,8 @@ class Step:
     """A step from one version of the folder to the next.
 
     Attributes:
-        version: that the folder has afterwards.
-        what: is done, in words.
+        version: the version that the folder has afterwards.
+        what: what is done, in words.
         renames: gives new names of segments; None where the catalog is written anew.
     """
 
@@ -256,7 +256,7 @@ def descriptor_bytes(catalog: EditableCatalog, entry: Entry) -> bytes:
     """A descriptor without the fill behind it.
 
     Raises:
-        UncaughtError: its strings do not fit in the entry.
+        UncaughtError: the descriptor's strings do not fit in the entry.
     """
     frame = catalog.raw.frame(entry.offset, entry.frame_length)
     at = ENTRY_HEADER_LENGTH + DESCRIPTOR_BLOCK_LENGTH

@@ -50,7 +50,7 @@ class RawCatalog:
         path: the path of the file, relative where the folder was given so.
         data: all of it.
         version: semantic version.
-        next_recording_id: as the header has it.
+        next_recording_id: the id in the header.
         alignment: the alignment of entries, 0 in the legacy layout.
         offsets: the offsets of all entries, in file order.
         lengths: bytes of each entry, header and fill included.
@@ -72,7 +72,7 @@ class RawCatalog:
         """Open the catalog of a folder.
 
         Args:
-            folder: as it was given.
+            folder: the archive's folder, as it was given.
             writable: check what the reference checks where it opens for writing: the next id; a
                 file without a whole header is one without entries.
             check_version: refuse other major versions than this one.

@@ -44,7 +44,7 @@ class RawMark:
 
     Attributes:
         path: the path of the file, relative where the folder was given so.
-        base: where its fields begin.
+        base: the offset at which the fields begin.
     """
 
     def __init__(self, path: str, mapped: MappedFile | None) -> None:
@@ -69,7 +69,7 @@ class RawMark:
         """Open the mark file of an archive's folder.
 
         Args:
-            folder: as it was given.
+            folder: the archive's folder, as it was given.
             terminal: gets a line with the path, None for no line.
             check_version: refuse other major versions than this one.
             wait_s: how long an archive that is starting is waited for.

@@ -23,7 +23,7 @@ class UncaughtError(AerologError):
 
     Attributes:
         java_class: full name of the exception's class.
-        message: behind it; None when it has none.
+        message: the text behind the class; None when there is none.
     """
 
     def __init__(self, java_class: str, message: str | None = None) -> None:

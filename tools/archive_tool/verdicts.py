@@ -49,7 +49,7 @@ class Cut:
     Attributes:
         path: the path of the segment.
         offset: the offset of the frame.
-        length: that the file has afterwards, too.
+        length: the length of the file, which stays the same.
         position: the position of the frame in the stream.
     """
 
@@ -67,10 +67,10 @@ class Verdict:
         entry: the catalog entry that was examined.
         problem: what is wrong with it, None when nothing is.
         path: the path of the segment in question, None when it is the entry.
-        skipped: its state is none that is verified.
-        stop_position: that it is to have, None to leave it.
-        state: that it is to have, None to leave it.
-        unverified: its last frame, where that cannot be told to be whole.
+        skipped: whether its state is none that is verified.
+        stop_position: the stop position that it is to have, None to leave it.
+        state: the state that it is to have, None to leave it.
+        unverified: the last frame, where nothing tells whether it is whole.
         error: what else there is to say of a file that cannot be read.
     """
 

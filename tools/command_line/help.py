@@ -101,10 +101,10 @@ def command(
     """Decorator: adds a command with our help.
 
     Args:
-        app: to add it to.
+        app: the application or group to which the command is added.
         name: the name of the command; the function's when None.
         examples: command lines without ``aerolog``.
-        settings: for Typer.
+        settings: further settings of Typer.
     """
     epilog = "\n".join(f"aerolog {example}" for example in examples) or None
     add: Callable[[Callable[..., T]], Callable[..., T]] = app.command(

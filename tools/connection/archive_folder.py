@@ -67,7 +67,7 @@ def readable_recordings(
 
     Raises:
         FileNotFoundError: there is no catalog.
-        FileFormatError: its header is damaged, or of another version.
+        FileFormatError: the catalog's header is damaged, or of another version.
     """
     folder = None
     with suppress(FileFormatError):

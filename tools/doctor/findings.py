@@ -60,7 +60,7 @@ class Kind:
     Attributes:
         code: what scripts know it by; never changes its meaning.
         area: what it is about.
-        severity: as a rule; a check may raise or lower it.
+        severity: the usual severity, which a check may raise or lower.
         what: the sentence with the figures.
         reason: what causes it, or what follows from it.
         remedy: what to do about it.

@@ -34,7 +34,7 @@ class Process:
     """A process by its id.
 
     Attributes:
-        pid: its id.
+        pid: the process id.
         exists: whether there is one; None where that cannot be told from here.
         state: letter of the system: R, S, D (waits for a disk), T (stopped), Z (a zombie); "" when
             not known.
@@ -57,7 +57,7 @@ class Disk:
     """The file system of a folder.
 
     Attributes:
-        mount: where it is mounted.
+        mount: the folder in which it is mounted.
         total: bytes.
         free: bytes that a process without privileges may still take.
         block_size: bytes.
@@ -172,9 +172,9 @@ class Damage:
     Attributes:
         kind: "frame", "checksum" (of frames), "descriptor" (its checksum) or "catalog".
         text: what, where, with which value.
-        file: its name.
-        offset: in the file, -1 for the whole file.
-        position: in the recording, -1 when it is not in one.
+        file: the name of the damaged file.
+        offset: the place in the file, -1 for the whole file.
+        position: the place in the recording, -1 when it is in none.
     """
 
     kind: str
@@ -190,14 +190,14 @@ class RecordingSnapshot:
 
     Attributes:
         descriptor: the descriptor in the catalog.
-        state: as stored: 0 INVALID, 1 VALID, 2 DELETED.
+        state: the stored state: 0 INVALID, 1 VALID, 2 DELETED.
         segments: files that are there, by position.
         damages: what was found in them.
         counter_position: the value of the recording's rec-pos counter in the archive's driver,
             None without one.
         recovered_end: where the data of an active recording without a counter ends; None if not
             asked.
-        index: its time index, None when it has none.
+        index: the time index, None when there is none.
         health: what verification knows of it, None when it knows nothing.
     """
 
@@ -259,16 +259,16 @@ class ArchiveSnapshot:
 
     Attributes:
         archive_dir: the folder.
-        mark: its mark file, None when there is none or it cannot be read.
+        mark: the mark file, None when there is none or it cannot be read.
         mark_fault: why it cannot be read.
-        recordings: in the catalog, in any state.
+        recordings: the recordings in the catalog, in any state.
         catalog_damages: damages of the catalog's own structure.
         catalog_used: bytes of the catalog that entries take.
         strays: names of segment files that belong to no recording in the catalog.
         leftovers: names of files that a deletion left behind (`.del`).
         misnamed: names with `.rec` that the reference's archive does not start with.
         errors: the entries of the mark file's error log.
-        disk: where the folder is.
+        disk: the file system that holds the folder.
         sees_counters: whether the counters of its driver were looked at as well.
         was_deep: whether every frame was looked at.
         frames: looked at.

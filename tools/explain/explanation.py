@@ -16,7 +16,7 @@ class Row(NamedTuple):
     """A value in a file.
 
     Attributes:
-        offset: in the file.
+        offset: the offset in the file.
         size: bytes that it takes.
         name: the name of the field, or of the record.
         value: a number or a text.
@@ -36,7 +36,7 @@ class Section:
 
     Attributes:
         title: what it is.
-        offset: in the file.
+        offset: the offset in the file.
         length: bytes.
         rows: what stands there.
         remark: what the rows do not show.
@@ -58,7 +58,7 @@ class Explanation:
         kind: what it is, in a word.
         meaning: what it is, in a sentence.
         size: bytes.
-        sections: in the order of the file.
+        sections: what the file holds, in the order of the file.
         damage: what is wrong with it, None when nothing is.
     """
 

@@ -43,7 +43,7 @@ def inspect(path: str, data: memoryview, how: Inspection, line: Callable[[str], 
     """Print a log.
 
     Args:
-        path: as it was given.
+        path: the path of the file, as it was given.
         data: all of the file.
         how: see ``Inspection``.
         line: prints a line.

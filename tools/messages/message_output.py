@@ -73,7 +73,7 @@ class Written:
     """What has been printed so far.
 
     Attributes:
-        messages: their number.
+        messages: how many messages.
         payload_bytes: the bytes in them.
         position: after the last one, None before the first.
     """
@@ -98,7 +98,7 @@ class MessageWriter:
 
         Args:
             form: the format.
-            out: where to; standard output when None.
+            out: the stream to write to; standard output when None.
         """
         self.written = Written()
         self.recording: RecordingDescriptor | None = None

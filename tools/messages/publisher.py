@@ -23,7 +23,7 @@ class Published:
     """What has been sent.
 
     Attributes:
-        messages: their number.
+        messages: how many messages.
         payload_bytes: the bytes in them.
     """
 
@@ -51,7 +51,7 @@ class Publisher:
         """Makes a publisher.
 
         Args:
-            publication: where to send.
+            publication: the publication to send with.
             rate: messages a second, None for as fast as the stream takes them.
             reconnect_timeout: seconds without a subscriber after which it gives up.
             on_progress: called now and then.

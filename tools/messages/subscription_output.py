@@ -31,7 +31,7 @@ def follow(
     """Prints messages as they come.
 
     Args:
-        subscription: where they come from.
+        subscription: the subscription whose messages are printed.
         writer: prints them; its totals tell how many.
         count: return after so many.
         until_position: return when an image has reached this position.

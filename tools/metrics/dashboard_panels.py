@@ -22,7 +22,7 @@ class Panel(NamedTuple):
 
     Attributes:
         title: above it.
-        unit: as Grafana names it.
+        unit: the unit of the values, as Grafana names it.
         queries: PromQL and legend.
         width: columns that the panel takes of 24.
         kind: the kind of the panel, as Grafana names it.

@@ -197,9 +197,9 @@ def add_errors(
     """Adds what an error log says, by the errors' classes.
 
     Args:
-        samples: to add to.
+        samples: the samples to which the errors are added.
         whose: ``driver`` or ``archive``.
-        where: its directory.
+        where: the directory that the label names.
         observed: the errors.
         bound: limits how many classes of errors are told apart.
     """

@@ -34,9 +34,9 @@ class Family:
     """A metric, with all that is exported beside its values.
 
     Attributes:
-        name: as exported; that of a counter ends in ``_total``.
-        help: in a line.
-        labels: their names.
+        name: the exported name; that of a counter ends in ``_total``.
+        help: what the metric tells, in a line.
+        labels: the names of the labels.
         kind: gauge or counter.
         merge: how several values of the same labels become one.
         system: system counters of a driver that it tells -> values of the labels behind the first.

@@ -95,8 +95,8 @@ def metrics_data(collected: Iterable[Collected], began_ns: int, now_ns: int) -> 
     """Collected metrics in the model of OpenTelemetry.
 
     Args:
-        collected: by an exporter.
-        began_ns: since when counters count, epoch nanoseconds.
+        collected: what an exporter has collected.
+        began_ns: the time since which counters count, epoch nanoseconds.
         now_ns: the time of the values, epoch nanoseconds.
     """
     from opentelemetry.sdk.metrics.export import MetricsData, ResourceMetrics, ScopeMetrics

@@ -26,7 +26,7 @@ class Samples:
     """The values of one collection.
 
     Attributes:
-        now_ms: when it is, epoch milliseconds.
+        now_ms: the time of the samples, epoch milliseconds.
     """
 
     def __init__(self, now_ms: int) -> None:
@@ -38,7 +38,7 @@ class Samples:
 
         Args:
             name: the name of the metric without ``aerolog_``.
-            value: in its unit.
+            value: the value, in the unit of the metric.
             labels: values of all its labels, in their order.
         """
         family = FAMILIES[f"aerolog_{name}"]
@@ -109,10 +109,10 @@ class Totals:
 
         Args:
             name: the name of the metric without ``aerolog_``.
-            labels: to which it counts.
+            labels: the labels to which the position counts.
             source: what has the position, as long as it is there.
             position: bytes in the stream, or a count.
-            begin: where it was at the beginning, None when nobody knows.
+            begin: the position at the beginning, None when nobody knows.
         """
         identity = (name, source)
         known = self._positions.get(identity)

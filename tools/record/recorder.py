@@ -28,11 +28,11 @@ class Recorded:
     Attributes:
         recording_id: the id that the archive gave.
         session_id: the session id of the publication.
-        start_position: where it began.
-        stop_position: where it ended, None while it goes on.
+        start_position: the position at which it began.
+        stop_position: the position at which it ended, None while it goes on.
         messages: counted, when they are.
         counted_position: after the last message counted.
-        replay: that it is counted by, where it is.
+        replay: the replay by which messages are counted, None without one.
     """
 
     recording_id: int
@@ -48,7 +48,7 @@ class Recorder:
     """Records a channel and stream and tells what becomes of it.
 
     Attributes:
-        recordings: by recording id, in order of their beginning.
+        recordings: the recordings by their ids, in order of their beginning.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class Recorder:
         """Starts recording.
 
         Args:
-            aeron: for a subscription of its own, to count messages.
-            archive: that records.
-            channel: to record.
-            stream_id: to record.
+            aeron: the client for a subscription of its own, to count messages.
+            archive: the archive that records.
+            channel: the channel to record.
+            stream_id: the stream to record.
             location: LOCAL or REMOTE.
             count_messages: over IPC by a subscription made before the recording starts; of other
                 channels, which often only one can subscribe to, by replays that follow.

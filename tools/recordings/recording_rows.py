@@ -45,7 +45,7 @@ def row(
 
     Args:
         descriptor: the descriptor of the recording.
-        position: up to which it is recorded now.
+        position: the position up to which it is recorded now.
         active: whether it is being recorded.
         unfinished: whether its archive has ended without stopping it.
     """
@@ -96,7 +96,7 @@ def rows_of_folder(archive_dir: str, from_id: int, damages: list[str]) -> Iterat
 
     Raises:
         FileNotFoundError: there is no catalog.
-        FileFormatError: its header is damaged, or of another version.
+        FileFormatError: the catalog's header is damaged, or of another version.
     """
     from aerolog.tools.connection.archive_folder import readable_recordings
 

@@ -31,10 +31,10 @@ class Replicated:
     """What has become of a replication.
 
     Attributes:
-        replication_id: as the archive gave it.
+        replication_id: the id that the archive gave.
         recording_id: the id of the destination, None before it is there.
-        start_position: where this replication began in it.
-        position: up to which the destination is recorded.
+        start_position: the position in the destination at which this replication began.
+        position: the position up to which the destination is recorded.
         synced: whether it has all of a stopped source.
         merged: whether it has joined the live stream and goes on recording that.
         ended: whether the replication is over.
@@ -79,8 +79,8 @@ class Replicator:
         """Begins to follow.
 
         Args:
-            archive: that replicates.
-            replication_id: as it gave it.
+            archive: the archive that replicates.
+            replication_id: the id that the archive gave.
             on_signal: called with each signal of the replication.
         """
         self.state = Replicated(replication_id)

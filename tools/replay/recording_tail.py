@@ -48,8 +48,8 @@ class Tail:
     """What a tail prints: a recording, and the stream on which it goes on.
 
     Attributes:
-        recording: where it begins.
-        live_channel: where its stream goes on.
+        recording: the recording with which it begins.
+        live_channel: the channel on which the recording's stream goes on.
         is_active: whether it is being recorded.
     """
 
@@ -62,7 +62,7 @@ def tail_of(archive: AeronArchive, recording: RecordingDescriptor, live: str | N
     """A recording with the channel that its stream can be subscribed to.
 
     Args:
-        archive: that has it.
+        archive: the archive that has the recording.
         recording: the recording to print.
         live: the channel, where it is known better.
     """

@@ -192,7 +192,7 @@ class ReplayPosition:
         Args:
             aeron: client of the driver.
             session_id: the session id of the replay's publication.
-            stream_id: that it goes to.
+            stream_id: the stream to which the replay goes.
         """
         self._aeron = aeron
         self._session_id = session_id
@@ -223,9 +223,9 @@ def wait_replayed(
     The archive ends a replay with the session that asked for it: to return too early cuts it.
 
     Args:
-        archive: that replays.
+        archive: the archive that replays.
         session_id: the session id of the replay's publication.
-        stream_id: that it goes to.
+        stream_id: the stream to which the replay goes.
         on_position: called with the position of its publication, or of its image here.
         on_unseen: called once when neither has shown in a few seconds; says for how many seconds
             more to wait.

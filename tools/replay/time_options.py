@@ -49,8 +49,8 @@ class Times:
 
     Attributes:
         start_ns: the earliest time of a message.
-        end_ns: behind the last one.
-        last_ns: so long before the end, instead of a start.
+        end_ns: the time behind the last message.
+        last_ns: the length of the range before its end, instead of a start.
     """
 
     start_ns: int | None = None

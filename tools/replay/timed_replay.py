@@ -76,8 +76,8 @@ def run_onto_channel(
     """Let a replay that has begun onto its channel, at its pace; keys of the terminal change it.
 
     Args:
-        replay: that has begun.
-        stream_id: that it goes to.
+        replay: a replay that has begun.
+        stream_id: the stream to which the replay goes.
         on_position: called with the position of its publication here.
 
     Raises:

@@ -25,7 +25,7 @@ class Plan:
     """What a command would do.
 
     Attributes:
-        what: in a sentence.
+        what: the change, in a sentence.
         details: the plan as JSON.
         refusal: why it would be refused, None when nothing speaks against it.
     """
@@ -56,7 +56,7 @@ def check_can_ask(
     Args:
         yes: nobody is to be asked.
         dry_run: nothing is to be changed.
-        source: where answers come from; standard input when None.
+        source: the stream with the answers; standard input when None.
         what: asks.
         preview: the option that shows the plan.
 
@@ -109,8 +109,8 @@ def confirm(shown: str = "", *, source: TextIO | None = None, err: TextIO | None
 
     Args:
         shown: what is asked about, lines of text.
-        source: where the answer comes from; standard input when None.
-        err: where the question goes; standard error when None.
+        source: the stream with the answer; standard input when None.
+        err: the stream for the question; standard error when None.
 
     Raises:
         typer.Exit: with 1, the answer was no.

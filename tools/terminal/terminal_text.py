@@ -46,7 +46,7 @@ def write_exact(text: str, out: TextIO | None = None) -> None:
 
     Args:
         text: lines of text.
-        out: where to; standard output when None.
+        out: the stream to write to; standard output when None.
     """
     out = out or sys.stdout
     out.write(fit(text, lines=True) if out.isatty() else text)

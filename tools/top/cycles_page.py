@@ -39,7 +39,7 @@ class Agent:
     """An agent's duty cycles.
 
     Attributes:
-        name: as its counter's label begins.
+        name: the beginning of the label of the agent's counter.
         owner: ``driver``, or ``archive`` and its id.
         longest_ns: the longest cycle since the process began.
         exceeded: cycles above the threshold, None where nobody counts them.

@@ -51,8 +51,8 @@ def sparkline(
 
     Args:
         values: oldest first; None for a gap. Negative ones are drawn as zero.
-        width: in characters.
-        glyphs: to draw with.
+        width: the width in characters.
+        glyphs: the characters to draw with.
         top: the value of a full cell; the greatest of those shown when that is more.
     """
     shown = values[-width:] if width > 0 else []

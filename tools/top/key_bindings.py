@@ -14,7 +14,7 @@ class Key:
         names: Textual's names of the keys that do it.
         shown: how they are written for people.
         action: name of the application's method, ``action_`` left out, with its arguments.
-        does: in words.
+        does: what the key does, in words.
         hint: the short word in the bottom line, empty when it is not there.
     """
 

@@ -28,12 +28,12 @@ class DriverFigures:
     """The figures of the driver itself.
 
     Attributes:
-        aeron_dir: its directory.
+        aeron_dir: the driver's directory.
         state: live; silent, when its heartbeat is older than its timeout; closed, when it said so;
             absent, when there is nothing to read.
         pid: the driver's process id, 0 when there is none.
-        start_ms: when it started, epoch milliseconds.
-        heartbeat_age_ms: since its last sign of life, 0 when closed or absent.
+        start_ms: the time of the driver's start, epoch milliseconds.
+        heartbeat_age_ms: milliseconds since the last sign of life, 0 when closed or absent.
         trouble: why nothing can be read, when absent.
     """
 
@@ -55,7 +55,7 @@ class CycleHistogram:
     """How long an agent's duty cycles took, by powers of two.
 
     Attributes:
-        agent: its name, as in the label of its counter.
+        agent: the agent's name, as in the label of its counter.
         counts: cycles of less than 2, 4, 8, ... ns, each beyond the one before; the last one
             takes all that are longer.
     """
@@ -69,11 +69,11 @@ class RecordingFigures:
     """A recording that is written now.
 
     Attributes:
-        recording_id: in its archive.
+        recording_id: the id in the recording's archive.
         archive_id: None when the counter does not say.
         session_id: the session id of the stream.
         stream_id: None when nobody knows.
-        channel: as its archive has it, or the stream's.
+        channel: the channel that the archive knows, or else the stream's.
         start_position: None when no archive directory is looked at.
         position: recorded up to.
         counter_id: the id of the position counter.
@@ -101,9 +101,9 @@ class ReplayFigures:
         session_id: the session id of the replay's stream.
         stream_id: the stream that carries it.
         channel: the channel that carries it.
-        start_position: where it began, None when it cannot be told.
+        start_position: the position at which it began, None when nothing tells.
         position: published up to.
-        limit: where the recording ends now, None when it cannot be told.
+        limit: the position at which the recording ends now, None when nothing tells.
         live: whether that recording is still written, so that its end moves.
     """
 
@@ -126,7 +126,7 @@ class ArchiveFigures:
         archive_dir: where.
         state: what the archive's process does, in a word or two; empty when nobody knows.
         recordings: how many the catalog has.
-        recorded_bytes: in them.
+        recorded_bytes: the bytes in all recordings.
         disk_free: bytes.
         disk_size: bytes.
         index: what time indexes there are, in words; empty while there is none.

@@ -109,7 +109,7 @@ class TablePage(Generic[Row]):
         rows: all rows that there are now.
         key: what tells a row from all others, for as long as it exists.
         searched: the texts that a filter looks into.
-        glyphs: to draw with.
+        glyphs: the characters to draw with.
         sorted_by: title of the column to sort by at the start.
         empty: told when there is no row at all.
     """

@@ -107,12 +107,12 @@ class Column(Generic[Row]):
     """A column of a table.
 
     Attributes:
-        title: in the heading.
-        width: in cells; the least when it grows.
+        title: the text in the heading.
+        width: the width in cells; the least one when the column grows.
         piece: what stands there, from the row, the width and the glyphs.
         order: what the table is sorted by; None when it cannot be.
         right: whether numbers stand to the right.
-        grows: its part of the room that is left, 0 for none.
+        grows: the column's part of the room that is left, 0 for none.
         from_width: shown in a terminal of at least this many columns.
         descending: whether the greatest comes first, at first.
     """

@@ -26,8 +26,8 @@ class TopApp(App[int]):
     """Shows what a source sees, again and again.
 
     Args:
-        source: where readings come from; closed by whoever made it.
-        glyphs: to draw with.
+        source: the source of readings, which is closed by whoever made it.
+        glyphs: the characters to draw with.
         interval_s: seconds between two looks; 0 looks only when `look` is called.
 
     Attributes:

@@ -64,8 +64,8 @@ class StreamTrack:
     """A stream over time.
 
     Attributes:
-        view: as it is now.
-        before: as it was at the look before; None at first.
+        view: the stream as it is now.
+        before: the stream as it was at the look before; None at first.
         position: how far its fastest end has come.
         behind: bytes from there to the slowest reader; None without a reader.
         rate: bytes a second, None at first.
@@ -151,7 +151,7 @@ class RecordingTrack:
     """A recording or a replay over time.
 
     Attributes:
-        figures: as they are now.
+        figures: the recording as it is now.
         meter: measures how fast the stream's position moves.
     """
 
@@ -174,16 +174,16 @@ class Model:
     """All that the pages show.
 
     Attributes:
-        driver: as it was at the last look; None before the first.
-        wall_ms: when that was, epoch milliseconds.
-        streams: by identity.
+        driver: the driver as it was at the last look; None before the first.
+        wall_ms: the time of the last look, epoch milliseconds.
+        streams: the streams by their identities.
         system: meters of system counters, by their ids.
         total: meter of bytes published, all streams of this driver together.
         agents: duty cycles.
         works: recordings and replays, by their keys.
         errors: distinct ones, each with the name of the process that recorded it.
         losses: the entries of the loss report.
-        archive: its directory, None when none is looked at.
+        archive: the archive's folder and figures, None when none is looked at.
         clients: how many are connected.
         notice: the last thing that happened to the driver, and when (epoch milliseconds).
     """

@@ -19,7 +19,7 @@ def run_top(
     """Shows a driver; returns an exit code.
 
     Args:
-        aeron_dir: its directory, a driver's default when None.
+        aeron_dir: the driver's directory, the default when None.
         archive_dir: an archive's folder to show as well.
         interval_s: seconds between two looks.
         plain_ascii: draw without block characters.

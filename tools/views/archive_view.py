@@ -50,7 +50,7 @@ class RecordingView:
     """A recording of the catalog and its files.
 
     Attributes:
-        descriptor: as the catalog has it.
+        descriptor: the descriptor in the catalog.
         state: the state of the entry: one of RecordingState, or another number in a damaged entry.
         checksum: the checksum of the entry, 0 where none is configured.
         segments: files that are there, by position.

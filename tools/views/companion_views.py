@@ -23,11 +23,11 @@ class IndexView:
     Attributes:
         source: where its times come from: ``clock`` or ``channel``; ``descriptor`` where there is a
             file that is not used.
-        entries: in it.
+        entries: how many entries the index has.
         size_bytes: the length of the index's file.
         first_time_ns: the time of the first entry, epoch nanoseconds; None without entries.
         last_time_ns: the time of the last entry.
-        end_position: up to which it knows times; None without entries.
+        end_position: the position up to which it knows times; None without entries.
         is_rebuilt: whether it was made after the recording, from what it is.
         problems: what of it cannot be used, and why; in words.
     """

@@ -37,7 +37,7 @@ class CountersSnapshot:
 
     Attributes:
         ids: the ids of the counters, ascending.
-        type_ids: their kinds (spec counters 2 to 9).
+        type_ids: the types of the counters (spec counters 2 to 9).
         values: read in one pass, before anything else.
         registration_ids: what they belong to.
         owner_ids: the clients they belong to; -1 the driver, 0 never set.

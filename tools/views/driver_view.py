@@ -74,7 +74,7 @@ class DriverView(Resource):
         """Map the files of a driver, alive or not.
 
         Args:
-            aeron_dir: its directory; a driver's default when None.
+            aeron_dir: the driver's directory; the default when None.
             clock: tells the time; the machine's by default.
 
         Raises:
@@ -230,7 +230,7 @@ def read_error_file(path: str | Path, offset: int = 0) -> list[ObservedError]:
 
     Args:
         path: the path of the file.
-        offset: where the log begins, a multiple of 8.
+        offset: the offset at which the log begins, a multiple of 8.
 
     Raises:
         ViewError: there is none, it is shorter, or it cannot be read.

@@ -52,7 +52,7 @@ def limited_by(
     """Says what limits a stream.
 
     Args:
-        stream: as it is now.
+        stream: the stream as it is now.
         previous: as it was before, None when nobody looked. With it, what happened in between
             counts as well: events of back pressure and lost packets.
         interval_s: seconds between the two.

@@ -100,10 +100,10 @@ class Subscriber:
         registration_id: the registration id of the subscription.
         client_id: who subscribes.
         reference_id: registration id of the image or publication it reads.
-        channel: as subscribed.
+        channel: the channel of the subscription.
         position: consumed up to.
         counter_id: the id of the position counter.
-        client_name: as the client called itself, empty when it did not.
+        client_name: the name that the client gave itself, empty without one.
         recording_id: what an archive records with it, None when it is no archive's.
     """
 
@@ -147,7 +147,7 @@ class StreamView:
         publisher: None when another driver has it.
         sender: None for IPC and when another driver has it.
         receivers: images in this driver.
-        subscribers: by position, the slowest first.
+        subscribers: the subscribers by position, the slowest first.
         recordings: the recordings of the stream.
         counter_ids: the ids of all its counters.
     """

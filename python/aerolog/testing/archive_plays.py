@@ -199,7 +199,7 @@ def play(scenario: Scenario, trace: Callable[[str], object] | None = None) -> Ou
     """Act a scenario out.
 
     Args:
-        scenario: to act out.
+        scenario: the scenario to act out.
         trace: is given a line for everything that happens.
 
     Raises:

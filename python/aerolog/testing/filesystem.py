@@ -168,7 +168,7 @@ class FakeFileSystem(FileSystem):
     """A disk in memory.
 
     Args:
-        capacity_bytes: its size.
+        capacity_bytes: the size of the disk.
 
     Attributes:
         dead: after a torn write: every write and sync fails until ``restart``.

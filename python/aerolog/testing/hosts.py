@@ -52,7 +52,7 @@ class SimulatedHost:
     """One machine: its disks, an address, and the processes on it.
 
     Attributes:
-        name: for the trace.
+        name: what the trace calls the host.
         memory: the memory disk that holds the driver's directory.
         disk: the disk that holds the archive's folder.
         files: both of them.
@@ -87,7 +87,7 @@ class SimulatedHost:
         """Start a driver; its agents get their turns one by one.
 
         Args:
-            options: as of ``MediaDriver``, stronger than ``DRIVER_OPTIONS``.
+            options: those of ``MediaDriver``; they win over ``DRIVER_OPTIONS``.
         """
         simulation = self.simulation
         self.driver = driver = MediaDriver(
@@ -130,7 +130,7 @@ class SimulatedHost:
         Its blocking calls turn everybody else while they wait.
 
         Args:
-            options: as of ``Aeron``, stronger than ``CLIENT_OPTIONS``.
+            options: those of ``Aeron``; they win over ``CLIENT_OPTIONS``.
         """
         client = Aeron(
             self.aeron_dir,
@@ -168,7 +168,7 @@ class SimulatedHost:
         """Start an archive on the host's driver; its agents get their turns one by one.
 
         Args:
-            options: as of ``Archive``, stronger than ``ARCHIVE_OPTIONS``.
+            options: those of ``Archive``; they win over ``ARCHIVE_OPTIONS``.
         """
         simulation = self.simulation
         self.archive = archive = Archive(
@@ -191,8 +191,8 @@ class SimulatedHost:
         """A session with an archive; its calls turn everybody else while they wait.
 
         Args:
-            client: to use; a new one of this host when None.
-            options: as of ``AeronArchive``.
+            client: the transport client to use; a new one of this host when None.
+            options: those of ``AeronArchive``.
         """
         return AeronArchive(
             client or self.connect(),

@@ -92,7 +92,7 @@ class Play:
     """One scenario, acted out by ``run``.
 
     Args:
-        scenario: to act out.
+        scenario: the scenario to act out.
         trace: is given a line for everything that happens.
     """
 

@@ -141,7 +141,7 @@ class RecordingBuilder:
         Args:
             folder: an archive folder or an empty one, which exists.
             stopped: False leaves it as a crash does, without a stop position.
-            channel: that was recorded.
+            channel: the channel that was recorded.
 
         Returns:
             Its recording id.
@@ -175,7 +175,7 @@ def write_time_index(
         recording_id: the recording that the times belong to.
         entries: (epoch ns, position), none at a position before that of the one before it.
         source: where the times come from, ``clock`` or ``channel``.
-        is_rebuilt: as if it had been made afterwards.
+        is_rebuilt: whether the index says that it was made after the recording.
 
     Returns:
         Path of the index file.

@@ -67,7 +67,7 @@ class ReaderPlan:
 
     Attributes:
         host: number of its host.
-        channel: as it subscribes.
+        channel: the channel of the subscription.
         joins_at_s: simulated seconds after the start.
         leaves_at_s: None to stay.
         reliable: whether everything has to arrive.
@@ -89,9 +89,9 @@ class StreamPlan:
 
     Attributes:
         host: number of the publisher's host.
-        channel: as it is published.
+        channel: the channel of the publication.
         stream_id: the stream id of all writers and readers.
-        exclusive: with one writer and a log of its own.
+        exclusive: whether it has one writer and a log of its own.
         writers: clients that share the publication.
         count: messages of each writer.
         max_length: bytes of the longest message.
@@ -137,12 +137,12 @@ class Scenario:
 
     Attributes:
         kind: what it is about.
-        seed: that made it.
+        seed: the seed that the scenario was made from.
         harsh: streams may end.
         hosts: how many.
         link: between and on all hosts.
         streams: what is published and read.
-        harms: in the order of time.
+        harms: what goes wrong, in the order of time.
         stall_chance: the chance of any party, per turn, to be stalled.
         own_clients: every writer and reader is a client of its own.
     """

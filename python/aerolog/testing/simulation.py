@@ -65,7 +65,7 @@ class Party:
     """Somebody who works in turns.
 
     Attributes:
-        name: for the trace.
+        name: what the trace calls the party.
         ready_ns: no turn before this time.
     """
 
@@ -96,7 +96,7 @@ class Simulation(Resource):
     Attributes:
         clock: the time of everybody.
         network: between the hosts.
-        random: for the test's own choices; they are part of the run.
+        random: a source for the test's own choices, which are part of the run.
         parties: who works, in the order of joining.
         turn_count: turns so far.
 
@@ -139,7 +139,7 @@ class Simulation(Resource):
 
         Args:
             name: the name of the host; numbered when empty.
-            disk: that holds its archive's folder; a new one when None.
+            disk: the disk for the archive's folder; a new one when None.
         """
         host = SimulatedHost(self, name or f"host-{len(self.hosts) + 1}", disk)
         self.hosts.append(host)
@@ -149,7 +149,7 @@ class Simulation(Resource):
         """Let somebody work in turns.
 
         Args:
-            name: for the trace.
+            name: what the trace calls the party.
             turn: one turn: does a bit of work and does not wait. Returns how much was done; with 0
                 or None everywhere, time leaps ahead.
         """

@@ -113,11 +113,11 @@ class CheckedWriter:
     Args:
         ledger: told of every message accepted.
         aeron: the client.
-        channel: to publish on.
-        stream_id: to publish on.
+        channel: the channel to publish on.
+        stream_id: the stream to publish on.
         random: decides lengths, contents, and how a message is sent.
         count: messages to send.
-        exclusive: with a log of its own.
+        exclusive: whether the publication has a log of its own.
         destinations: added as soon as there is a publication, for ``control-mode=manual``.
         max_length: bytes of the longest message; at most what the publication takes.
         burst: messages in a turn at most.
@@ -249,7 +249,7 @@ class Reading:
     """An image, as far as it was read.
 
     Attributes:
-        image: as the client has it.
+        image: the client's image.
         stream: what is sent on it.
         index: the index of the next message; None before the first.
         count: messages read.
