@@ -17,7 +17,7 @@ from aerolog.tools.archive_tool.change_plan import (
 )
 from aerolog.tools.archive_tool.migration_steps import (
     MigrationError,
-    Renaming,
+    SegmentRename,
     Step,
     stamp,
     stamp_name,
@@ -181,13 +181,13 @@ def _do(folder: str, mark: RawMark, step: Step) -> None:
     store_version(folder, mark, step.version)
 
 
-def _ordered(folder: str, catalog: EditableCatalog, renames: Renames) -> list[Renaming]:
+def _ordered(folder: str, catalog: EditableCatalog, renames: Renames) -> list[SegmentRename]:
     """All renamings in an order in which none meets a file, checked before any is done.
 
     Raises:
         AerologError: there is no such order.
     """
-    found: list[Renaming] = []
+    found: list[SegmentRename] = []
     for entry in catalog.entries():
         if entry.state == RecordingState.INVALID:
             continue

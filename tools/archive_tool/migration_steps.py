@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from aerolog.tools.archive_tool.catalog_editor import EditableCatalog, Entry
 
     #: Gives the new names of a recording's segments, None where they stay, and tells of it.
-    Renames = Callable[[str, Entry, Callable[[str], None]], Iterator["Renaming"] | None]
+    Renames = Callable[[str, Entry, Callable[[str], None]], Iterator["SegmentRename"] | None]
 
 UPDATED_NAME: Final = f"{CATALOG_NAME}.updated"
 _VERSION_1, _VERSION_2, _VERSION_3 = 1 << 16, 2 << 16, 3 << 16
@@ -68,7 +68,7 @@ class MigrationError(UncaughtError):
 
 
 @dataclass(frozen=True, slots=True)
-class Renaming:
+class SegmentRename:
     """A segment file that gets another name.
 
     Attributes:
@@ -134,7 +134,7 @@ def stamp(folder: str, before: int, after: int) -> None:
 
 def positions_of_indexes(
     folder: str, entry: Entry, say: Callable[[str], None]
-) -> Iterator[Renaming]:
+) -> Iterator[SegmentRename]:
     """New names of a recording's segments, which were counted, with positions."""
     length = entry.segment_length
     if not is_power_of_two(length) or not TERM_LENGTH_MIN <= length <= TERM_LENGTH_MAX:
@@ -150,7 +150,7 @@ def positions_of_indexes(
 
 def positions_in_terms(
     folder: str, entry: Entry, say: Callable[[str], None]
-) -> Iterator[Renaming] | None:
+) -> Iterator[SegmentRename] | None:
     """New names of a recording's segments, whose positions counted from its first term.
 
     None when they stay.
@@ -173,7 +173,7 @@ def _renamings(
     entry: Entry,
     parse: Callable[[str], int],
     move: Callable[[int], int],
-) -> Iterator[Renaming]:
+) -> Iterator[SegmentRename]:
     prefix = f"{entry.recording_id}-"
     for name in names:
         text = name[len(prefix) : -len(SEGMENT_SUFFIX)]
@@ -184,7 +184,7 @@ def _renamings(
         except UncaughtError as error:
             at = f"(recordingId={entry.recording_id}) ERR: malformed recording filename:{name}"
             raise MigrationError(error, [at]) from error
-        yield Renaming(file_in(folder, name), file_in(folder, f"{prefix}{move(number)}.rec"))
+        yield SegmentRename(file_in(folder, name), file_in(folder, f"{prefix}{move(number)}.rec"))
 
 
 def _rename_all(
@@ -205,7 +205,7 @@ def _rename_all(
     RealFileSystem().sync_dir(folder)
 
 
-def _rename(entry: Entry, one: Renaming, say: Callable[[str], None]) -> None:
+def _rename(entry: Entry, one: SegmentRename, say: Callable[[str], None]) -> None:
     at = f"(recordingId={entry.recording_id})"
     say(f"{at} renaming {one.old} -> {one.new}")
     if one.old == one.new:

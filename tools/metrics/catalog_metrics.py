@@ -33,7 +33,7 @@ class _Row(NamedTuple):
     newest_ms: int | None
 
 
-class _Asking(Thread):
+class _Question(Thread):
     """One question to a database, in a thread of its own: the database may be slow to answer."""
 
     def __init__(self, ask: Callable[[], list[_Row] | None]) -> None:
@@ -71,7 +71,7 @@ class CatalogSource:
         self._bound = Bound(limit)
         self._rows: list[_Row] | None = None
         self._read_ms: int | None = None
-        self._asking: _Asking | None = None
+        self._question: _Question | None = None
 
     def collect(self, samples: Samples) -> None:
         """Adds what there is now."""
@@ -92,12 +92,12 @@ class CatalogSource:
     def _ask(self, now_ms: int) -> None:
         """Asks the database when it is time to, and takes its answer when it is there."""
         is_due = self._read_ms is None or not 0 <= now_ms - self._read_ms < self._interval_ms
-        if self._asking is None and is_due:
-            self._asking, self._read_ms = _Asking(self._read), now_ms
-        if self._asking is not None:
-            self._asking.join(_PATIENCE_S)
-            if not self._asking.is_alive():
-                self._rows, self._asking = self._asking.rows, None
+        if self._question is None and is_due:
+            self._question, self._read_ms = _Question(self._read), now_ms
+        if self._question is not None:
+            self._question.join(_PATIENCE_S)
+            if not self._question.is_alive():
+                self._rows, self._question = self._question.rows, None
 
     def _read(self) -> list[_Row] | None:
         """What the database says, None when it does not answer or has no catalog."""

@@ -19,7 +19,7 @@ DEFAULT_INTERVAL_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class MetricSources:
     """What to collect from.
 
     Attributes:
@@ -44,7 +44,7 @@ class Exporter(Resource):
         clock: tells the time of what is collected.
     """
 
-    def __init__(self, watched: Watched, clock: Clock | None = None) -> None:
+    def __init__(self, watched: MetricSources, clock: Clock | None = None) -> None:
         self.clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._limit = watched.limit

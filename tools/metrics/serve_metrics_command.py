@@ -15,7 +15,7 @@ from aerolog.tools.command_line.options import seconds_parser
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+    from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 
 app = typer.Typer(add_completion=False)
 
@@ -124,14 +124,14 @@ def serve_metrics(
 
         print_json(made())
         return
-    from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+    from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 
     if listen is None and otlp is None:
         listen = _LISTEN
     address = None if listen is None else _address(listen)
     target = None if otlp is None else _url(otlp)
     every_s = _seconds(push_interval, "--push-interval")
-    watched = Watched(
+    watched = MetricSources(
         tuple(aeron_dirs or _default_dirs(archive_dirs, catalogs)),
         tuple(archive_dirs or ()),
         tuple(catalogs or ()),
@@ -156,7 +156,7 @@ def _default_dirs(archives: list[str] | None, catalogs: list[str] | None) -> tup
     return () if archives or catalogs else (str(unconfigured_aeron_dir()),)
 
 
-def _check(watched: Watched, *, once: bool) -> None:
+def _check(watched: MetricSources, *, once: bool) -> None:
     """What will never be readable is an error at once; what is only away may come.
 
     Raises:

@@ -49,12 +49,12 @@ def retention_of(archive_dir: str, policies: Policies, options: NeedOptions) -> 
         policies=policies,
         files=RealFileSystem(),
         read_clock=read_clock,
-        known=_Asking(archive_dir, policies, options),
+        known=_KnownFacts(archive_dir, policies, options),
         accept_clock=options.accept_clock,
     )
 
 
-class _Asking:
+class _KnownFacts:
     """What the SQL catalog, the manifests of exports and the file system say."""
 
     def __init__(self, archive_dir: str, policies: Policies, options: NeedOptions) -> None:

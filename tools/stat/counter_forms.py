@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.tools.stat.counter_filters import NAMES, Filters
-from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine, write_lines
 from aerolog.tools.terminal.terminal_text import fit_json, write_exact
 from aerolog.tools.views import counter_keys
@@ -49,7 +49,7 @@ def filters_of(arguments: Sequence[str], options: Mapping[str, str | None]) -> F
 
 def show_once(aeron_dir: str | None, filters: Filters, *, as_json: bool) -> None:
     """Prints one look, for people or as JSON."""
-    watched = Watched(aeron_dir)
+    watched = WatchedDriver(aeron_dir)
     if as_json:
         sys.stdout.write(fit_json("".join(_document(watched, filters))))
     else:
@@ -61,7 +61,7 @@ def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json
     if not schedule.watch:
         show_once(aeron_dir, filters, as_json=as_json)
         return
-    watched = Watched(aeron_dir)
+    watched = WatchedDriver(aeron_dir)
     if as_json:
         schedule.show_json(lambda: _facts(watched, filters))
     else:
@@ -71,7 +71,7 @@ def show(aeron_dir: str | None, filters: Filters, schedule: Schedule, *, as_json
 class _Columns:
     """Looks at a driver each time it is called."""
 
-    def __init__(self, watched: Watched, filters: Filters, *, rates: bool) -> None:
+    def __init__(self, watched: WatchedDriver, filters: Filters, *, rates: bool) -> None:
         self._watched = watched
         self._filters = filters
         self._rates = rates
@@ -92,13 +92,13 @@ class _Columns:
         self._previous = snapshot
 
 
-def _facts(watched: Watched, filters: Filters) -> dict[str, Any]:
+def _facts(watched: WatchedDriver, filters: Filters) -> dict[str, Any]:
     snapshot = watched.refresh().counters()
     counters = [_fields(snapshot, row) for row in filters.rows(snapshot)]
     return {**watched.facts(snapshot), "counters": counters}
 
 
-def _document(watched: Watched, filters: Filters) -> Iterator[str]:
+def _document(watched: WatchedDriver, filters: Filters) -> Iterator[str]:
     """A JSON document with a counter a line: the standard encoder with indents is slow."""
     import json
 

@@ -11,7 +11,7 @@ from aerolog.archive.format.layout import MARK_FILE_NAME
 from aerolog.tools.stat import classic_lines as lines
 from aerolog.tools.stat.classic_stream_lines import first_line
 from aerolog.tools.stat.reference_conventions import errors_as_java, file_path, open_view, uncaught
-from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.schedule import StyledLine
 from aerolog.tools.views.archive_view import ArchiveView
 from aerolog.tools.views.driver_view import (
@@ -64,7 +64,7 @@ def source_of(
                 "an archive that starts there writes it",
             )
         return Source(f"archive {archive_dir}", archive.errors)
-    watched = Watched(aeron_dir)
+    watched = WatchedDriver(aeron_dir)
     return Source(f"driver {watched.view.aeron_dir}", lambda: watched.refresh().errors())
 
 

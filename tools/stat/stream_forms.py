@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aerolog.tools.stat.counter_filters import Filters
-    from aerolog.tools.stat.watched_driver import Watched
+    from aerolog.tools.stat.watched_driver import WatchedDriver
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
     from aerolog.tools.views.stream_limits import Limit
 
@@ -25,7 +25,7 @@ _Identity = tuple[int, int, int]
 class Streams:
     """Looks at a driver's streams; each look knows the one before."""
 
-    def __init__(self, watched: Watched, filters: Filters) -> None:
+    def __init__(self, watched: WatchedDriver, filters: Filters) -> None:
         self._watched = watched
         self._filters = filters
         self._previous: dict[_Identity, StreamView] = {}
@@ -202,7 +202,7 @@ def backlogs(stream: StreamView) -> Iterator[dict[str, Any]]:
 class Backlogs:
     """Looks at what waits in a driver's streams, the longest backlog first."""
 
-    def __init__(self, watched: Watched, filters: Filters, at_least: int) -> None:
+    def __init__(self, watched: WatchedDriver, filters: Filters, at_least: int) -> None:
         self._watched = watched
         self._streams = Streams(watched, filters)
         self._at_least = at_least

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aerolog.tools.stat import classic_stream_lines
 from aerolog.tools.stat.reference_conventions import file_path, open_view
 from aerolog.tools.stat.stream_forms import Backlogs, Streams
-from aerolog.tools.stat.watched_driver import Watched
+from aerolog.tools.stat.watched_driver import WatchedDriver
 from aerolog.tools.terminal.terminal_text import write_exact
 from aerolog.tools.views.driver_view import DriverView
 from aerolog.tools.views.errors import Trouble, ViewError
@@ -24,7 +24,7 @@ def show_streams(
     aeron_dir: str | None, filters: Filters, schedule: Schedule, *, sample_s: float, as_json: bool
 ) -> None:
     """Prints streams; one look is two, a little apart, so that there are rates."""
-    found = Streams(Watched(aeron_dir), filters)
+    found = Streams(WatchedDriver(aeron_dir), filters)
 
     def look() -> Streams:
         if schedule.watch:
@@ -43,7 +43,7 @@ def show_backlogs(
     aeron_dir: str | None, filters: Filters, schedule: Schedule, *, at_least: int, as_json: bool
 ) -> None:
     """Prints the streams in which data waits."""
-    found = Backlogs(Watched(aeron_dir), filters, at_least)
+    found = Backlogs(WatchedDriver(aeron_dir), filters, at_least)
     if as_json:
         schedule.show_json(found.document)
     else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aerolog.tools.views.counters_snapshot import CountersSnapshot
 
 
-class Watched:
+class WatchedDriver:
     """A driver's directory, looked at again and again: a new driver there is found.
 
     Attributes:

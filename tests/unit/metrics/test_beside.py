@@ -11,7 +11,7 @@ from aerolog.archive.retention.holds import Holds
 from aerolog.archive.retention.journal import RUN_BEGIN, RUN_END, STEP_BEGIN, STEP_END, Journal
 from aerolog.archive.verification import verify_recording
 from aerolog.testing.recordings import RecordingBuilder, write_time_index
-from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 
 SEGMENT = 64 * 1024
 T0 = 1_700_000_000_000_000_000
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def collect(folder: Path) -> dict[str, Values]:
-    with Exporter(Watched(archive_dirs=(str(folder),), interval_s=1e-9)) as exporter:
+    with Exporter(MetricSources(archive_dirs=(str(folder),), interval_s=1e-9)) as exporter:
         found = exporter.collect()
     return {one.family.name.removeprefix("aerolog_archive_"): one.values for one in found}
 

@@ -12,7 +12,7 @@ from aerolog.catalog.index import RecordingCatalog, sync_folder
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.tools.metrics import catalog_metrics
 from aerolog.tools.metrics.catalog_metrics import CatalogSource
-from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.tools.metrics.samples import Samples
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def test_a_catalog_s_recordings(
         builder = RecordingBuilder()
         builder.add(b"x" * 100)
         builder.write(folder, stopped=stopped)
-    with Exporter(Watched((), (), (url,), interval_s=1e-9)) as exporter:
+    with Exporter(MetricSources((), (), (url,), interval_s=1e-9)) as exporter:
         assert list(collect(exporter)["catalog_up"].values()) == [0]
         assert not (tmp_path / "catalog.db").exists()
 

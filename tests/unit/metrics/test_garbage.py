@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import text
 from aerolog.transport.concurrent.clock import SystemClock
@@ -54,7 +54,7 @@ def test_garbage_is_no_failure(seed: int) -> None:
         archive.mkdir()
         make_driver(folder, chance)
         RecordingBuilder().write(archive, stopped=chance.random() < 0.5)
-        watched = Watched((str(folder),), (str(archive),), limit=3, interval_s=1e-9)
+        watched = MetricSources((str(folder),), (str(archive),), limit=3, interval_s=1e-9)
         with Exporter(watched) as exporter:
             for round_ in range(3):
                 collected = exporter.collect()

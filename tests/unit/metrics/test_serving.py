@@ -13,7 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain
 
 from aerolog.tools.metrics.families import FAMILIES, Kind
-from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.tools.metrics.otlp import metrics_data
 from aerolog.tools.metrics.prometheus import ListenError, serving, text
 from aerolog.tools.metrics.samples import Samples
@@ -27,7 +27,7 @@ HOSTILE = 'a"b\\c\nd\u00e4'
 
 @pytest.fixture
 def exporter(tmp_path: Path) -> Iterator[Exporter]:
-    with Exporter(Watched((str(tmp_path / HOSTILE),))) as opened:
+    with Exporter(MetricSources((str(tmp_path / HOSTILE),))) as opened:
         yield opened
 
 

@@ -13,7 +13,7 @@ from live_archive import CHANNEL, STREAM_ID, archiving, until
 from aerolog.archive.client import AeronArchive
 from aerolog.archive.format.layout import CATALOG_NAME
 from aerolog.testing.recordings import RecordingBuilder
-from aerolog.tools.metrics.metrics_exporter import Exporter, Watched
+from aerolog.tools.metrics.metrics_exporter import Exporter, MetricSources
 from aerolog.transport.client import Aeron
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.memory.cnc import CncFile
@@ -63,7 +63,7 @@ def state_of(found: dict[str, Values], kind: str, where: Path) -> tuple[float, s
 
 def test_a_running_driver_and_archive(home: Path, tmp_path: Path) -> None:
     folder, directory = tmp_path / "archive", home / "aeron"
-    watched = Watched((str(directory),), (str(folder),), interval_s=1e-9)
+    watched = MetricSources((str(directory),), (str(folder),), interval_s=1e-9)
     where, stream = str(directory), (str(STREAM_ID), "aeron:ipc")
     with (
         archiving(directory, folder, "aeron.archive.id=4711") as service,
@@ -123,7 +123,7 @@ def test_a_running_driver_and_archive(home: Path, tmp_path: Path) -> None:
 
 def test_a_driver_that_goes_and_comes_back(home: Path) -> None:
     directory = home / "aeron"
-    with Exporter(Watched((str(directory),))) as exporter:
+    with Exporter(MetricSources((str(directory),))) as exporter:
         assert state_of(collect(exporter), "driver", directory) == (0, "missing")
 
         driver = Driver(directory)
@@ -164,7 +164,7 @@ def test_several_directories_in_one_process(home: Path, tmp_path: Path) -> None:
             builder = RecordingBuilder()
             builder.add(b"x" * 100)
             builder.write(folder)
-    watched = Watched(
+    watched = MetricSources(
         tuple(str(home / name) for name in ("a", "b", "none", "a")), tuple(map(str, folders))
     )
 
@@ -193,7 +193,7 @@ def test_errors_and_loss_of_a_driver(home: Path) -> None:
     for session in (1, 2):
         report.create_entry(100, 5000 + session, session, 10, "aeron:udp?endpoint=h:1|mtu=8k", "s")
 
-    with Exporter(Watched((where,))) as exporter:
+    with Exporter(MetricSources((where,))) as exporter:
         found = collect(exporter)
 
     assert found["driver_distinct_errors"] == {(where,): 2}
@@ -210,12 +210,12 @@ def test_errors_and_loss_of_a_driver(home: Path) -> None:
 
 def test_a_folder_is_not_read_more_often_than_told(tmp_path: Path) -> None:
     RecordingBuilder().write(tmp_path)
-    with Exporter(Watched((), (str(tmp_path),), interval_s=3600)) as exporter:
+    with Exporter(MetricSources((), (str(tmp_path),), interval_s=3600)) as exporter:
         first = collect(exporter)["archive_recordings"]
         RecordingBuilder().write(tmp_path)
 
         assert collect(exporter)["archive_recordings"] == first
-    with Exporter(Watched((), (str(tmp_path),), interval_s=1e-9)) as exporter:
+    with Exporter(MetricSources((), (str(tmp_path),), interval_s=1e-9)) as exporter:
         assert collect(exporter)["archive_recordings"][str(tmp_path), "stopped"] == 2
 
 
@@ -233,7 +233,7 @@ def test_an_archive_that_is_spoiled_and_mended(tmp_path: Path, spoil: object, st
     folder.mkdir()
     RecordingBuilder().write(folder)
     shutil.copytree(folder, copy)
-    with Exporter(Watched((), (str(folder),), interval_s=1e-9)) as exporter:
+    with Exporter(MetricSources((), (str(folder),), interval_s=1e-9)) as exporter:
         assert state_of(collect(exporter), "archive", folder) == (0, "closed")
         exporter.close()
         assert callable(spoil)
@@ -250,7 +250,7 @@ def test_an_archive_that_is_spoiled_and_mended(tmp_path: Path, spoil: object, st
 
 def test_a_recording_that_is_active_without_a_writer_is_counted(tmp_path: Path) -> None:
     RecordingBuilder().write(tmp_path, stopped=False)
-    with Exporter(Watched((), (str(tmp_path),))) as exporter:
+    with Exporter(MetricSources((), (str(tmp_path),))) as exporter:
         found = collect(exporter)
 
     assert found["archive_recordings_without_writer"] == {(str(tmp_path),): 1}
@@ -262,7 +262,7 @@ def test_segments_that_are_missing_are_counted(tmp_path: Path) -> None:
         builder.add(b"x" * 1000)
     builder.write(tmp_path)
     next(tmp_path.glob("0-65536.rec")).unlink()
-    with Exporter(Watched((), (str(tmp_path),))) as exporter:
+    with Exporter(MetricSources((), (str(tmp_path),))) as exporter:
         found = collect(exporter)
 
     assert found["archive_missing_segments"] == {(str(tmp_path),): 1}
@@ -271,7 +271,7 @@ def test_segments_that_are_missing_are_counted(tmp_path: Path) -> None:
 def test_a_database_without_a_catalog_is_down_and_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "empty.db"
     path.touch()
-    with Exporter(Watched((), (), (f"sqlite:///{path}",))) as exporter:
+    with Exporter(MetricSources((), (), (f"sqlite:///{path}",))) as exporter:
         found = collect(exporter)
 
     assert list(found["catalog_up"].values()) == [0]

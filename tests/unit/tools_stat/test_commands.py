@@ -251,9 +251,9 @@ def test_a_label_cannot_steer_the_terminal(aerolog, driver) -> None:
 
 
 def test_a_new_driver_is_found_while_watching(driver, tmp_path) -> None:
-    from aerolog.tools.stat.watched_driver import Watched
+    from aerolog.tools.stat.watched_driver import WatchedDriver
 
-    watched = Watched(str(driver.folder))
+    watched = WatchedDriver(str(driver.folder))
     first = watched.refresh()
     assert watched.refresh() is first
     driver.folder.rename(tmp_path / "old")
