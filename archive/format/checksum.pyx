@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 import platform
 
 from aerolog.transport.concurrent.atomic cimport get_i32, get_u16, put_i32
+from aerolog.transport.memory.buffers cimport get_plain_buffer
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FRAME_DATA,
@@ -29,6 +30,7 @@ cdef extern from "aerolog_crc.h" nogil:
     crc_function_t aerolog_crc32_by_table
     crc_function_t aerolog_crc32c_by_table
 
+cdef object _FROM_FACTORY = object()
 cdef crc_function_t _crc32
 cdef crc_function_t _crc32c
 
@@ -58,6 +60,10 @@ cdef class Checksum:
         implementation: ``vpclmul``, ``pclmul``, ``sse4.2``, ``arm-crc`` or ``table``, chosen
             at run time.
     """
+
+    def __cinit__(self, factory=None):
+        if factory is not _FROM_FACTORY:
+            raise TypeError("a checksum is made by checksum_for(name)")
 
     cdef int32_t compute_native(self, const uint8_t* data, int64_t length) noexcept nogil:
         return <int32_t> self._function(data, length)
@@ -106,7 +112,7 @@ cdef class Checksum:
         """
         cdef Py_buffer view
         cdef int64_t frames
-        PyObject_GetBuffer(block, &view, PyBUF_WRITABLE)
+        get_plain_buffer(block, &view, PyBUF_WRITABLE, "a block")
         with nogil:
             frames = self.stamp_block(<uint8_t*> view.buf, view.len)
         PyBuffer_Release(&view)
@@ -116,7 +122,7 @@ cdef class Checksum:
 
 
 cdef Checksum _new(str name, int kind, crc_function_t function, str implementation):
-    cdef Checksum made = Checksum.__new__(Checksum)
+    cdef Checksum made = Checksum.__new__(Checksum, _FROM_FACTORY)
     made.name = name
     made.kind = kind
     made._function = function

@@ -31,7 +31,7 @@ cdef class TimeCursor:
         tail_position: the end of the recording.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         TimeBlocks blocks not None,
         *,

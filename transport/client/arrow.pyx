@@ -10,7 +10,7 @@ import importlib
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset, strcmp, strncmp
 
@@ -235,6 +235,8 @@ cdef int64_t _append_stream(
     cdef int64_t total = 0
     cdef int64_t taken
     cdef int64_t wanted
+    if stream.release == NULL:
+        raise ValueError("the Arrow stream has been released or taken over already")
     if stream.get_schema(stream, &schema) != 0:
         raise ValueError(f"the Arrow stream gives no schema: {_error_of(stream)}")
     try:
@@ -271,6 +273,10 @@ cdef int64_t _append_array(
     cdef int64_t first
     cdef int64_t count
     cdef int64_t taken
+    if schema.release == NULL or schema.format == NULL or array.release == NULL:
+        raise ValueError("the Arrow array has been released or taken over already")
+    if array.length < 0 or array.offset < 0 or array.length > INT64_MAX - array.offset:
+        raise ValueError(f"an Arrow array of length {array.length} at offset {array.offset}")
     if strcmp(schema.format, b"+s") == 0:
         return _append_column(appender, schema, array, skip, most, result, length)
     _require_no_nulls(array)
@@ -304,12 +310,14 @@ cdef int64_t _append_column(
     cdef int64_t i
     cdef int64_t chosen = 0 if schema.n_children == 1 else -1
     for i in range(schema.n_children):
-        if strcmp(schema.children[i].name, b"data") == 0:
+        if schema.children[i].name != NULL and strcmp(schema.children[i].name, b"data") == 0:
             chosen = i
     if chosen < 0 or array.n_children != schema.n_children:
         raise TypeError("a record batch needs a column 'data', or only one")
     if array.offset != 0:
         raise TypeError("a record batch with an offset of its own: give its column instead")
+    if array.children[chosen].length < array.length:
+        raise ValueError("the column 'data' is shorter than its record batch")
     return _append_array(
         appender, schema.children[chosen], array.children[chosen], skip, most, result, length
     )
@@ -334,7 +342,11 @@ cdef int64_t _append_fixed(
 ) except -1:
     cdef records_t records
     cdef int64_t taken
+    if array.n_buffers < 2 or array.buffers[1] == NULL:
+        raise ValueError("the Arrow array has no data")
     records.record_length = int(schema.format[2:])
+    if records.record_length < 0:
+        raise ValueError(f"values of {records.record_length} bytes")
     records.stride = records.record_length
     records.count = count
     records.data = <const uint8_t*> array.buffers[1] + first * records.stride
@@ -350,6 +362,8 @@ cdef int64_t _append_variable(
 ) except -1:
     cdef values_t values
     cdef int64_t taken
+    if array.n_buffers < 3 or array.buffers[1] == NULL:
+        raise ValueError("the Arrow array has no offsets")
     values.data = <const uint8_t*> array.buffers[2]
     values.count = count
     values.offsets_i32 = NULL
@@ -360,6 +374,8 @@ cdef int64_t _append_variable(
     else:
         values.offsets_i32 = <const int32_t*> array.buffers[1] + first
         values.data_length = values.offsets_i32[count]
+    if values.data == NULL and values.data_length > 0:
+        raise ValueError("the Arrow array has no data")
     with nogil:
         taken = appender.append_values(&values, 0, NULL, result)
     if taken < count:

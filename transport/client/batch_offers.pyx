@@ -4,19 +4,18 @@ from cpython.buffer cimport (
     PyBUF_SIMPLE,
     PyBUF_STRIDES,
     PyBuffer_Release,
-    PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from aerolog.transport.logbuffer.appender cimport (
-    ADMIN_ACTION,
     Appender,
     records_t,
     reserved_t,
     slice_t,
 )
+from aerolog.transport.memory.buffers cimport get_plain_buffer
 
 
 cdef class _Slices:
@@ -45,7 +44,7 @@ cdef class _Slices:
             at.address = <const uint8_t*> PyBytes_AS_STRING(item)
             at.length = PyBytes_GET_SIZE(item)
         else:
-            PyObject_GetBuffer(item, &self.buffers[self.buffer_count], PyBUF_SIMPLE)
+            get_plain_buffer(item, &self.buffers[self.buffer_count], PyBUF_SIMPLE, "a message")
             at.address = <const uint8_t*> self.buffers[self.buffer_count].buf
             at.length = self.buffers[self.buffer_count].len
             self.buffer_count += 1
@@ -91,6 +90,7 @@ cdef int64_t append_sequence(
     cdef int64_t count
     cdef int64_t done = 0
     cdef int64_t code = 0
+    cdef int32_t retries = 0
     if not isinstance(messages, (list, tuple)):
         if getattr(messages, "ndim", 1) > 1:
             return append_rows(appender, messages, start, limit, result, length)
@@ -108,11 +108,11 @@ cdef int64_t append_sequence(
     with nogil:
         while done < slices.count:
             code = appender.append(slices.slices[done].address, slices.slices[done].length, NULL)
-            if code == ADMIN_ACTION:
-                continue
-            if code < 0:
+            if code >= 0:
+                done += 1
+                retries = 0
+            elif not appender.is_retried(code, &retries):
                 break
-            done += 1
     result[0] = code
     if done < slices.count:
         length[0] = slices.slices[done].length
@@ -126,12 +126,13 @@ cdef int64_t append_rows(
     cdef Py_buffer buffer
     cdef records_t records
     cdef int64_t done
-    PyObject_GetBuffer(array, &buffer, PyBUF_STRIDES)
+    get_plain_buffer(array, &buffer, PyBUF_STRIDES, "an array of messages")
     try:
         if buffer.ndim == 0:
             raise ValueError("an array of messages has at least one dimension")
         records.record_length = _row_length(&buffer)
-        records.stride = buffer.strides[0]
+        # Without strides (as ctypes has it) items lie one behind the other.
+        records.stride = records.record_length if buffer.strides == NULL else buffer.strides[0]
         records.count = _count(start, limit, buffer.shape[0])
         length[0] = records.record_length
         if records.count == 0:
@@ -149,7 +150,7 @@ cdef int64_t _row_length(Py_buffer* buffer) except -1:
     cdef int64_t length = buffer.itemsize
     cdef int i
     for i in range(buffer.ndim - 1, 0, -1):
-        if buffer.shape[i] > 1 and buffer.strides[i] != length:
+        if buffer.strides != NULL and buffer.shape[i] > 1 and buffer.strides[i] != length:
             raise ValueError("the rows of an array of messages must be contiguous")
         length *= buffer.shape[i]
     return length

@@ -17,6 +17,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from aerolog.transport.client.arrow cimport ArrowBatch
 from aerolog.transport.logbuffer.log_reader cimport LogReader, columns_t
+from aerolog.transport.memory.buffers cimport get_plain_buffer, is_integer
 
 
 cdef class BatchSource:
@@ -111,6 +112,8 @@ cdef class _Out:
             return
         PyObject_GetBuffer(target, &self.buffer, PyBUF_WRITABLE | PyBUF_ND | PyBUF_FORMAT)
         self.held = True
+        if not is_integer(self.buffer.format):
+            raise TypeError(f"{name} takes an array of integers")
         self.itemsize = self.buffer.itemsize
         if self.itemsize not in sizes:
             raise ValueError(f"{name} has items of {self.itemsize} bytes, it takes {sizes}")
@@ -129,11 +132,19 @@ cdef int64_t _limit(object limit, int64_t room) except -1:
     return min(most, room)
 
 
+cdef object _bytes_of(object owner):
+    """Contiguous writable memory as bytes."""
+    cdef Py_buffer buffer
+    get_plain_buffer(owner, &buffer, PyBUF_WRITABLE, "buffer")
+    PyBuffer_Release(&buffer)
+    return memoryview(owner).cast("B")
+
+
 cdef int64_t read_into(
     list readers, object buffer, object offsets, object positions, object session_ids,
     object stream_ids, object reserved_values, object limit,
 ) except -1:
-    cdef _Out data = _Out("buffer", memoryview(buffer).cast("B"), (1,))
+    cdef _Out data = _Out("buffer", _bytes_of(buffer), (1,))
     cdef _Out ends = _Out("offsets", offsets, (4, 8))
     cdef _Out position_column = _Out("positions", positions, (8,))
     cdef _Out session_column = _Out("session_ids", session_ids, (4,))
@@ -201,7 +212,7 @@ cdef object read_array(list readers, object dtype, object out, object limit):
         out = importlib.import_module("numpy").empty(limit, dtype)
     elif dtype is not None and getattr(out, "dtype", dtype) != dtype:
         raise ValueError(f"out has items of {out.dtype}, not {dtype}")
-    PyObject_GetBuffer(out, &buffer, PyBUF_WRITABLE | PyBUF_ND)
+    get_plain_buffer(out, &buffer, PyBUF_WRITABLE | PyBUF_ND, "an array for messages")
     try:
         if buffer.ndim < 1 or buffer.shape[0] == 0 or buffer.len == 0:
             raise ValueError("an array for messages has at least one row of at least one byte")

@@ -4,12 +4,11 @@ import importlib
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport get_i64, put_i64
 from aerolog.transport.logbuffer.appender cimport (
-    ADMIN_ACTION,
     Appender,
     abort_claim,
     commit_claim,
@@ -151,8 +150,10 @@ cdef class BufferClaim:
 cdef BufferClaim new_claim(Appender appender, int64_t length):
     cdef BufferClaim claim = BufferClaim.__new__(BufferClaim)
     claim._appender = appender
-    claim._result = ADMIN_ACTION
-    while claim._result == ADMIN_ACTION:
+    cdef int32_t retries = 0
+    while True:
         claim._result = appender.claim(length, &claim._claim)
+        if not appender.is_retried(claim._result, &retries):
+            break
     claim._open = claim._result > 0
     return claim

@@ -66,16 +66,14 @@ cdef class Image(BatchSource):
     A closed image delivers nothing; its position and end are the last ones.
     """
 
-    def __cinit__(self, *_):
-        self._log_fd = -1
-
     def __dealloc__(self):
         if self._log_fd >= 0:
             close(self._log_fd)
 
-    def __init__(
+    def __cinit__(
         self, subscription, available, LogBuffers logs not None, CountersReader counters not None
     ):
+        self._log_fd = -1
         cdef int64_t* position = counters.value_address(available.position_counter_id)
         if position == NULL:
             raise MessageFormatError(

@@ -95,7 +95,7 @@ cdef class Liveness:
         label_suffix: ASCII, appended once to the label of the heartbeat counter.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         BroadcastReceiver receiver not None,
         ManyToOneRingBuffer ring not None,

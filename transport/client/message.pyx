@@ -91,6 +91,9 @@ def _restore_header(*values):
 cdef class Message:
     """A message with its payload copied; values only, so it may be kept and pickled."""
 
+    def __cinit__(self):
+        self.data = b""
+
     def __bytes__(self):
         return self.data
 

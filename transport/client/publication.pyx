@@ -9,9 +9,9 @@ with the GIL held, large ones and batches without it.
 
 import warnings
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from aerolog.transport.client.arrow cimport append_arrow
 from aerolog.transport.client.batch_offers cimport append_parts, append_rows, append_sequence
@@ -34,6 +34,7 @@ from aerolog.transport.logbuffer.appender cimport (
     reserved_t,
 )
 from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_is_connected
+from aerolog.transport.memory.buffers cimport get_plain_buffer
 from aerolog.transport.memory.counters cimport CountersReader
 
 from aerolog.transport.client.channel_counters import channel_status, local_addresses
@@ -80,7 +81,7 @@ cdef class BasePublication:
     claim or a view of it is referred to, so it may be closed from any thread at any time.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         conductor,
         ready,
@@ -88,8 +89,9 @@ cdef class BasePublication:
         CountersReader counters not None,
         str channel not None,
     ):
-        cdef int64_t* limit = counters.value_address(ready.limit_counter_id)
-        if limit == NULL:
+        if type(self) is BasePublication:
+            raise TypeError("a publication is made by Aeron.add_publication")
+        if counters.value_address(ready.limit_counter_id) == NULL:
             raise MessageFormatError(
                 f"the driver named counter {ready.limit_counter_id} as the limit of publication "
                 f"{ready.registration_id}; there are {counters.max_counter_id + 1}"
@@ -102,10 +104,6 @@ cdef class BasePublication:
         self.position_limit_id = ready.limit_counter_id
         self.channel_status_id = ready.channel_status_id
         self.channel = channel
-        self._bind(logs, counters, limit_id=ready.limit_counter_id)
-
-    def _bind(self, LogBuffers logs, CountersReader counters, *, int32_t limit_id):
-        self.appender = concurrent_appender(logs, counters.value_address(limit_id), counters)
 
     # -- offering --------------------------------------------------------------------------------
 
@@ -153,7 +151,7 @@ cdef class BasePublication:
         if PyBytes_CheckExact(data):
             length[0] = PyBytes_GET_SIZE(data)
             return self._append_memory(PyBytes_AS_STRING(data), length[0], reserved_value)
-        PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
+        get_plain_buffer(data, &buffer, PyBUF_SIMPLE, "a message")
         try:
             length[0] = buffer.len
             return self._append_memory(buffer.buf, buffer.len, reserved_value)
@@ -496,6 +494,10 @@ cdef class BasePublication:
 cdef class Publication(BasePublication):
     """Shared by all threads and processes that add the same channel and stream; thread-safe."""
 
+    def __cinit__(self, conductor, ready, LogBuffers logs, CountersReader counters, channel):
+        cdef int64_t* limit = counters.value_address(ready.limit_counter_id)
+        self.appender = concurrent_appender(logs, limit, counters)
+
 
 cdef class ExclusivePublication(BasePublication):
     """The only writer of its log, used by one thread at a time.
@@ -504,8 +506,9 @@ cdef class ExclusivePublication(BasePublication):
         revoke_on_close: ``close`` cuts the subscribers off at once, as ``revoke`` does.
     """
 
-    def _bind(self, LogBuffers logs, CountersReader counters, *, int32_t limit_id):
-        self.exclusive = exclusive_appender(logs, counters.value_address(limit_id), counters)
+    def __cinit__(self, conductor, ready, LogBuffers logs, CountersReader counters, channel):
+        cdef int64_t* limit = counters.value_address(ready.limit_counter_id)
+        self.exclusive = exclusive_appender(logs, limit, counters)
         self.appender = self.exclusive
         self._exclusive = 1
 
@@ -544,7 +547,7 @@ cdef class ExclusivePublication(BasePublication):
         cdef Py_buffer buffer
         cdef int64_t result
         self._ready()
-        PyObject_GetBuffer(block, &buffer, PyBUF_SIMPLE)
+        get_plain_buffer(block, &buffer, PyBUF_SIMPLE, "a block")
         try:
             self._busy = 1
             with nogil:

@@ -35,7 +35,7 @@ cdef class Subscription(BatchSource):
         on_image_gone: called with each image that went, which is closed by then.
     """
 
-    def __init__(self, conductor, registration_id, channel, stream_id, on_image, on_image_gone):
+    def __cinit__(self, conductor, registration_id, channel, stream_id, on_image, on_image_gone):
         self.conductor = conductor
         self._client = conductor.client()
         self._images = ()

@@ -22,7 +22,11 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.concurrent.clock cimport Clock, SystemClock
-from aerolog.transport.concurrent.idle cimport CallableIdleStrategy, IdleStrategy
+from aerolog.transport.concurrent.idle cimport (
+    BusySpinIdleStrategy,
+    CallableIdleStrategy,
+    IdleStrategy,
+)
 
 from aerolog.transport.errors import AeronTimeoutError, ConfigurationError
 
@@ -79,11 +83,9 @@ cdef class DutyCycleTracker:
         threshold_ns: cycles longer than this are counted, nanoseconds.
     """
 
-    def __cinit__(self) -> None:
+    def __cinit__(self, threshold_ns: int = 100_000_000, *_: object) -> None:
         self._max_cycle_time = &self._own_max_cycle_time
         self._threshold_exceeded = &self._own_threshold_exceeded
-
-    def __init__(self, threshold_ns: int = 100_000_000) -> None:
         self.threshold_ns = threshold_ns
 
     cdef void bind(self, int64_t* max_cycle_time, int64_t* threshold_exceeded, object owner):
@@ -313,6 +315,9 @@ cdef class AgentRunner(AgentInvoker):
         trackers: as for AgentInvoker.
         affinity: number of the processor to run on; -1 for any.
     """
+
+    def __cinit__(self, *_: object, **__: object) -> None:
+        self.idle_strategy = BusySpinIdleStrategy()
 
     def __init__(
         self,

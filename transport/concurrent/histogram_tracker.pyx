@@ -28,8 +28,7 @@ cdef class HistogramTracker(DutyCycleTracker):
         ValueError: if the words reach beyond the end of the file.
     """
 
-    def __init__(self, threshold_ns: int, MappedFile file not None, offset: int) -> None:
-        super().__init__(threshold_ns)
+    def __cinit__(self, threshold_ns: int, MappedFile file not None, offset: int) -> None:
         if offset < 0 or offset % 8 or offset + 8 * BUCKETS > file.length:
             raise ValueError(f"offset={offset}: no {BUCKETS} words in {file.length} bytes")
         if not file.writable:

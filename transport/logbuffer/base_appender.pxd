@@ -108,4 +108,4 @@ cdef class Appender:
     ) noexcept nogil
     cdef int64_t _room(self, int64_t position) noexcept nogil
     cdef int64_t _batch_size(self, int64_t position, int64_t aligned, int64_t count) noexcept nogil
-    cdef bint _goes_on(self, int64_t status, int32_t* retries) noexcept nogil
+    cdef bint is_retried(self, int64_t status, int32_t* retries) noexcept nogil

@@ -201,7 +201,7 @@ cdef class Appender:
             if status >= 0:
                 index += taken
                 retries = 0
-            elif not self._goes_on(status, &retries):
+            elif not self.is_retried(status, &retries):
                 break
         return index - first
 
@@ -251,7 +251,7 @@ cdef class Appender:
             if status >= 0:
                 index += taken
                 retries = 0
-            elif not self._goes_on(status, &retries):
+            elif not self.is_retried(status, &retries):
                 break
         return index - first
 
@@ -332,7 +332,8 @@ cdef class Appender:
         cdef int64_t by_room = self._room(position) // aligned
         return max(<int64_t> 1, min(count, min(by_limit, by_room)))
 
-    cdef bint _goes_on(self, int64_t status, int32_t* retries) noexcept nogil:
+    cdef bint is_retried(self, int64_t status, int32_t* retries) noexcept nogil:
+        """Whether to try again at once; `retries` counts from 0 for each message or claim."""
         retries[0] += 1
         return status == ADMIN_ACTION and retries[0] < _MAX_RETRIES
 

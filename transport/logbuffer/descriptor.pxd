@@ -56,7 +56,6 @@ cdef class LogBuffers:
     cdef log_buffer_t log
     cdef readonly MappedFile file
     cdef readonly object metadata
-    cdef int bind(self, MappedFile file, object metadata) except -1
 
 
 cdef inline int32_t wrapping_add(int32_t a, int32_t b) noexcept nogil:

@@ -63,72 +63,16 @@ def log_file_length(term_length: int, page_size: int = 4096) -> int:
 cdef class LogBuffers:
     """Three terms and their metadata over a mapped file."""
 
-    @staticmethod
-    def create(file: MappedFile, metadata: object) -> LogBuffers:
-        """Write the metadata and the first tails into a new, all-zero file.
-
-        Args:
-            file: a writable file of the length that log_file_length gives.
-            metadata: the constant values of the log.
-
-        Raises:
-            FileFormatError: if no log can have the lengths in the metadata, or if the file has
-                another length than they require.
-        """
-        cdef LogBuffers logs = LogBuffers.__new__(LogBuffers)
+    def __cinit__(self, MappedFile file not None, metadata: object) -> None:
+        cdef int32_t partition
         check_geometry(metadata.term_length, metadata.page_size, metadata.mtu_length)
-        length = log_file_length(metadata.term_length, metadata.page_size)
-        if file.length != length:
-            raise FileFormatError(
-                f"{file.path}: a log with terms of {metadata.term_length} bytes takes"
-                f" {length} bytes, not {file.length}"
-            )
-        if not file.writable:
-            raise FileFormatError(f"{file.path}: mapped read-only")
-        cdef bytes section = _metadata.encode(metadata)
-        memcpy(
-            file.address + file.length - LOG_META_LENGTH,
-            <const char*> section,
-            LOG_META_LENGTH,
-        )
-        logs.bind(file, metadata)
-        if metadata.type != _metadata.LogType.IMAGE:
-            _initialise_tails(&logs.log, metadata.term_id, metadata.term_offset)
-        # This store is the last: a process that sees the end of stream sees all stores before it.
-        set_end_of_stream_position(&logs.log, _metadata.END_OF_STREAM_UNKNOWN)
-        return logs
-
-    @staticmethod
-    def open(file: MappedFile) -> LogBuffers:
-        """Check a mapped file and read its metadata.
-
-        Raises:
-            FileFormatError: if the file is too short, or if the lengths in its metadata contradict
-                its size or each other.
-        """
-        cdef LogBuffers logs = LogBuffers.__new__(LogBuffers)
-        if file.length < LOG_META_LENGTH:
-            raise FileFormatError(
-                f"{file.path}: a log has at least {LOG_META_LENGTH} bytes, not {file.length}"
-            )
-        try:
-            with memoryview(file) as whole:
-                metadata = _metadata.decode(whole[file.length - LOG_META_LENGTH :])
-            check_geometry(metadata.term_length, metadata.page_size, metadata.mtu_length)
-        except (ValueError, struct.error) as error:
-            raise FileFormatError(f"{file.path}: not a log buffer: {error}") from None
-        shortest = PARTITION_COUNT * metadata.term_length + LOG_META_LENGTH
+        cdef int64_t term_length = metadata.term_length
+        shortest = PARTITION_COUNT * term_length + LOG_META_LENGTH
         if file.length < shortest:
             raise FileFormatError(
-                f"{file.path}: three terms of {metadata.term_length} bytes and the metadata take"
+                f"{file.path}: three terms of {term_length} bytes and the metadata take"
                 f" {shortest} bytes, the file has {file.length}"
             )
-        logs.bind(file, metadata)
-        return logs
-
-    cdef int bind(self, MappedFile file, object metadata) except -1:
-        cdef int64_t term_length = metadata.term_length
-        cdef int32_t partition
         self.file = file
         self.metadata = metadata
         for partition in range(PARTITION_COUNT):
@@ -145,7 +89,61 @@ cdef class LogBuffers:
         self.log.page_size = metadata.page_size
         self.log.session_id = metadata.session_id
         self.log.stream_id = metadata.stream_id
-        return 0
+
+    @staticmethod
+    def create(file: MappedFile, metadata: object) -> LogBuffers:
+        """Write the metadata and the first tails into a new, all-zero file.
+
+        Args:
+            file: a writable file of the length that log_file_length gives.
+            metadata: the constant values of the log.
+
+        Raises:
+            FileFormatError: if no log can have the lengths in the metadata, or if the file has
+                another length than they require.
+        """
+        cdef LogBuffers logs
+        check_geometry(metadata.term_length, metadata.page_size, metadata.mtu_length)
+        length = log_file_length(metadata.term_length, metadata.page_size)
+        if file.length != length:
+            raise FileFormatError(
+                f"{file.path}: a log with terms of {metadata.term_length} bytes takes"
+                f" {length} bytes, not {file.length}"
+            )
+        if not file.writable:
+            raise FileFormatError(f"{file.path}: mapped read-only")
+        cdef bytes section = _metadata.encode(metadata)
+        memcpy(
+            file.address + file.length - LOG_META_LENGTH,
+            <const char*> section,
+            LOG_META_LENGTH,
+        )
+        logs = LogBuffers(file, metadata)
+        if metadata.type != _metadata.LogType.IMAGE:
+            _initialise_tails(&logs.log, metadata.term_id, metadata.term_offset)
+        # This store is the last: a process that sees the end of stream sees all stores before it.
+        set_end_of_stream_position(&logs.log, _metadata.END_OF_STREAM_UNKNOWN)
+        return logs
+
+    @staticmethod
+    def open(file: MappedFile) -> LogBuffers:
+        """Check a mapped file and read its metadata.
+
+        Raises:
+            FileFormatError: if the file is too short, or if the lengths in its metadata contradict
+                its size or each other.
+        """
+        if file.length < LOG_META_LENGTH:
+            raise FileFormatError(
+                f"{file.path}: a log has at least {LOG_META_LENGTH} bytes, not {file.length}"
+            )
+        try:
+            with memoryview(file) as whole:
+                metadata = _metadata.decode(whole[file.length - LOG_META_LENGTH :])
+            check_geometry(metadata.term_length, metadata.page_size, metadata.mtu_length)
+        except (ValueError, struct.error) as error:
+            raise FileFormatError(f"{file.path}: not a log buffer: {error}") from None
+        return LogBuffers(file, metadata)
 
     @property
     def term_length(self) -> int:

@@ -80,7 +80,7 @@ cdef class _Call:
     cdef object function
     cdef object error
 
-    def __init__(self, function: object) -> None:
+    def __cinit__(self, function: object) -> None:
         self.function = function
 
     def raise_error(self) -> None:
@@ -123,7 +123,7 @@ cdef class _Reserved:
     cdef _Call call
     cdef const reserved_t* pointer
 
-    def __init__(self, value: object) -> None:
+    def __cinit__(self, value: object) -> None:
         self.native.supplier = NULL
         self.native.context = NULL
         self.pointer = NULL if value is None else &self.native
@@ -181,7 +181,7 @@ cdef class DirectPublication:
     cdef Appender _appender
     cdef claim_t _claim
 
-    def __init__(
+    def __cinit__(
         self, logs: LogBuffers, counters: MappedFile, limit_offset: int, *, exclusive: bool
     ) -> None:
         cdef int64_t* limit = _counter(counters, limit_offset)
@@ -346,7 +346,7 @@ cdef class DirectSubscription:
 
     cdef LogReader _reader
 
-    def __init__(self, logs: LogBuffers, counters: MappedFile, position_offset: int) -> None:
+    def __cinit__(self, logs: LogBuffers, counters: MappedFile, position_offset: int) -> None:
         self._reader = log_reader(logs, _counter(counters, position_offset), counters)
 
     @property

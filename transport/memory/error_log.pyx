@@ -70,7 +70,7 @@ cdef class DistinctErrorLog:
     cdef object _lock
     cdef bint _full_told
 
-    def __init__(self, MappedFile mapped, offset: int, length: int, clock: Clock) -> None:
+    def __cinit__(self, MappedFile mapped, offset: int, length: int, clock: Clock) -> None:
         _check_section(mapped, offset)
         if not mapped.writable:
             raise ValueError(f"{mapped.path} is mapped read-only")

@@ -166,14 +166,13 @@ cdef class RehearsedPort(WrappedPort):
         clock: the clock for delays; the machine's if None.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         inner: DatagramPort,
         outgoing: Disturbance | None = None,
         incoming: Disturbance | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.inner = inner
         self.outgoing = outgoing if outgoing is not None else Disturbance()
         self.incoming = incoming if incoming is not None else Disturbance()
         self._clock = clock if clock is not None else SystemClock()

@@ -6,7 +6,10 @@ from aerolog.transport.network.port import Address
 
 
 cdef class WrappedPort(DatagramPort):
-    """A port that wraps another port; subclasses set ``inner`` and pass datagrams on."""
+    """A port that wraps another port; subclasses pass datagrams on."""
+
+    def __cinit__(self, DatagramPort inner not None, *_: object, **__: object) -> None:
+        self.inner = inner
 
     cdef int reconnect(self, const address_t* remote) noexcept nogil:
         return self.inner.reconnect(remote)

@@ -1,15 +1,11 @@
 """The rows of a merge, published onto one stream; the reserved value names the recording."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from aerolog.archive.client.replay.merged_batch cimport MergedBatch
 from aerolog.transport.client.publication cimport ExclusivePublication
-from aerolog.transport.logbuffer.appender cimport ADMIN_ACTION, ExclusiveAppender
+from aerolog.transport.logbuffer.appender cimport ExclusiveAppender
 from aerolog.transport.logbuffer.frame_writer cimport reserved_t
-
-cdef enum:
-    # One retry is enough: the log has turned to its next term, and the retry goes there.
-    RETRIES_MAX = 3
 
 
 def forward(ExclusivePublication publication not None, MergedBatch batch not None, int64_t first):
@@ -27,7 +23,7 @@ def forward(ExclusivePublication publication not None, MergedBatch batch not Non
     cdef int64_t row = first
     cdef int64_t result = 0
     cdef int64_t begin
-    cdef int tries = 0
+    cdef int32_t retries = 0
     cdef reserved_t reserved
     if not 0 <= first <= batch.c.rows:
         raise ValueError(f"the batch has {batch.c.rows} rows, not row {first}")
@@ -40,11 +36,9 @@ def forward(ExclusivePublication publication not None, MergedBatch batch not Non
             result = appender.append(
                 batch.c.payload + begin, batch.c.payload_offset[row + 1] - begin, &reserved
             )
-            if result == ADMIN_ACTION and tries < RETRIES_MAX:
-                tries += 1
-                continue
-            if result < 0:
+            if result >= 0:
+                row += 1
+                retries = 0
+            elif not appender.is_retried(result, &retries):
                 break
-            tries = 0
-            row += 1
     return row, result

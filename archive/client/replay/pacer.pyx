@@ -98,28 +98,22 @@ cdef class Pacer:
     One thread waits; any thread may pause, resume, change the speed and stop. Such a change ends a
     wait's sleep at once.
 
+    Args:
+        speed: how many recorded seconds pass in one; None: as fast as can be.
+        clock: for the time that passes; the machine's by default.
+        paused: begin paused.
+
+    Raises:
+        ConfigurationError: a speed outside 0.000001 to 1000000.
+
     Attributes:
         steps_back: how often a message's time lay before that of the message before.
         due_ns: when the last message was due, in the clock's monotonic time.
         late_ns_max: by how much the latest message was late.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, speed=1.0, *, Clock clock=None, paused=False):
         self._read_fd = self._write_fd = -1
-
-    def __init__(self, speed=1.0, *, Clock clock=None, paused=False):
-        """Make a pacer.
-
-        Args:
-            speed: how many recorded seconds pass in one; None: as fast as can be.
-            clock: for the time that passes; the machine's by default.
-            paused: begin paused.
-
-        Raises:
-            ConfigurationError: a speed outside 0.000001 to 1000000.
-        """
-        if self._read_fd >= 0:
-            raise TypeError("a pacer is made once")
         self._wanted_speed = self._speed = _millionths(speed)
         self._wanted_pause = self._paused = 1 if paused else 0
         self._clock = SystemClock() if clock is None else clock

@@ -21,6 +21,9 @@ cdef class TimedMessage:
         reserved_value: as the publisher set it.
     """
 
+    def __cinit__(self, *_, **__):
+        self.payload = b""
+
     def __init__(
         self, time_ns, recording_id, position, bytes payload not None, *, session_id=0,
         stream_id=0, term_id=0, term_offset=0, flags=0xC0, reserved_value=0,

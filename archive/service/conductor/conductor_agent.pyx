@@ -110,7 +110,7 @@ cdef class WatchAgent(Agent):
 
     def take_bell(self) -> bool:
         """Return whether the bell was rung since the last call."""
-        return self.doorbell.take()
+        return self.doorbell is not None and self.doorbell.take()
 
     cdef bint _has_request(self) noexcept nogil:
         cdef block_t block

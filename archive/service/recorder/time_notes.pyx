@@ -20,6 +20,9 @@ cdef class NotesAgent(Agent):
         capacity: most recordings at a time.
     """
 
+    def __cinit__(self, *_, **__):
+        self.table = SessionTable(1)
+
     def __init__(self, int32_t capacity):
         super().__init__("archive-times")
         self.table = SessionTable(capacity)

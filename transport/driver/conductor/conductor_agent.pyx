@@ -45,7 +45,7 @@ cdef class ConductorAgent(Agent):
             is not committed for longer is skipped.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         conductor,
         Clock clock not None,
@@ -56,7 +56,6 @@ cdef class ConductorAgent(Agent):
         timer_interval_ns,
         client_liveness_timeout_ns,
     ):
-        super().__init__("driver-conductor")
         self._conductor = conductor
         self._clock = clock
         self._commands = commands
@@ -74,6 +73,9 @@ cdef class ConductorAgent(Agent):
         self._now_ms = clock.epoch_ms()
         self._timer_deadline_ns = self._now_ns + self._timer_interval_ns
         self._head_since_ns = self._now_ns
+
+    def __init__(self, *_, **__):
+        super().__init__("driver-conductor")
 
     def __dealloc__(self):
         free(self._turns)

@@ -26,7 +26,7 @@ cdef class SubscriberPositions:
         resting_timeout_ns: how long it then stays away.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         CountersReader counters not None,
         *,

@@ -35,7 +35,7 @@ cdef class LoggedPort(WrappedPort):
         frame_in, frame_out, nak_received, nak_sent: codes of events, 0 for not logged.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         DatagramPort inner not None,
         EventLog log not None,
@@ -46,7 +46,6 @@ cdef class LoggedPort(WrappedPort):
         nak_received: int = 0,
         nak_sent: int = 0,
     ) -> None:
-        self.inner = inner
         self._log = log
         self._in_code = frame_in
         self._out_code = frame_out

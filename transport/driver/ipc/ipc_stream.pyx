@@ -70,7 +70,7 @@ cdef class IpcStream(DriverStream):
         now_ns: monotonic time.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         LogBuffers logs not None,
         CountersReader counters not None,

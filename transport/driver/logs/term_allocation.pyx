@@ -45,7 +45,7 @@ cdef class TermAllocation:
         plenty: the disk cannot be full in a moment.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         LogBuffers logs not None,
         start_position,
@@ -136,8 +136,7 @@ PIECE_LENGTH = 1 << 18
 
 cdef class ImageAllocation(TermAllocation):
     """The disk space of an image's log; the receiver writes nowhere else."""
-    def __init__(self, LogBuffers logs not None, start_position, *, bint sparse):
-        super().__init__(logs, start_position, sparse=sparse)
+    def __cinit__(self, LogBuffers logs not None, start_position, *, bint sparse):
         self._start = <int64_t> start_position & ~<int64_t> (logs.log.page_size - 1)
         if sparse:
             self.limit = self._start

@@ -146,7 +146,8 @@ cdef class DataPacketDispatcher:
 
     All of it belongs to the receiver; what is here is for tests.
     """
-    def __init__(self, session_limit: int = 2**31 - 1) -> None:
+
+    def __cinit__(self, session_limit: int = 2**31 - 1) -> None:
         self._streams = IdTable()
         self._wanted = IdTable()
         self._sessions = IdTable()

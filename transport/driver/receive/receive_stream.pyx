@@ -125,9 +125,36 @@ cdef class ReceiveStream(DriverStream):
     `done_is_due` and `ImageReleased` received it enters DONE and frees log and counters.
 
     The conductor makes it, turns it (as a `DriverStream`) and ends it; between
-    `Receiver.add_image` and the event `ImageReleased` the receiver writes into it.
+    `Receiver.add_image` and the event `ImageReleased` the receiver writes into it. Making it
+    allocates the room of the first term that data may enter.
+
+    Args:
+        logs: the image's log, all zeros.
+        counters: holds the counters named by the ids; kept alive. Hwm and rcv-pos are set to
+            the initial position here.
+        endpoint: the `ReceiveEndpoint` that answers for it.
+        clock: of the driver, for the loss report.
+        transport_index: of the transport that received the SETUP.
+        control: where status messages go, of the event `CreateImage`.
+        rcv_hwm_id, rcv_pos_id, rcv_naks_sent_id: counter ids.
+        initial_position: of the SETUP, in bytes.
+        subscribers: positions of its subscribers, `image.subscribers` from then on.
+        feedback_delay: when gaps are reported; `StaticDelay.unreliable()` if not reliable.
+        congestion: the window.
+        loss_report: where losses are noted, None for nowhere.
+        channel: of the subscription, for the loss report.
+        source: identity of the source, for the loss report.
+        reliable: gaps are reported; else they are filled.
+        sparse: room on disk is allocated before the window lets data in.
+        status_message_timeout_ns: `aeron.rcv.status.message.timeout`.
+        image_liveness_timeout_ns: `aeron.image.liveness.timeout`.
+
+    Raises:
+        IndexError: no such counter.
+        ConfigurationError: an address, position or index that is none.
     """
-    def __init__(
+
+    def __cinit__(
         self,
         LogBuffers logs not None,
         CountersReader counters not None,
@@ -151,33 +178,6 @@ cdef class ReceiveStream(DriverStream):
         status_message_timeout_ns: int = 200_000_000,
         image_liveness_timeout_ns: int = 10_000_000_000,
     ) -> None:
-        """Allocates the room of the first term that data may enter.
-
-        Args:
-            logs: the image's log, all zeros.
-            counters: holds the counters named by the ids; kept alive. Hwm and rcv-pos are set to
-                the initial position here.
-            endpoint: the `ReceiveEndpoint` that answers for it.
-            clock: of the driver, for the loss report.
-            transport_index: of the transport that received the SETUP.
-            control: where status messages go, of the event `CreateImage`.
-            rcv_hwm_id, rcv_pos_id, rcv_naks_sent_id: counter ids.
-            initial_position: of the SETUP, in bytes.
-            subscribers: positions of its subscribers, `image.subscribers` from then on.
-            feedback_delay: when gaps are reported; `StaticDelay.unreliable()` if not reliable.
-            congestion: the window.
-            loss_report: where losses are noted, None for nowhere.
-            channel: of the subscription, for the loss report.
-            source: identity of the source, for the loss report.
-            reliable: gaps are reported; else they are filled.
-            sparse: room on disk is allocated before the window lets data in.
-            status_message_timeout_ns: `aeron.rcv.status.message.timeout`.
-            image_liveness_timeout_ns: `aeron.image.liveness.timeout`.
-
-        Raises:
-            IndexError: no such counter.
-            ConfigurationError: an address, position or index that is none.
-        """
         if initial_position < 0 or initial_position % FRAME_ALIGNMENT:
             raise ConfigurationError(
                 f"initial position is {initial_position}; use a multiple of {FRAME_ALIGNMENT}"

@@ -145,17 +145,7 @@ cdef class Receiver(Agent):
     alive until the receiver has given them back by an event; what is asked of one that has been
     given back does nothing.
     """
-    def __cinit__(self, *args, **kwargs):
-        cdef int index
-        self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)
-        if self._buffers is NULL:
-            raise MemoryError
-        memset(self._incoming, 0, sizeof(self._incoming))
-        for index in range(BATCH_LIMIT):
-            self._incoming[index].data = self._buffers + index * BUFFER_STRIDE
-            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
-
-    def __init__(
+    def __cinit__(
         self,
         Clock clock not None,
         CountersReader counters not None,
@@ -173,7 +163,14 @@ cdef class Receiver(Agent):
             queue_length: commands and events that may wait, each.
             role_name: of the agent.
         """
-        super().__init__(role_name)
+        cdef int index
+        self._buffers = <uint8_t*> malloc(<size_t> BATCH_LIMIT * BUFFER_STRIDE)
+        if self._buffers is NULL:
+            raise MemoryError
+        memset(self._incoming, 0, sizeof(self._incoming))
+        for index in range(BATCH_LIMIT):
+            self._incoming[index].data = self._buffers + index * BUFFER_STRIDE
+            self._incoming[index].capacity = RECEIVE_BUFFER_LENGTH
         self._clock = clock
         self._context = ReceiveContext(counters)
         self._commands = SpscQueue(queue_length)
@@ -186,6 +183,9 @@ cdef class Receiver(Agent):
         self._setups = deque()
         self._setup_credit_ns = _SETUP_CREDIT_NS
         self._credited_ns = clock.nano_time()
+
+    def __init__(self, *_, role_name="receiver", **__):
+        super().__init__(role_name)
 
     def __dealloc__(self):
         free(self._polled)

@@ -157,7 +157,7 @@ cdef class SendStream(BatchStream):
         IndexError: there is no such counter.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         LogBuffers logs not None,
         CountersReader counters not None,

@@ -172,7 +172,7 @@ cdef class Sender(Agent):
         role_name: of the agent.
     """
 
-    def __init__(
+    def __cinit__(
         self,
         Clock clock not None,
         CountersReader counters not None,
@@ -196,7 +196,6 @@ cdef class Sender(Agent):
             role_name: of the agent.
         """
         cdef int i
-        super().__init__(role_name)
         self._context = SendContext(clock, counters, max(256, queue_length))
         self._table = PublicationTable()
         self._buffer = <uint8_t*> malloc(POLL_MESSAGES * RECEIVE_BUFFER_LENGTH)
@@ -215,6 +214,9 @@ cdef class Sender(Agent):
         self._alive = {}
         self._held_by_sender = set()
         self._waiting = deque()
+
+    def __init__(self, *_, role_name="sender", **__):
+        super().__init__(role_name)
 
     def __dealloc__(self):
         free(self._turns)
