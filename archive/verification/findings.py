@@ -27,6 +27,7 @@ class Kind(StrEnum):
     CHANGED = "changed"  #: a segment is sound and not what it was
     UNREADABLE = "unreadable"  #: a segment cannot be opened or read
     CATALOG = "catalog"  #: a catalog entry is damaged
+    SESSION = "session"  #: a frame has a session id of its own; sound as the reference sees it
     HEALTH = "health"  #: a health file is damaged or of another recording; no data is concerned
 
 
@@ -53,7 +54,7 @@ class Finding:
     @property
     def is_damage(self) -> bool:
         """Whether the recording is concerned, and not only what is kept about it."""
-        return self.kind != Kind.HEALTH
+        return self.kind not in {Kind.HEALTH, Kind.SESSION}
 
 
 _REPAIR: Final = "aerolog verify {} --repair-plan says what can be saved"
@@ -62,6 +63,7 @@ _REMEDIES: Final = {
     Kind.CHANGED: "bring the file back from a copy; aerolog verify {} --repair takes it as it is",
     Kind.UNREADABLE: "look at the disk and at who may read the file, then verify again",
     Kind.CATALOG: "aerolog archive-tool DIR verify tells more",
+    Kind.SESSION: "nothing to do if a client extended the recording by a single message",
     Kind.HEALTH: "nothing to do: it is made anew with the next verification",
 }
 _KINDS: Final = {
@@ -71,7 +73,6 @@ _KINDS: Final = {
     native.CHECK_TERM_OFFSET: Kind.HEADER,
     native.CHECK_TERM_ID: Kind.HEADER,
     native.CHECK_STREAM_ID: Kind.HEADER,
-    native.CHECK_SESSION_ID: Kind.HEADER,
     native.CHECK_PADDING: Kind.PADDING,
     native.CHECK_CHECKSUM: Kind.CHECKSUM,
     native.CHECK_NO_FRAME: Kind.TAIL,
@@ -85,7 +86,6 @@ _TEXTS: Final = {
     native.CHECK_TERM_OFFSET: "wrong term offset {found} in a frame, expected {expected}",
     native.CHECK_TERM_ID: "wrong term id {found} in a frame, expected {expected}",
     native.CHECK_STREAM_ID: "wrong stream id {found} in a frame, expected {expected}",
-    native.CHECK_SESSION_ID: "wrong session id {found} in a frame, expected {expected}",
     native.CHECK_PADDING: "a padding frame holds data",
     native.CHECK_CHECKSUM: "checksum {found} in a frame, computed {expected}",
     native.CHECK_NO_FRAME: "no frame, though the recording goes on to position {expected}",
@@ -118,6 +118,15 @@ def finding_of(span: Span, kind: Kind, text: str, position: int | None = None) -
         remedy_of(kind, span.recording_id),
         span.base,
     )
+
+
+def odd_session_of_check(span: Span, check: SegmentCheck) -> Finding | None:
+    """A note of sessions of one frame that a native check has met, None when it met none."""
+    if check.odd_sessions == 0:
+        return None
+    more = f"; {check.odd_sessions} frames are like that" if check.odd_sessions > 1 else ""
+    text = f"session id {check.odd_session_id} is that of a single frame{more}"
+    return finding_of(span, Kind.SESSION, text, span.base + check.odd_offset)
 
 
 def finding_of_check(span: Span, check: SegmentCheck) -> Finding:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.catalog_map import CatalogReader
-from aerolog.archive.verification.findings import Finding, Kind, finding_of, finding_of_check
+from aerolog.archive.verification.findings import (
+    Finding,
+    Kind,
+    finding_of,
+    finding_of_check,
+    odd_session_of_check,
+)
 from aerolog.archive.verification.fingerprint import fingerprint_text, new_hash
 from aerolog.archive.verification.layout import SegmentRecord, SegmentState, run_of
 from aerolog.archive.verification.segment_check import (
@@ -40,11 +46,13 @@ class SpanResult:
         finding: what is wrong, None when the segment is sound.
         is_explained: whether the archive has purged, truncated or extended the recording meanwhile,
             so that record and finding mean nothing.
+        note: what is odd about the segment and no damage, None when nothing is.
     """
 
     record: SegmentRecord
     finding: Finding | None
     is_explained: bool = False
+    note: Finding | None = None
 
 
 class RecordingChecker:
@@ -117,7 +125,10 @@ class RecordingChecker:
             text = f"the segment cannot be read: {error.strerror or error}"
             finding = finding_of(span, Kind.UNREADABLE, text)
         value = None if hashed is None or finding is not None else hashed.intdigest()
-        return self._result(span, before, now_ms, stamp, finding, value)
+        result = self._result(span, before, now_ms, stamp, finding, value)
+        if finding is not None:
+            return result
+        return replace(result, note=odd_session_of_check(span, self._check))
 
     def _odd_file(self, span: Span) -> Finding | None:
         """A finding when the segment is not a regular file of the folder, None when it is."""

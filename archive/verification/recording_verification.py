@@ -127,6 +127,8 @@ def verify_opened(
                 writer.note(result.record)
             if result.finding is not None:
                 findings.append(result.finding)
+            if result.note is not None:
+                findings.append(result.note)
     return findings
 
 

@@ -18,6 +18,7 @@ cdef class SegmentCheck:
     cdef int32_t _frame_length_max
     cdef int32_t _other_session_id
     cdef int32_t _doubtful_value
+    cdef int32_t _doubtful_checksum
     cdef int64_t _doubtful_offset
     cdef int _kind
     cdef bint _is_strict
@@ -33,11 +34,14 @@ cdef class SegmentCheck:
     cdef readonly int64_t found
     cdef readonly int64_t expected
     cdef readonly int64_t frames
+    cdef readonly int64_t odd_sessions
+    cdef readonly int64_t odd_offset
+    cdef readonly int32_t odd_session_id
     cdef int _step(self) noexcept nogil
     cdef int64_t _take_padding(self, int64_t at, int64_t end) noexcept nogil
     cdef int _frame(self, const uint8_t* frame, int64_t at, int64_t left) noexcept nogil
     cdef int _header(self, const uint8_t* frame, int32_t length, int64_t at) noexcept nogil
     cdef int _session(self, const uint8_t* frame, int64_t at, int64_t aligned) noexcept nogil
     cdef int _guess(self, int32_t stored, const uint8_t* body, int64_t length) noexcept nogil
-    cdef int _doubt(self) noexcept nogil
+    cdef int _settle(self) noexcept nogil
     cdef int _fail(self, int status, int64_t offset, int64_t found, int64_t expected) noexcept nogil

@@ -10,7 +10,6 @@ CHECK_VERSION: Final[int]
 CHECK_TERM_OFFSET: Final[int]
 CHECK_TERM_ID: Final[int]
 CHECK_STREAM_ID: Final[int]
-CHECK_SESSION_ID: Final[int]
 CHECK_PADDING: Final[int]
 CHECK_CHECKSUM: Final[int]
 CHECK_NO_FRAME: Final[int]
@@ -28,6 +27,9 @@ class SegmentCheck:
     found: int
     expected: int
     frames: int
+    odd_sessions: int
+    odd_offset: int
+    odd_session_id: int
 
     def __init__(
         self,

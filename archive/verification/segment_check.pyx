@@ -58,7 +58,6 @@ cdef enum:
     TERM_OFFSET = 4
     TERM_ID = 5
     STREAM_ID = 6
-    SESSION_ID = 7
     PADDING = 8
     BAD_CHECKSUM = 9
     NO_FRAME = 10
@@ -73,7 +72,6 @@ CHECK_VERSION = VERSION
 CHECK_TERM_OFFSET = TERM_OFFSET
 CHECK_TERM_ID = TERM_ID
 CHECK_STREAM_ID = STREAM_ID
-CHECK_SESSION_ID = SESSION_ID
 CHECK_PADDING = PADDING
 CHECK_CHECKSUM = BAD_CHECKSUM
 CHECK_NO_FRAME = NO_FRAME
@@ -109,6 +107,10 @@ cdef class SegmentCheck:
         found: what stands there, or the number of an I/O error.
         expected: what should stand there.
         frames: that were checked.
+        odd_sessions: frames of this segment with a session id that neither the recording nor the
+            frame before or behind has: a session of one frame, or a damaged session id.
+        odd_offset: of the first of them, -1 when there is none.
+        odd_session_id: of the first of them.
     """
 
     def __init__(
@@ -175,7 +177,8 @@ cdef class SegmentCheck:
         self._doubtful_offset = -1
         self._is_last = is_last
         self.frames = self.found = self.expected = 0
-        self.bad_offset = -1
+        self.odd_sessions = self.odd_session_id = 0
+        self.bad_offset = self.odd_offset = -1
         self.status = GOES_ON if start < limit else END
 
     def step(self) -> int:
@@ -224,7 +227,8 @@ cdef class SegmentCheck:
         self.offset = at
         if at < self._limit:
             return GOES_ON
-        return self._doubt() if self._is_last else END
+        # The next segment may go on with the session of its last frame; a wrong checksum stays one.
+        return self._settle() if self._is_last or self._kind != CHECKSUM_NONE else END
 
     cdef int64_t _take_padding(self, int64_t at, int64_t end) noexcept nogil:
         """Step over the body of a padding frame as far as it is there; it holds zeros."""
@@ -286,39 +290,40 @@ cdef class SegmentCheck:
         """What stands for the session: its id or a checksum of what follows the header.
 
         A recording that was extended has frames of several sessions, and its descriptor tells only
-        the last one. So a value that is neither an id nor a checksum is in doubt until the next
-        frame: a session of one frame among those of another is damage.
+        the last one. So a value that is neither a known id nor a checksum is in doubt until the
+        next frame, which may have it too. If it does not, the value was the only frame's of its
+        session, or a checksum that is wrong where the others have checksums.
         """
         cdef int32_t stored = get_i32(frame + SESSION_ID_OFFSET)
         cdef const uint8_t* body = frame + DATA_HEADER_LENGTH
         cdef int64_t length = aligned - DATA_HEADER_LENGTH
-        cdef int32_t computed
+        cdef int32_t computed = self._session_id
         if self._is_strict or self._kind != CHECKSUM_NONE:
             computed = crc_of(self._kind, body, length)
             if computed == stored:
-                return END
-            if not self._is_strict and (
-                stored == self._session_id
-                or stored == self._other_session_id
-                or self._guess(stored, body, length) != CHECKSUM_NONE
-            ):
-                return END
-            return self._fail(BAD_CHECKSUM, at, stored, computed)
+                return self._settle()
+            if self._is_strict:
+                return self._fail(BAD_CHECKSUM, at, stored, computed)
+            if self._guess(stored, body, length) != CHECKSUM_NONE:
+                return self._settle()
         if stored == self._session_id or stored == self._other_session_id:
-            return self._doubt()
+            return self._settle()
         if length == 0 and stored == 0:
             return END  # the checksum of nothing, which is no sign of either kind
-        self._kind = self._guess(stored, body, length)
-        if self._kind != CHECKSUM_NONE:
-            return self._doubt()
+        if self._kind == CHECKSUM_NONE:
+            self._kind = self._guess(stored, body, length)
+            if self._kind != CHECKSUM_NONE:
+                return self._settle()
         if self._doubtful_offset >= 0:
-            if stored != self._doubtful_value:
-                return self._doubt()
-            self._other_session_id = stored
-            self._doubtful_offset = -1
-            return END
+            if stored == self._doubtful_value:
+                self._other_session_id = stored
+                self._doubtful_offset = -1
+                return END
+            if self._settle() != END:
+                return BAD_CHECKSUM
         self._doubtful_value = stored
         self._doubtful_offset = at
+        self._doubtful_checksum = computed
         return END
 
     cdef int _guess(self, int32_t stored, const uint8_t* body, int64_t length) noexcept nogil:
@@ -329,16 +334,20 @@ cdef class SegmentCheck:
             return CHECKSUM_CRC32
         return CHECKSUM_NONE
 
-    cdef int _doubt(self) noexcept nogil:
-        """Resolve a doubt: the value in the frame before was no session id."""
+    cdef int _settle(self) noexcept nogil:
+        """End a doubt: no frame beside the doubtful one has its value."""
         if self._doubtful_offset < 0:
             return END
-        return self._fail(
-            SESSION_ID if self._kind == CHECKSUM_NONE else BAD_CHECKSUM,
-            self._doubtful_offset,
-            self._doubtful_value,
-            self._session_id,
-        )
+        if self._kind != CHECKSUM_NONE:
+            return self._fail(
+                BAD_CHECKSUM, self._doubtful_offset, self._doubtful_value, self._doubtful_checksum
+            )
+        if self.odd_sessions == 0:
+            self.odd_offset = self._doubtful_offset
+            self.odd_session_id = self._doubtful_value
+        self.odd_sessions += 1
+        self._doubtful_offset = -1
+        return END
 
     cdef int _fail(
         self, int status, int64_t offset, int64_t found, int64_t expected

@@ -97,11 +97,38 @@ def test_a_damaged_header_is_found(tmp_path, place, where, checksum) -> None:
 
 
 @pytest.mark.parametrize("where", [1, 30, 149])
-def test_a_session_of_one_frame_is_found(tmp_path, where) -> None:
+def test_a_session_of_one_frame_is_told_and_no_damage(tmp_path, where) -> None:
     build(tmp_path)
     term, index = divmod(where, PER_TERM)
     overwrite(tmp_path, index * FRAME + 12, "<i", 424242, base=term * TERM)
-    assert only(verify_recording(tmp_path, 0)) == (Kind.HEADER, term * TERM + index * FRAME)
+    found = verify_recording(tmp_path, 0)
+    assert only(found) == (Kind.SESSION, term * TERM + index * FRAME)
+    assert not found[0].is_damage
+    assert "session id 424242" in found[0].text
+
+
+def test_damage_behind_a_session_of_one_frame_is_found(tmp_path) -> None:
+    build(tmp_path)
+    overwrite(tmp_path, 5 * FRAME + 12, "<i", 424242)
+    overwrite(tmp_path, 9 * FRAME + 16, "<i", 99)
+    assert only(verify_recording(tmp_path, 0)) == (Kind.HEADER, 9 * FRAME)
+
+
+def test_a_session_for_each_frame_is_told_once_a_segment(tmp_path) -> None:
+    build(tmp_path)
+    for index in range(PER_TERM):
+        overwrite(tmp_path, index * FRAME + 12, "<i", 500_000 + index)
+    (found,) = verify_recording(tmp_path, 0)
+    assert (found.kind, found.position) == (Kind.SESSION, 0)
+    assert f"{PER_TERM - 1} frames are like that" in found.text
+
+
+@pytest.mark.parametrize("frames", [2, 20])
+def test_sessions_without_checksums_among_frames_with_them_are_no_damage(tmp_path, frames) -> None:
+    build(tmp_path, "CRC-32C")
+    for index in range(10, 10 + frames):
+        overwrite(tmp_path, index * FRAME + 12, "<i", 424242)
+    assert verify_recording(tmp_path, 0) == []
 
 
 @pytest.mark.parametrize("checksum", ["CRC-32", "CRC-32C"])
