@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from aerolog.archive.format.catalog_index import scan_entries
 from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
-from aerolog.archive.format.held_mapping import HeldMapping
 from aerolog.archive.format.layout import (
     CATALOG_HEADER,
     CATALOG_HEADER_LENGTH,
@@ -23,6 +22,7 @@ from aerolog.archive.format.layout import (
     SEMANTIC_VERSION,
     VERSION_MAJOR,
 )
+from aerolog.archive.format.mapped_resource import MappedResource
 from aerolog.archive.protocol.enums import semantic_version_text
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, FileFormatError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
@@ -39,7 +39,7 @@ ENTRY = offsets(ENTRY_HEADER)
 FIELD = {name: ENTRY_HEADER_LENGTH + at for name, at in offsets(DESCRIPTOR).items()}
 
 
-class CatalogMap(HeldMapping):
+class CatalogMap(MappedResource):
     """A mapped catalog and its index of VALID entries; the base of two classes.
 
     Attributes:

@@ -10,7 +10,6 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.archive.format.held_mapping import HeldMapping
 from aerolog.archive.format.layout import (
     CATALOG_HEADER_LENGTH,
     CATALOG_NAME,
@@ -19,6 +18,7 @@ from aerolog.archive.format.layout import (
     ENTRY_HEADER,
     ENTRY_HEADER_LENGTH,
 )
+from aerolog.archive.format.mapped_resource import MappedResource
 from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.tools.archive_tool.raw_catalog import RawCatalog, file_in
 from aerolog.tools.archive_tool.uncaught_error import (
@@ -107,7 +107,7 @@ def state_name(state: int) -> str:
     return RecordingState(state).name if state in list(RecordingState) else str(state)
 
 
-class EditableCatalog(HeldMapping):
+class EditableCatalog(MappedResource):
     """The catalog of a folder, open for changes; close it, or use it as a context manager.
 
     Attributes:

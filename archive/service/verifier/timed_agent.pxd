@@ -5,6 +5,6 @@ from libc.stdint cimport int64_t
 from aerolog.transport.concurrent.agent cimport Agent
 
 
-cdef class PausingAgent(Agent):
+cdef class TimedAgent(Agent):
     cdef public int64_t due_ns
     cdef int duty_cycle(self, int64_t now_ns) noexcept nogil

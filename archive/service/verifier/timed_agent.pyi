@@ -1,4 +1,4 @@
 from aerolog.transport.concurrent.agent import Agent
 
-class PausingAgent(Agent):
+class TimedAgent(Agent):
     due_ns: int

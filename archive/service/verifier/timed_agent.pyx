@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from aerolog.transport.concurrent.agent cimport Agent
 
 
-cdef class PausingAgent(Agent):
+cdef class TimedAgent(Agent):
     """An agent whose ``control`` is called at a time that it sets itself.
 
     Attributes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aerolog.archive.format.catalog_map import CatalogReader
 from aerolog.archive.format.live_position import positions_of
 from aerolog.archive.service import properties as p
-from aerolog.archive.service.verifier.timed_agent import PausingAgent
+from aerolog.archive.service.verifier.timed_agent import TimedAgent
 from aerolog.archive.verification.closed_spans import closed_spans
 from aerolog.archive.verification.fingerprint import new_hash
 from aerolog.archive.verification.health_file import HealthWriter, remove_health
@@ -118,7 +118,7 @@ class DueSegments:
         return [(descriptor, span) for _, _, descriptor, span in found]
 
 
-class Verifier(PausingAgent):
+class Verifier(TimedAgent):
     """Reads closed segments and reports damage.
 
     Args:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
-    from aerolog.transport.driver.ipc.ipc_media import IpcMedia
+    from aerolog.transport.driver.ipc.ipc_conductor import IpcConductor
     from aerolog.transport.driver.receive.receiver import Receiver
     from aerolog.transport.driver.send.sender import Sender
 
@@ -33,6 +33,6 @@ class ConductorContext:
     agent: ConductorAgent
     clients: Clients
     sessions: PublicationSessions
-    ipc: IpcMedia
+    ipc: IpcConductor
     sender: Sender
     receiver: Receiver

@@ -14,10 +14,10 @@ from aerolog.transport.driver.conductor.command_error import CommandError, answe
 from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
 from aerolog.transport.driver.conductor.conductor_context import ConductorContext
 from aerolog.transport.driver.conductor.counter_links import CounterLinks
-from aerolog.transport.driver.conductor.network_media import NetworkMedia
+from aerolog.transport.driver.conductor.network_conductor import NetworkConductor
 from aerolog.transport.driver.conductor.session_ids import PublicationSessions, SessionIds
 from aerolog.transport.driver.counters.system_counters import SystemCounter
-from aerolog.transport.driver.ipc.ipc_media import IpcMedia
+from aerolog.transport.driver.ipc.ipc_conductor import IpcConductor
 from aerolog.transport.driver.receive.receiver import Receiver
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.driver.threading_mode import (
@@ -76,7 +76,7 @@ class DriverConductor:
         )
         self._clients = Clients(context, self.agent)
         self._counters = CounterLinks(context, self._clients)
-        self._ipc = IpcMedia(context, self.agent, self._clients, self._sessions)
+        self._ipc = IpcConductor(context, self.agent, self._clients, self._sessions)
         sender = Sender(
             context.clock,
             context.counters,
@@ -90,7 +90,7 @@ class DriverConductor:
             reresolution_check_interval_ns=settings[properties.DRIVER_RERESOLUTION_CHECK_INTERVAL],
         )
         self.agent.watch_events(sender, receiver)
-        self.network = NetworkMedia(
+        self.network = NetworkConductor(
             ConductorContext(
                 context,
                 self.agent,

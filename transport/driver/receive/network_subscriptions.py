@@ -13,7 +13,7 @@ from aerolog.transport.driver.channels.endpoint_match import (
     check_subscription,
 )
 from aerolog.transport.driver.channels.network_params import network_subscription_params
-from aerolog.transport.driver.conductor.image_links import (
+from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
     tell_available,
     tell_unavailable,

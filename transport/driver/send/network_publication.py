@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver.conductor.image_links import LOCAL_SOURCE
+from aerolog.transport.driver.conductor.subscription_links import LOCAL_SOURCE
 from aerolog.transport.driver.send.send_stream import ACTIVE, DRAINING
 
 if TYPE_CHECKING:

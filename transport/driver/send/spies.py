@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.channels.network_params import network_subscription_params
-from aerolog.transport.driver.conductor.image_links import (
-    allocate_position,
-    tell_available,
-    tell_unavailable,
-)
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
     SUBSCRIBER_LINGER,
     SUBSCRIBER_RESTING,
+)
+from aerolog.transport.driver.conductor.subscription_links import (
+    allocate_position,
+    tell_available,
+    tell_unavailable,
 )
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.errors import ControlProtocolError, ErrorCode

@@ -1,4 +1,4 @@
-"""UDP publications, subscriptions and spies behind one facade. Conductor only.
+"""The conductor's part for UDP: publications, subscriptions, spies and images. Conductor only.
 
 Two halves: publications with their send endpoints, and subscriptions with their receive endpoints
 and images. They meet here, in spies, and in response channels.
@@ -49,7 +49,7 @@ _IPC_PREFIX = "aeron:ipc"
 _SPY_PREFIX = "aeron-spy:"
 
 
-class NetworkMedia:
+class NetworkConductor:
     """All UDP publications, subscriptions, spies and images of a driver.
 
     Args:

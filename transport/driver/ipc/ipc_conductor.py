@@ -1,4 +1,4 @@
-"""IPC publications and subscriptions (spec cnc-and-commands 14, 15, 18).
+"""The conductor's part for IPC: publications and subscriptions (spec cnc-and-commands 14, 15, 18).
 
 Conductor only; what of a timer event no client is told about is native, in ``ipc_stream``.
 """
@@ -17,7 +17,7 @@ from aerolog.transport.driver.channels.channel_params import (
 )
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, generic, invalid_channel
-from aerolog.transport.driver.conductor.image_links import (
+from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
     tell_available,
     tell_unavailable,
@@ -72,7 +72,7 @@ _NONE = -1
 _LOOPBACK = bytes((127, 0, 0, 1))
 
 
-class IpcMedia:
+class IpcConductor:
     """All IPC publications and subscriptions of a driver.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The base class of objects that own one mapped file."""
+"""The base class of resources that are one mapped file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aerolog.transport.memory.mapped_file import MappedFile
 
 
-class HeldMapping(Resource):
+class MappedResource(Resource):
     """Holds a mapping until it is closed; the file is unmapped when its last view is gone.
 
     Args:

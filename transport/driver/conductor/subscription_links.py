@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOCAL_SOURCE: Final = "aeron:ipc"
 
 
-class Subscriber(Protocol):
+class SubscriptionLink(Protocol):
     """A client's subscription, or a destination of one."""
 
     @property
@@ -40,7 +40,7 @@ class Subscriber(Protocol):
         """As the client wrote it."""
 
 
-class Readable(Protocol):
+class Subscribable(Protocol):
     """A log that subscribers have an image of."""
 
     @property
@@ -66,7 +66,7 @@ class Readable(Protocol):
 
 def allocate_position(
     context: DriverContext,
-    subscriber: Subscriber,
+    subscriber: SubscriptionLink,
     session_id: int,
     join_position: int,
     image_id: int | None = None,
@@ -96,7 +96,7 @@ def allocate_position(
 
 
 def tell_available(
-    context: DriverContext, subscriber: Subscriber, image: Readable, counter_id: int
+    context: DriverContext, subscriber: SubscriptionLink, image: Subscribable, counter_id: int
 ) -> None:
     """Announce an image whose position counter is ready."""
     context.tell(
@@ -112,7 +112,7 @@ def tell_available(
     )
 
 
-def tell_unavailable(context: DriverContext, subscriber: Subscriber, image: Readable) -> None:
+def tell_unavailable(context: DriverContext, subscriber: SubscriptionLink, image: Subscribable) -> None:
     """Announce the end of an image."""
     context.tell(
         UnavailableImage(
