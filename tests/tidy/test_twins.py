@@ -12,7 +12,6 @@ DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*$', re.MULTILINE)
 IMPORT = re.compile(r"(from\s+\S+\s+)?c?import\b")
 # Still to be joined; a pair that is gone fails the test as much as a new one.
 KNOWN = {
-    "transport/driver/ipc/ipc_publication.py ~ transport/driver/send/network_publication.py",
     "transport/driver/ipc/ipc_stream.pyx ~ transport/driver/send/send_stream.pyx",
     "transport/driver/receive/receiver.pyx ~ transport/driver/send/sender.pyx",
 }

@@ -45,8 +45,9 @@ from aerolog.transport.client.publication import ExclusivePublication, Publicati
 from aerolog.transport.client.reconnection import Declared, ReconnectingAeron
 from aerolog.transport.client.registration import RegistrationFuture
 from aerolog.transport.client.response import ResponseClient, ResponseServer, ResponseSession
-from aerolog.transport.client.status import ChannelStatus, OfferStatus
+from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.client.subscription import Subscription
+from aerolog.transport.protocol.channel_status import ChannelStatus
 
 if TYPE_CHECKING:
     from aerolog.transport.client.aio import (

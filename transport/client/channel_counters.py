@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from aerolog.transport.client.status import ChannelStatus
+from aerolog.transport.protocol.channel_status import ChannelStatus
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:

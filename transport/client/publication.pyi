@@ -5,9 +5,10 @@ from typing import Any, Literal, Protocol, Self
 from aerolog.transport.client.claim import BufferClaim
 from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
-from aerolog.transport.client.status import ChannelStatus, OfferStatus
+from aerolog.transport.client.status import OfferStatus
 from aerolog.transport.logbuffer.descriptor import LogBuffers
 from aerolog.transport.memory.counters import CountersReader
+from aerolog.transport.protocol.channel_status import ChannelStatus
 from aerolog.transport.protocol.responses import PublicationReady
 
 class _ArrowArray(Protocol):

@@ -23,13 +23,3 @@ class OfferStatus(IntEnum):
         if result >= 0:
             return "NONE"
         return cls(result).name if result in cls._value2member_map_ else "UNKNOWN"
-
-
-class ChannelStatus(IntEnum):
-    """Value of a channel status counter (spec client 16)."""
-
-    ERRORED = -1
-    INITIALIZING = 0
-    ACTIVE = 1
-    CLOSING = 2
-    NO_ID_ALLOCATED = -1  # the status of a closed object, as in the reference

@@ -7,7 +7,7 @@ from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
 from aerolog.transport.client.image import Image
 from aerolog.transport.client.message import Action, Header, Message
-from aerolog.transport.client.status import ChannelStatus
+from aerolog.transport.protocol.channel_status import ChannelStatus
 
 class Subscription(BatchSource):
     conductor: ClientConductor

@@ -17,7 +17,7 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from aerolog.transport.driver import network_properties as p
+from aerolog.transport.driver import properties as p
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.drop_rules import RandomLoss
 from aerolog.transport.network.networks import RehearsedNetwork, WrappedNetwork

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.transport.concurrent.idle import idle_strategy
-from aerolog.transport.driver import network_properties
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.channels.channel_params import check_mtu_length, check_term_length
 from aerolog.transport.driver.conductor.command_error import CONFIGURATION_EXCEPTION, CommandError
@@ -133,8 +132,8 @@ def _check_idle_strategies(settings: Settings) -> None:
         (p.SHAREDNETWORK_IDLE_STRATEGY, p.SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS),
         (p.SHARED_IDLE_STRATEGY, p.SHARED_IDLE_STRATEGY_INIT_ARGS),
         (
-            network_properties.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY,
-            network_properties.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY_INIT_ARGS,
+            p.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY,
+            p.DRIVER_ASYNC_EXECUTOR_IDLE_STRATEGY_INIT_ARGS,
         ),
     ):
         try:

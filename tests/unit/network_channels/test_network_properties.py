@@ -3,9 +3,10 @@
 import pytest
 
 from aerolog.transport.config.sources import Properties
-from aerolog.transport.driver import network_properties as network
+from aerolog.transport.driver import properties as network
 from aerolog.transport.driver.properties import PROPERTIES, driver_settings
 from aerolog.transport.errors import ConfigurationError
+from aerolog.transport.events.properties import DRIVER_EVENT_PROPERTIES
 
 S = 1_000_000_000
 
@@ -55,8 +56,10 @@ DEFAULTS = {
 
 
 def test_the_table_has_the_references_names_and_defaults_and_ours():
-    assert {prop.name: prop.default for prop in network.NETWORK_PROPERTIES} == DEFAULTS
-    assert set(network.NETWORK_PROPERTIES) <= set(PROPERTIES)
+    after_the_others = PROPERTIES.index(network.RECEIVER_WILDCARD_PORT_RANGE) + 1
+    of_network = PROPERTIES[after_the_others : -len(DRIVER_EVENT_PROPERTIES)]
+    assert {prop.name: prop.default for prop in of_network} == DEFAULTS
+    assert set(of_network).isdisjoint(DRIVER_EVENT_PROPERTIES)
     assert len({prop.keyword for prop in PROPERTIES}) == len(PROPERTIES)
 
 

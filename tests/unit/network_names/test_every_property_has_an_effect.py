@@ -5,22 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.events import properties as event_properties
 
 DRIVER = Path(properties.__file__).parent
-TABLES = {"properties.py", "network_properties.py"}
 # What driver and archive log is read by a piece of both.
 EVENTS = Path(event_properties.__file__).parent
 READERS = [
     path
     for folder in (DRIVER, EVENTS)
     for path in sorted(folder.rglob("*.py"))
-    if path.name not in TABLES
+    if path.name != "properties.py"
 ]
 NAMES = {
     value: name
-    for module in (network_properties, properties, event_properties)
+    for module in (properties, event_properties)
     for name, value in vars(module).items()
     if value in properties.PROPERTIES
 }

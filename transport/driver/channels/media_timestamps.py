@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.conductor.command_error import invalid_channel
-from aerolog.transport.driver.network_properties import MEDIA_RECEIVE_TIMESTAMPS
+from aerolog.transport.driver.properties import MEDIA_RECEIVE_TIMESTAMPS
 from aerolog.transport.network.udp_channel import NO_OFFSET, parse_timestamp_offset
 from aerolog.transport.uri import keys
 

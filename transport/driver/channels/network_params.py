@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.config.definition import Infer
 from aerolog.transport.config.values import parse_bool
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.channel_params import (
     NULL_VALUE,
     PROTOTYPE_CORRELATION_ID,
@@ -235,7 +235,7 @@ def receiver_group_tag(channel: UdpChannel, settings: Settings) -> int | None:
     tag = settings[properties.RECEIVER_GROUP_TAG]
     if tag is not None:
         return tag
-    return _former_tag(settings[network_properties.FLOW_CONTROL_SM_ASF], None)
+    return _former_tag(settings[properties.FLOW_CONTROL_SM_ASF], None)
 
 
 def flow_control_group_tag(settings: Settings) -> int:
@@ -246,7 +246,7 @@ def flow_control_group_tag(settings: Settings) -> int:
     """
     if settings.is_given(properties.FLOW_CONTROL_GROUP_TAG):
         return settings[properties.FLOW_CONTROL_GROUP_TAG]
-    former = settings[network_properties.PREFERRED_MULTICAST_FLOW_CONTROL_ASF]
+    former = settings[properties.PREFERRED_MULTICAST_FLOW_CONTROL_ASF]
     return _former_tag(former, NULL_VALUE) or 0
 
 

@@ -6,18 +6,23 @@ spec cnc-and-commands 15). Conductor only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from aerolog.transport.driver.conductor.subscriber_positions import (
+    SUBSCRIBER_ACTIVE,
+    SUBSCRIBER_LINGER,
+    SUBSCRIBER_RESTING,
+)
 from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
 from aerolog.transport.protocol.responses import AvailableImage, UnavailableImage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aerolog.transport.driver.channels.channel_params import SubscriptionParams
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.logs.log_store import LogFile
-
-#: Where images come from that are a publication's own log.
-LOCAL_SOURCE: Final = "aeron:ipc"
 
 
 class SubscriptionLink(Protocol):
@@ -38,6 +43,15 @@ class SubscriptionLink(Protocol):
     @property
     def channel(self) -> str:
         """As the client wrote it."""
+
+    @property
+    def params(self) -> SubscriptionParams:
+        """Of the channel."""
+
+
+class _Stream(Protocol):
+    def join_position(self) -> int:
+        """Where a new subscriber starts."""
 
 
 class Subscribable(Protocol):
@@ -63,10 +77,14 @@ class Subscribable(Protocol):
     def source_identity(self) -> str:
         """Where it comes from."""
 
+    @property
+    def stream(self) -> _Stream:
+        """Its native part."""
+
 
 def allocate_position(
     context: DriverContext,
-    subscriber: SubscriptionLink,
+    link: SubscriptionLink,
     session_id: int,
     join_position: int,
     image_id: int | None = None,
@@ -75,7 +93,7 @@ def allocate_position(
 
     Args:
         context: of the driver.
-        subscriber: whose position it is.
+        link: whose position it is.
         session_id: of the publication.
         join_position: where it starts.
         image_id: of the image; None while there is none yet.
@@ -83,20 +101,20 @@ def allocate_position(
     Raises:
         CountersFullError: no counter is free.
     """
-    identity = (subscriber.registration_id, session_id, subscriber.stream_id, subscriber.channel)
+    identity = (link.registration_id, session_id, link.stream_id, link.channel)
     return context.counters.allocate(
         CounterType.SUBSCRIBER_POSITION,
         stream_label("sub-pos", *identity, join_position=join_position),
         stream_key(*identity),
-        registration_id=subscriber.registration_id,
-        owner_id=subscriber.client.client_id,
+        registration_id=link.registration_id,
+        owner_id=link.client.client_id,
         reference_id=image_id,
         value=join_position,
     )
 
 
 def tell_available(
-    context: DriverContext, subscriber: SubscriptionLink, image: Subscribable, counter_id: int
+    context: DriverContext, link: SubscriptionLink, image: Subscribable, counter_id: int
 ) -> None:
     """Announce an image whose position counter is ready."""
     context.tell(
@@ -104,7 +122,7 @@ def tell_available(
             image.image_id,
             image.session_id,
             image.stream_id,
-            subscriber.registration_id,
+            link.registration_id,
             counter_id,
             image.log.path,
             image.source_identity,
@@ -112,10 +130,47 @@ def tell_available(
     )
 
 
-def tell_unavailable(context: DriverContext, subscriber: SubscriptionLink, image: Subscribable) -> None:
+def tell_unavailable(context: DriverContext, link: SubscriptionLink, image: Subscribable) -> None:
     """Announce the end of an image."""
     context.tell(
-        UnavailableImage(
-            image.image_id, subscriber.registration_id, image.stream_id, subscriber.channel
-        )
+        UnavailableImage(image.image_id, link.registration_id, image.stream_id, link.channel)
     )
+
+
+def move_untethered(
+    context: DriverContext,
+    link: SubscriptionLink,
+    image: Subscribable,
+    counter_id: int,
+    state: int,
+    enter: Callable[[int], None],
+) -> bool:
+    """The next state of an untethered subscriber whose time has come.
+
+    Args:
+        context: of the driver.
+        link: whose position it is.
+        image: that it reads, or has been left behind by.
+        counter_id: of its position.
+        state: that it is in.
+        enter: makes the stream's subscriber positions take the next state.
+
+    Returns:
+        Whether it has a next state; if not, its position is to be dropped.
+    """
+    if state == SUBSCRIBER_ACTIVE:
+        tell_unavailable(context, link, image)
+        enter(SUBSCRIBER_LINGER)
+        change = ("ACTIVE", "LINGER")
+    elif state == SUBSCRIBER_RESTING:
+        context.counters.set_value(counter_id, image.stream.join_position())
+        enter(SUBSCRIBER_ACTIVE)
+        tell_available(context, link, image, counter_id)
+        change = ("RESTING", "ACTIVE")
+    elif link.params.is_rejoin:
+        enter(SUBSCRIBER_RESTING)
+        change = ("LINGER", "RESTING")
+    else:
+        return False
+    context.events.untethered(link.registration_id, image.stream_id, image.session_id, *change)
+    return True

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.congestion_control.congestion_control import (
     CongestionControl,
     Cubic,
@@ -125,9 +125,9 @@ def image_congestion_control(
         now_ns=now_ns,
         session_id=session_id,
         stream_id=stream_id,
-        initial_rtt_ns=settings[network_properties.CUBIC_INITIAL_RTT],
-        measure_rtt=settings[network_properties.CUBIC_MEASURE_RTT],
-        tcp_mode=settings[network_properties.CUBIC_TCP_MODE],
+        initial_rtt_ns=settings[properties.CUBIC_INITIAL_RTT],
+        measure_rtt=settings[properties.CUBIC_MEASURE_RTT],
+        tcp_mode=settings[properties.CUBIC_TCP_MODE],
     )
     configured = settings[properties.CONGESTIONCONTROL_SUPPLIER]
     return congestion_control(cc, image, STATIC if configured == "default" else configured)

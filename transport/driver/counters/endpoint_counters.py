@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import struct
-from enum import IntEnum
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.conductor.command_error import generic
 from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.network.addresses import SocketAddress
+from aerolog.transport.protocol.channel_status import ChannelStatus
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.command_error import CommandError
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 _AERON_EXCEPTION: Final = "io.aeron.exceptions.AeronException"
 _MAX_KEY_CHANNEL_LENGTH: Final = 108
 _MAX_ADDRESS_LENGTH: Final = 54
-
-
-class ChannelStatus(IntEnum):
-    """Values of a status counter (spec counters 10.1)."""
-
-    ERRORED = -1
-    INITIALIZING = 0
-    ACTIVE = 1
-    CLOSING = 2
 
 
 def allocate_channel_status(

@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.config.values import parse_duration_ns, parse_int32
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.network_params import flow_control_group_tag
 from aerolog.transport.driver.flow_control.flow_control import (
     FlowControl,
@@ -162,12 +162,12 @@ def _configured(settings: Settings, *, is_group: bool) -> str:
     supplier, strategy = (
         (
             properties.MULTICAST_FLOWCONTROL_SUPPLIER,
-            network_properties.MULTICAST_FLOW_CONTROL_STRATEGY,
+            properties.MULTICAST_FLOW_CONTROL_STRATEGY,
         )
         if is_group
         else (
             properties.UNICAST_FLOWCONTROL_SUPPLIER,
-            network_properties.UNICAST_FLOW_CONTROL_STRATEGY,
+            properties.UNICAST_FLOW_CONTROL_STRATEGY,
         )
     )
     chosen = settings[supplier]
@@ -178,7 +178,7 @@ def _configured(settings: Settings, *, is_group: bool) -> str:
 
 def _short_tag(settings: Settings) -> int:
     """The start of the former tag; a status message may hold no more of it."""
-    former = settings[network_properties.PREFERRED_MULTICAST_FLOW_CONTROL_ASF]
+    former = settings[properties.PREFERRED_MULTICAST_FLOW_CONTROL_ASF]
     return int.from_bytes(former[:4], "little", signed=True)
 
 

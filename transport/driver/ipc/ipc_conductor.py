@@ -5,7 +5,6 @@ Conductor only; what of a timer event no client is told about is native, in ``ip
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.channel_params import (
@@ -17,8 +16,10 @@ from aerolog.transport.driver.channels.channel_params import (
 )
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, generic, invalid_channel
+from aerolog.transport.driver.conductor.publication import PublicationLink
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
+    move_untethered,
     tell_available,
     tell_unavailable,
 )
@@ -29,15 +30,11 @@ from aerolog.transport.driver.ipc.ipc_factory import (
     free_counters,
     make_publication,
 )
-from aerolog.transport.driver.ipc.ipc_publication import IpcPublication, PublicationLink
 from aerolog.transport.driver.ipc.ipc_stream import (
     ACTIVE,
     DONE,
     DRAINING,
     LINGER,
-    SUBSCRIBER_ACTIVE,
-    SUBSCRIBER_LINGER,
-    SUBSCRIBER_RESTING,
 )
 from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.conductor_agent import ConductorAgent
     from aerolog.transport.driver.conductor.session_ids import PublicationSessions
     from aerolog.transport.driver.context import DriverContext
+    from aerolog.transport.driver.ipc.ipc_publication import IpcPublication
     from aerolog.transport.protocol.commands import (
         AddPublication,
         AddReceiveDestination,
@@ -93,7 +91,7 @@ class IpcConductor:
         self._clients = clients
         self._sessions = sessions
         self.publications: list[IpcPublication] = []
-        self.publication_links: list[PublicationLink] = []
+        self.publication_links: list[PublicationLink[IpcPublication]] = []
         self.subscriptions: list[IpcSubscriptionLink] = []
 
     # ---- publications -----------------------------------------------------------------------
@@ -478,32 +476,18 @@ class IpcConductor:
             publication.stream.on_timer(self._agent.now_ns)
 
     def _move_untethered(self, publication: IpcPublication, counter_id: int) -> None:
-        """The next state of an untethered subscriber whose time has come."""
-        stream = publication.stream
-        now_ns = self._agent.now_ns
         subscription = next(
             s for s in self.subscriptions if s.images.get(publication) == counter_id
         )
-        state = stream.subscriber_state(counter_id)
-        change = partial(
-            self._context.events.untethered,
-            subscription.registration_id,
-            publication.stream_id,
-            publication.session_id,
-        )
-        if state == SUBSCRIBER_ACTIVE:
-            self.tell_unavailable(subscription, publication)
-            stream.set_subscriber_state(counter_id, SUBSCRIBER_LINGER, now_ns)
-            change("ACTIVE", "LINGER")
-        elif state == SUBSCRIBER_RESTING:
-            self._context.counters.set_value(counter_id, stream.join_position())
-            stream.set_subscriber_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
-            self.tell_available(subscription, publication)
-            change("RESTING", "ACTIVE")
-        elif subscription.params.is_rejoin:
-            stream.set_subscriber_state(counter_id, SUBSCRIBER_RESTING, now_ns)
-            change("LINGER", "RESTING")
-        else:
+        stream, now_ns = publication.stream, self._agent.now_ns
+        if not move_untethered(
+            self._context,
+            subscription,
+            publication,
+            counter_id,
+            stream.subscriber_state(counter_id),
+            lambda state: stream.set_subscriber_state(counter_id, state, now_ns),
+        ):
             self.drop_position(subscription, publication)
 
 

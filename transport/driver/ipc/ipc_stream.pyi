@@ -6,9 +6,6 @@ ACTIVE: int
 DRAINING: int
 LINGER: int
 DONE: int
-SUBSCRIBER_ACTIVE: int
-SUBSCRIBER_LINGER: int
-SUBSCRIBER_RESTING: int
 
 class IpcStream(DriverStream):
     def __init__(

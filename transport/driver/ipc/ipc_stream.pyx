@@ -15,12 +15,7 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i64,
 )
 from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
-from aerolog.transport.driver.conductor.subscriber_positions cimport (
-    IN_ACTIVE,
-    IN_LINGER,
-    IN_RESTING,
-    SubscriberPositions,
-)
+from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
 from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
 from aerolog.transport.logbuffer.descriptor cimport (
@@ -37,9 +32,6 @@ ACTIVE = STREAM_ACTIVE
 DRAINING = STREAM_DRAINING
 LINGER = STREAM_LINGER
 DONE = STREAM_DONE
-SUBSCRIBER_ACTIVE = IN_ACTIVE
-SUBSCRIBER_LINGER = IN_LINGER
-SUBSCRIBER_RESTING = IN_RESTING
 
 
 cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:

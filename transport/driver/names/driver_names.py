@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.events.driver_events import NO_EVENTS, LoggedResolver
 from aerolog.transport.driver.events.logged_network import logged_port
@@ -78,17 +78,17 @@ def name_resolver(
         ConfigurationError: a table whose rows cannot be read, or that is empty.
     """
     default = DefaultNameResolver(platform)
-    if settings[network_properties.NAME_RESOLVER_SUPPLIER] != "csv_table":
+    if settings[properties.NAME_RESOLVER_SUPPLIER] != "csv_table":
         return default
     text = (
-        settings[network_properties.NAME_RESOLVER_INIT_ARGS]
-        or settings[network_properties.NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS]
+        settings[properties.NAME_RESOLVER_INIT_ARGS]
+        or settings[properties.NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS]
     )
     entries = parse_name_table(text or "")
     if not entries:
         raise ConfigurationError(
-            f"{network_properties.NAME_RESOLVER_SUPPLIER.name}=csv_table needs rows in "
-            f"{network_properties.NAME_RESOLVER_INIT_ARGS.name}"
+            f"{properties.NAME_RESOLVER_SUPPLIER.name}=csv_table needs rows in "
+            f"{properties.NAME_RESOLVER_INIT_ARGS.name}"
         )
     switches = [_switch(counters, entry) for entry in entries]
     return CsvTableResolver(entries, switches, default)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.events.driver_events import NO_EVENTS
 from aerolog.transport.errors import ChannelUriError, ConfigurationError
@@ -56,14 +56,10 @@ def gossip_options(settings: Settings) -> GossipOptions:
         name=settings[properties.DRIVER_RESOLVER_NAME] or "",
         bootstrap=parse_bootstrap(settings[properties.DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR]),
         mtu_length=settings[properties.MTU_LENGTH],
-        neighbor_timeout_ns=settings[network_properties.DRIVER_RESOLVER_NEIGHBOR_TIMEOUT],
-        self_interval_ns=settings[network_properties.DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL],
-        neighbor_interval_ns=settings[
-            network_properties.DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL
-        ],
-        bootstrap_interval_ns=settings[
-            network_properties.DRIVER_RESOLVER_BOOTSTRAP_RESOLUTION_INTERVAL
-        ],
+        neighbor_timeout_ns=settings[properties.DRIVER_RESOLVER_NEIGHBOR_TIMEOUT],
+        self_interval_ns=settings[properties.DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL],
+        neighbor_interval_ns=settings[properties.DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL],
+        bootstrap_interval_ns=settings[properties.DRIVER_RESOLVER_BOOTSTRAP_RESOLUTION_INTERVAL],
     )
 
 

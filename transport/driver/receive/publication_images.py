@@ -8,15 +8,10 @@ told long enough; LINGER keeps the log for clients.
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aerolog.transport.driver.conductor.command_error import ILLEGAL_ARGUMENT, generic
-from aerolog.transport.driver.conductor.subscriber_positions import (
-    SUBSCRIBER_ACTIVE,
-    SUBSCRIBER_LINGER,
-    SUBSCRIBER_RESTING,
-)
+from aerolog.transport.driver.conductor.subscription_links import move_untethered
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.endpoint_counters import address_text
 from aerolog.transport.driver.counters.system_counters import SystemCounter
@@ -196,30 +191,20 @@ class PublicationImages:
             self._subscriptions.unlink(link, image)
 
     def _move_untethered(self, image: PublicationImage, counter_id: int, now_ns: int) -> None:
-        """The next state of an untethered subscriber whose time has come."""
-        subscribers = image.stream.subscribers
         link = next(
             each
             for each in self._subscriptions.with_image(image)
             if each.images[image] == counter_id
         )
-        state = subscribers.state(counter_id)
-        change = partial(
-            self._context.events.untethered, link.registration_id, image.stream_id, image.session_id
-        )
-        if state == SUBSCRIBER_ACTIVE:
-            self._subscriptions.tell_unavailable(link, image)
-            subscribers.set_state(counter_id, SUBSCRIBER_LINGER, now_ns)
-            change("ACTIVE", "LINGER")
-        elif state == SUBSCRIBER_RESTING:
-            self._context.counters.set_value(counter_id, image.stream.join_position())
-            subscribers.set_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
-            self._subscriptions.tell_available(link, image)
-            change("RESTING", "ACTIVE")
-        elif link.params.is_rejoin:
-            subscribers.set_state(counter_id, SUBSCRIBER_RESTING, now_ns)
-            change("LINGER", "RESTING")
-        else:
+        subscribers = image.stream.subscribers
+        if not move_untethered(
+            self._context,
+            link,
+            image,
+            counter_id,
+            subscribers.state(counter_id),
+            lambda state: subscribers.set_state(counter_id, state, now_ns),
+        ):
             self._subscriptions.drop_position(link, image)
 
     # ---- events -----------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from aerolog.transport.driver.channels.network_params import (
 )
 from aerolog.transport.driver.conductor.command_error import CommandError
 from aerolog.transport.driver.counters.endpoint_counters import (
-    ChannelStatus,
     allocate_channel_status,
     show_active,
 )
@@ -37,6 +36,7 @@ from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
 from aerolog.transport.driver.receive.receive_sockets import ReceiveSockets
 from aerolog.transport.errors import ErrorCode
 from aerolog.transport.network.udp_channel import ControlMode
+from aerolog.transport.protocol.channel_status import ChannelStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,10 +26,10 @@ from aerolog.transport.driver.conductor.command_error import (
     generic,
     invalid_channel,
 )
+from aerolog.transport.driver.conductor.publication import PublicationLink
 from aerolog.transport.driver.context import remove_at
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import PythonFlowControl
-from aerolog.transport.driver.send.network_publication import NetworkPublicationLink
 from aerolog.transport.driver.send.publication_factory import discard_publication, make_publication
 from aerolog.transport.driver.send.send_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.protocol.commands import AddExclusivePublication
@@ -81,7 +81,7 @@ class NetworkPublications:
         self._subscriptions = subscriptions
         self._images = images
         self._publications = publications
-        self._links: list[NetworkPublicationLink] = []
+        self._links: list[PublicationLink[NetworkPublication]] = []
 
     def add(self, command: AddPublication | AddExclusivePublication, channel: UdpChannel) -> None:
         """Share an existing publication, or make one."""
@@ -98,7 +98,7 @@ class NetworkPublications:
             _confirm_match(shared, params, channel)
             client = self._conductor.clients.get_or_add(command.client_id)
             shared.stream.references += 1
-            self._links.append(NetworkPublicationLink(command.correlation_id, client, shared))
+            self._links.append(PublicationLink(command.correlation_id, client, shared))
             self._tell_ready(command, shared)
 
     def remove(self, registration_id: int, *, revoke: bool) -> bool:
@@ -242,7 +242,7 @@ class NetworkPublications:
         self._conductor.sender.add_publication(publication.stream)
         if isinstance(publication.flow_control, PythonFlowControl):
             self._conductor.agent.ask_at_timers()
-        self._links.append(NetworkPublicationLink(command.correlation_id, client, publication))
+        self._links.append(PublicationLink(command.correlation_id, client, publication))
         self._tell_ready(command, publication)
         if params.is_response and params.response_correlation_id != PROTOTYPE_CORRELATION_ID:
             self._images.set_response_session(

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aerolog.transport.driver import network_properties, properties
+from aerolog.transport.driver import properties
 from aerolog.transport.driver.channels.endpoint_match import (
     ExistingEndpoint,
     check_is_original,
@@ -27,7 +27,6 @@ from aerolog.transport.driver.channels.network_params import (
     sndbuf_length,
 )
 from aerolog.transport.driver.counters.endpoint_counters import (
-    ChannelStatus,
     address_text,
     allocate_channel_status,
     allocate_local_address,
@@ -49,6 +48,7 @@ from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.network.udp_channel import ControlMode
 from aerolog.transport.network.wildcard_ports import WildcardPorts
+from aerolog.transport.protocol.channel_status import ChannelStatus
 from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class SendChannelEndpoints:
             as_pair(channel.remote_data) if _has_peer(channel) else None,
             as_pair(bound),
             control=as_pair(channel.remote_control) if channel.is_multicast else None,
-            connect=settings[network_properties.DRIVER_CONNECT],
+            connect=settings[properties.DRIVER_CONNECT],
             ttl=ttl,
             so_sndbuf=sndbuf,
             so_rcvbuf=rcvbuf,
@@ -330,7 +330,7 @@ class SendChannelEndpoints:
                 counter_id=destinations_id,
             )
         has_peer = _has_peer(channel)
-        connects = self._context.settings[network_properties.DRIVER_CONNECT]
+        connects = self._context.settings[properties.DRIVER_CONNECT]
         return SendEndpoint(
             port,
             destinations=destinations,

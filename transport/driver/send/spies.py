@@ -6,18 +6,13 @@ Spec wire-protocol 11; spec cnc-and-commands 15.1, 15.4, 16. Conductor only.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
 from aerolog.transport.driver.channels.network_params import network_subscription_params
-from aerolog.transport.driver.conductor.subscriber_positions import (
-    SUBSCRIBER_ACTIVE,
-    SUBSCRIBER_LINGER,
-    SUBSCRIBER_RESTING,
-)
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
+    move_untethered,
     tell_available,
     tell_unavailable,
 )
@@ -176,29 +171,16 @@ class Spies:
 
     def move_untethered(self, publication: NetworkPublication, counter_id: int) -> None:
         """The next state of an untethered spy whose time has come."""
-        stream = publication.stream
-        now_ns = self._conductor.agent.now_ns
         spy = next(spy for spy in self._spies if spy.images.get(publication) == counter_id)
-        state = stream.spies.state(counter_id)
-        change = partial(
-            self._context.events.untethered,
-            spy.registration_id,
-            publication.stream_id,
-            publication.session_id,
-        )
-        if state == SUBSCRIBER_ACTIVE:
-            tell_unavailable(self._context, spy, publication)
-            stream.set_spy_state(counter_id, SUBSCRIBER_LINGER, now_ns)
-            change("ACTIVE", "LINGER")
-        elif state == SUBSCRIBER_RESTING:
-            self._context.counters.set_value(counter_id, stream.join_position())
-            stream.set_spy_state(counter_id, SUBSCRIBER_ACTIVE, now_ns)
-            tell_available(self._context, spy, publication, spy.images[publication])
-            change("RESTING", "ACTIVE")
-        elif spy.params.is_rejoin:
-            stream.set_spy_state(counter_id, SUBSCRIBER_RESTING, now_ns)
-            change("LINGER", "RESTING")
-        else:
+        stream, now_ns = publication.stream, self._conductor.agent.now_ns
+        if not move_untethered(
+            self._context,
+            spy,
+            publication,
+            counter_id,
+            stream.spies.state(counter_id),
+            lambda state: stream.set_spy_state(counter_id, state, now_ns),
+        ):
             self._drop_position(spy, publication)
 
     def _link_publications(self, spy: Spy) -> None:
