@@ -12,11 +12,6 @@ ENTRIES = {
     "tools/retention/status_command.py": "a command: its time is that of the call",
     "tools/retention/hold_commands.py": "a command: its time is that of the call",
 }
-# Still to be given a clock; a module that reads none any more fails the test as much as a new one.
-KNOWN = {
-    "transport/config/times.py",
-    "transport/events/event_reader.py",
-}
 READ = re.compile(
     r"\btime\.(?:time|monotonic|perf_counter|process_time|thread_time|clock_gettime)(?:_ns)?\b"
     r"|\bclock_gettime\("
@@ -43,9 +38,9 @@ def test_time_is_an_argument(checkout: Path, tracked: list[Path]):
             lines = [f"{place}:{number}: {line}" for number, line in reads(path.read_text())]
             if lines:
                 found[str(place)] = lines
-    new = [line for place in sorted(found.keys() - ENTRIES.keys() - KNOWN) for line in found[place]]
+    new = [line for place in sorted(found.keys() - ENTRIES.keys()) for line in found[place]]
     assert not new, "take a Clock, the machine's by default:\n" + "\n".join(new)
-    gone = (ENTRIES.keys() | KNOWN) - found.keys()
+    gone = ENTRIES.keys() - found.keys()
     assert not gone, "reads no clock any more, take it off the list: " + ", ".join(sorted(gone))
 
 

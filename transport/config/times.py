@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
+from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.values import INT64_MAX, INT64_MIN
 from aerolog.transport.errors import ConfigurationError
 
@@ -39,7 +39,12 @@ _FORMS: Final = (
 
 
 def parse_time_ns(
-    name: str, text: str, *, zone: tzinfo | None = None, now_ns: int | None = None
+    name: str,
+    text: str,
+    *,
+    zone: tzinfo | None = None,
+    now_ns: int | None = None,
+    clock: Clock | None = None,
 ) -> int:
     """Parse a point in time and return it as nanoseconds since the Unix epoch.
 
@@ -60,14 +65,15 @@ def parse_time_ns(
         name: the name of the time in messages.
         text: the time in one of these forms.
         zone: zone of a time that names none; the machine's if None.
-        now_ns: the present time, nanoseconds since the epoch; the machine's clock if None.
+        now_ns: the present time, nanoseconds since the epoch; the clock's if None.
+        clock: has the present time; the machine's if None.
 
     Raises:
         ConfigurationError: if the text has none of these forms, if the time is outside 1677 to
             2262, or if it is a local time that the zone does not have or has twice.
     """
     text = text.strip()
-    now = time.time_ns() if now_ns is None else now_ns
+    now = (clock or SystemClock()).now_epoch_ns() if now_ns is None else now_ns
     value = _from_epoch(text)
     if value is None:
         value = _from_relative(text, now)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
@@ -61,10 +61,10 @@ class LineWriter:
         self._components = components
         self._broken = False
 
-    def started(self, time_ns: int) -> None:
+    def started(self, time_ns: int, epoch_ms: int) -> None:
         """Write the line with which a log begins; it gives the time of day."""
-        now = datetime.now().astimezone()
-        stamp = f"{now:%Y-%m-%d %H:%M:%S}.{now.microsecond // 1000:03d}{now:%z}"
+        now = datetime.fromtimestamp(epoch_ms // 1000, UTC).astimezone()
+        stamp = f"{now:%Y-%m-%d %H:%M:%S}.{epoch_ms % 1000:03d}{now:%z}"
         self.write(f"[{time_text(time_ns)}] log started {stamp}\n")
 
     def event(self, code: int, time_ns: int, length: int, kept: bytes) -> None:
@@ -113,7 +113,7 @@ class EventReader:
         self._file = open_output(filename)
         self._writer = LineWriter(self._file or _Stdout(), components)
         self._stop = threading.Event()
-        self._writer.started(clock.now_ns())
+        self._writer.started(clock.now_ns(), clock.now_epoch_ms())
         self._writer.flush()
         self._thread = threading.Thread(target=self._run, name="event-log-reader", daemon=True)
         self._thread.start()
