@@ -10,11 +10,6 @@ RUN = 8  # logical lines: what stands in brackets over several lines is one
 WINGS = {"transport", "archive", "cluster", "catalog", "tools", "python"}
 DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*$', re.MULTILINE)
 IMPORT = re.compile(r"(from\s+\S+\s+)?c?import\b")
-# Still to be joined; a pair that is gone fails the test as much as a new one.
-KNOWN = {
-    "transport/driver/ipc/ipc_stream.pyx ~ transport/driver/send/send_stream.pyx",
-    "transport/driver/receive/receiver.pyx ~ transport/driver/send/sender.pyx",
-}
 SLIGHT = {"pass", "...", "try:", "else:", "finally:", "return", "continue", "break"}
 
 
@@ -69,9 +64,8 @@ def test_a_run_of_statements_stands_in_one_place(checkout, tracked):
         f"{one.relative_to(checkout)} ~ {other.relative_to(checkout)}": lines
         for (one, other), lines in twins(product).items()
     }
-    new = [f"{pair} at lines {found[pair]}" for pair in sorted(found.keys() - KNOWN)]
+    new = [f"{pair} at lines {found[pair]}" for pair in sorted(found)]
     assert not new, "the same statements twice:\n" + "\n".join(new)
-    assert not KNOWN - found.keys(), "no twins any more, take them off the list"
 
 
 def test_a_twin_is_found_whatever_its_layout(tmp_path):

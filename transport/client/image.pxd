@@ -23,7 +23,7 @@ cdef class Image(BatchSource):
     cdef LogReader reader
     cdef object _subscription             # weak reference
     cdef readonly object conductor
-    cdef int32_t _busy                    # a poll is under way
+    cdef int32_t busy                     # a poll is under way
     cdef int64_t _fork_generation
     cdef readonly int64_t correlation_id
     cdef readonly int32_t session_id
@@ -38,7 +38,7 @@ cdef class Image(BatchSource):
     cdef MessageView _term_view
     cdef MessageView _assembled_view
     cdef int _log_fd                      # of the log's file, opened by the first raw poll
-    cdef int _enter(self) except -1
+    cdef int enter(self) except -1
     cdef int _descriptor(self) except -1
     cdef object _call(self, object handler, const fragment_t* message)
     cdef int32_t poll_handler(

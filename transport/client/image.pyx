@@ -95,23 +95,23 @@ cdef class Image(BatchSource):
 
     # -- delivery --------------------------------------------------------------------------------
 
-    cdef int _enter(self) except -1:
-        """Begin a poll; the caller clears ``_busy`` when it is over."""
+    cdef int enter(self) except -1:
+        """Begin a poll; the caller clears ``busy`` when it is over."""
         if self._fork_generation != fork_generation:
             self.conductor.ensure_usable()
-        if self._busy:
+        if self.busy:
             raise ConcurrentUseError(
                 f"{self!r} is being polled by another thread, or by the handler that polls it"
             )
-        self._busy = 1
+        self.busy = 1
         return 0
 
     cdef list begin_batch(self):
-        self._enter()
+        self.enter()
         return [self.reader]
 
     cdef int end_batch(self) except -1:
-        self._busy = 0
+        self.busy = 0
         return 0
 
     cdef int _descriptor(self) except -1:
@@ -133,8 +133,8 @@ cdef class Image(BatchSource):
             header.position_bits_to_shift = self.reader.log.position_bits
             self._header = header
         header.fill(message)
-        memory._address = message.frame + DATA_HEADER_LENGTH
-        memory._length = message.length - DATA_HEADER_LENGTH
+        memory.address = message.frame + DATA_HEADER_LENGTH
+        memory.length = message.length - DATA_HEADER_LENGTH
         view = PyMemoryView_FromObject(memory)
         try:
             answer = handler(view, header)
@@ -251,8 +251,8 @@ cdef class Image(BatchSource):
         if self.reader.block(length, &block) <= 0:
             return 0
         memory = self._term_view
-        memory._address = block.address
-        memory._length = block.length
+        memory.address = block.address
+        memory.length = block.length
         view = PyMemoryView_FromObject(memory)
         try:
             if raw:
@@ -286,11 +286,11 @@ cdef class Image(BatchSource):
         """
         cdef int32_t most = _limit(limit)
         cdef int64_t limit_position = _limit_position(until)
-        self._enter()
+        self.enter()
         try:
             return self.poll_handler(handler, False, most, limit_position, assemble)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     def poll_controlled(self, handler, limit=10, *, assemble=True, until=None):
         """As ``poll``, with a handler that steers it.
@@ -304,22 +304,22 @@ cdef class Image(BatchSource):
         """
         cdef int32_t most = _limit(limit)
         cdef int64_t limit_position = _limit_position(until)
-        self._enter()
+        self.enter()
         try:
             return self.poll_handler(handler, True, most, limit_position, assemble)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     def poll_messages(self, limit=10, *, assemble=True, until=None):
         """Take at most ``limit`` messages, copied, as a list."""
         cdef list messages = []
         cdef int32_t most = _limit(limit)
         cdef int64_t limit_position = _limit_position(until)
-        self._enter()
+        self.enter()
         try:
             self.poll_copies(messages, most, limit_position, assemble)
         finally:
-            self._busy = 0
+            self.busy = 0
         return messages
 
     def peek(self, handler, start=None, until=None):
@@ -339,7 +339,7 @@ cdef class Image(BatchSource):
         """
         cdef int64_t limit_position = _limit_position(until)
         cdef int64_t position
-        self._enter()
+        self.enter()
         try:
             position = self.reader.position() if start is None else start
             if self.reader.is_closed():
@@ -347,7 +347,7 @@ cdef class Image(BatchSource):
             self._require_valid(position)
             return self._peek(handler, position, limit_position)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     def _peek(self, handler, int64_t position, int64_t limit_position):
         cdef fragment_t fragments[CHUNK]
@@ -385,11 +385,11 @@ cdef class Image(BatchSource):
         Returns:
             Bytes taken.
         """
-        self._enter()
+        self.enter()
         try:
             return self.poll_one_block(handler, length, False)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     def poll_raw(self, handler, length):
         """As ``poll_block``, for those who move the log's file itself (``os.sendfile``).
@@ -400,11 +400,11 @@ cdef class Image(BatchSource):
                 belongs to the image: do not close it, and do not use it after the image is gone.
             length: as of ``poll_block``.
         """
-        self._enter()
+        self.enter()
         try:
             return self.poll_one_block(handler, length, True)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     # -- state -----------------------------------------------------------------------------------
 
@@ -428,13 +428,13 @@ cdef class Image(BatchSource):
     @position.setter
     def position(self, value):
         cdef int64_t position = value
-        self._enter()
+        self.enter()
         try:
             if not self.reader.is_closed():
                 self._require_valid(position)
                 self.reader.advance(position)
         finally:
-            self._busy = 0
+            self.busy = 0
 
     @property
     def message_position(self):

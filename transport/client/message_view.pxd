@@ -5,8 +5,8 @@ from aerolog.transport.logbuffer.assembler cimport Assembler
 
 cdef class MessageView:
     cdef object _keeps_mapped     # what must live as long as any view of the memory
-    cdef const uint8_t* _address
-    cdef int64_t _length
+    cdef const uint8_t* address
+    cdef int64_t length
     cdef uint8_t* _owned          # memory taken over from an assembler, freed with this object
 
 

@@ -18,7 +18,7 @@ cdef class MessageView:
     """Read-only memory of one message at a time."""
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, <void*> self._address, self._length, 1, flags)
+        PyBuffer_FillInfo(buffer, self, <void*> self.address, self.length, 1, flags)
 
     def __dealloc__(self):
         free(self._owned)

@@ -20,8 +20,8 @@ cdef int64_t _supply(void* context, const uint8_t* frame, int32_t frame_length) 
         return 0
     try:
         view = view_of(<object> call.logs)
-        view._address = frame
-        view._length = frame_length
+        view.address = frame
+        view.length = frame_length
         value = (<object> call.function)(memoryview(view))
     except BaseException as error:
         Py_INCREF(error)

@@ -125,7 +125,7 @@ cdef class Subscription(BatchSource):
                 if done >= limit:
                     break
                 image = <Image> images[(first + i) % count]
-                image._enter()
+                image.enter()
                 try:
                     if form == COPIES:
                         image.poll_copies(target, limit - done, INT64_MAX, assemble)
@@ -135,7 +135,7 @@ cdef class Subscription(BatchSource):
                             target, form == ACTIONS, limit - done, INT64_MAX, assemble
                         )
                 finally:
-                    image._busy = 0
+                    image.busy = 0
         finally:
             self._busy = 0
         return done
@@ -189,11 +189,11 @@ cdef class Subscription(BatchSource):
         self._enter()
         try:
             for image in self._images:
-                image._enter()
+                image.enter()
                 try:
                     total += image.poll_one_block(handler, length, raw)
                 finally:
-                    image._busy = 0
+                    image.busy = 0
         finally:
             self._busy = 0
         return total
@@ -214,7 +214,7 @@ cdef class Subscription(BatchSource):
             first = self._first(images) if count else 0
             for i in range(count):
                 image = <Image> images[(first + i) % count]
-                image._enter()
+                image.enter()
                 self._batch_images.append(image)
                 readers.append(image.reader)
         except BaseException:
@@ -225,7 +225,7 @@ cdef class Subscription(BatchSource):
     cdef int end_batch(self) except -1:
         cdef Image image
         for image in self._batch_images:
-            image._busy = 0
+            image.busy = 0
         self._batch_images = None
         self._busy = 0
         return 0

@@ -175,7 +175,7 @@ cdef class ConductorAgent(Agent):
         work_count = self._conductor.control(timer_due, allocation_refused)
         if self._sender is not None:
             self._more_to_hand_over = (
-                len(self._sender._waiting) > 0 or len(self._receiver._backlog) > 0
+                len(self._sender.backlog) > 0 or len(self._receiver.backlog) > 0
             )
         return work_count
 

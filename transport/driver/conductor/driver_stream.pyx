@@ -1,6 +1,17 @@
 """The base of every stream that the conductor's agent turns."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+
+from aerolog.transport.concurrent.atomic cimport get_and_add_i64, store_release_i64
+from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, unblock_log
+from aerolog.transport.logbuffer.descriptor cimport (
+    LogBuffers,
+    active_term_count,
+    producer_position,
+)
+from aerolog.transport.memory.counters cimport CountersReader
+
+from aerolog.transport.driver.counters.system_counters import SystemCounter
 
 
 cdef class DriverStream:
@@ -49,3 +60,98 @@ cdef class DriverStream:
             return 0
         self.allocation_refused = False
         return self.allocation.error
+
+
+cdef class PublicationStream(DriverStream):
+    """One stream that clients of this driver publish to, whatever its medium.
+
+    Sub-classes take these arguments too, and say which position is the readers'.
+
+    Args:
+        logs: the publication's log.
+        counters: holds the counters named by the ids; kept alive.
+        pub_pos_id: counter of the sampled publisher position.
+        pub_lmt_id: counter of the publication limit.
+        unblocked_id: system counter of unblocked publications.
+        exclusive: an exclusive publication is unblocked only while it drains.
+        initial_position: where the publication starts.
+        window_length: publication window in bytes.
+        unblock_timeout_ns: how long readers must stand still before publishers are unblocked.
+        now_ns: monotonic time.
+
+    Attributes:
+        state: ACTIVE, DRAINING, LINGER or DONE.
+        references: number of publication links.
+
+    Raises:
+        IndexError: there is no such counter.
+    """
+
+    def __cinit__(
+        self,
+        LogBuffers logs not None,
+        CountersReader counters not None,
+        *_,
+        int pub_pos_id,
+        int pub_lmt_id,
+        int unblocked_id=SystemCounter.UNBLOCKED_PUBLICATIONS,
+        bint exclusive,
+        initial_position,
+        window_length,
+        unblock_timeout_ns,
+        now_ns,
+        **__,
+    ):
+        self.logs = logs
+        self.log = &logs.log
+        self.counters = counters
+        self.pub_pos = self.counter(pub_pos_id)
+        self.pub_lmt = self.counter(pub_lmt_id)
+        self.unblocked_publications = self.counter(unblocked_id)
+        self.state = PUBLICATION_ACTIVE
+        self.exclusive = exclusive
+        self.window = window_length
+        self.unblock_timeout_ns = unblock_timeout_ns
+        self.last_read_position = initial_position
+        self.last_read_change_ns = now_ns
+
+    cdef int64_t* counter(self, int32_t counter_id) except NULL:
+        cdef int64_t* address = self.counters.value_address(counter_id)
+        if address == NULL:
+            raise IndexError(f"no such counter: {counter_id}")
+        return address
+
+    cdef void check_blocked(self, int64_t position, int64_t now_ns) noexcept nogil:
+        cdef bint pending = (
+            active_term_count(self.log) != <int32_t> (position >> self.log.position_bits)
+            or producer_position(self.log) > position
+        )
+        if pending and position == self.last_read_position:
+            if now_ns - self.last_read_change_ns > self.unblock_timeout_ns:
+                self.unblock(position)
+        else:
+            self.last_read_change_ns = now_ns
+            self.last_read_position = position
+
+    cdef bint unblock(self, int64_t position) noexcept nogil:
+        if position >= self.allocation.limit:
+            return False
+        if unblock_log(self.log, position) == UNBLOCK_NOTHING:
+            return False
+        get_and_add_i64(self.unblocked_publications, 1)
+        return True
+
+    @property
+    def publisher_position(self) -> int:
+        """Where the next message goes."""
+        return producer_position(self.log)
+
+    def enter(self, state: int) -> None:
+        """Go on to the next state."""
+        if not self.state < state <= PUBLICATION_DONE:
+            raise ValueError(f"a publication does not go from state {self.state} to {state}")
+        self.state = state
+
+    def sample_publisher(self) -> None:
+        """Store the publisher's position in its counter."""
+        store_release_i64(self.pub_pos, producer_position(self.log))

@@ -7,20 +7,21 @@ thread, so nothing here is locked. Shared words (positions, tails, limits) go th
 The publication limit is withheld where the log has no disk space yet, see ``term_allocation``.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from aerolog.transport.concurrent.atomic cimport (
-    get_and_add_i64,
-    load_plain_i64,
-    store_release_i64,
+from aerolog.transport.concurrent.atomic cimport load_plain_i64, store_release_i64
+from aerolog.transport.driver.conductor.driver_stream cimport (
+    PUBLICATION_ACTIVE,
+    PUBLICATION_DONE,
+    PUBLICATION_DRAINING,
+    PUBLICATION_LINGER,
+    PublicationStream,
 )
-from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
 from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
-from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
+from aerolog.transport.logbuffer.cleaner cimport clean_log
 from aerolog.transport.logbuffer.descriptor cimport (
     LogBuffers,
-    active_term_count,
     producer_position,
     set_end_of_stream_position,
     set_log_connected,
@@ -28,20 +29,13 @@ from aerolog.transport.logbuffer.descriptor cimport (
 )
 from aerolog.transport.memory.counters cimport CountersReader
 
-ACTIVE = STREAM_ACTIVE
-DRAINING = STREAM_DRAINING
-LINGER = STREAM_LINGER
-DONE = STREAM_DONE
+ACTIVE = PUBLICATION_ACTIVE
+DRAINING = PUBLICATION_DRAINING
+LINGER = PUBLICATION_LINGER
+DONE = PUBLICATION_DONE
 
 
-cdef int64_t* _address(CountersReader counters, int32_t counter_id) except NULL:
-    cdef int64_t* address = counters.value_address(counter_id)
-    if address is NULL:
-        raise IndexError(f"no such counter: {counter_id}")
-    return address
-
-
-cdef class IpcStream(DriverStream):
+cdef class IpcStream(PublicationStream):
     """Limits, positions and states of one IPC publication.
 
     Args:
@@ -81,26 +75,13 @@ cdef class IpcStream(DriverStream):
         resting_timeout_ns,
         now_ns,
     ):
-        self._logs = logs
-        self._counters = counters
-        self._log = &logs.log
-        self._pub_pos = _address(counters, pub_pos_id)
-        self._pub_lmt = _address(counters, pub_lmt_id)
-        self._unblocked_publications = _address(counters, unblocked_id)
-        self._exclusive = exclusive
-        self._state = STREAM_ACTIVE
-        self._references = 0
-        self._window = window_length
-        self._trip_gain = self._window // 8
+        self._trip_gain = self.window // 8
         self._trip_limit = 0
         self._consumer_position = initial_position
         self._clean_position = initial_position
-        self._last_consumer_position = initial_position
-        self._last_consumer_change_ns = now_ns
         self.allocation = TermAllocation(
             logs, initial_position, sparse=sparse, single_writer=exclusive, plenty=plenty
         )
-        self._unblock_timeout_ns = unblock_timeout_ns
         self._subscribers = SubscriberPositions(
             counters,
             window_limit_timeout_ns=window_limit_timeout_ns,
@@ -114,36 +95,36 @@ cdef class IpcStream(DriverStream):
         """Sample the publisher, move the limit, clean what everybody has consumed."""
         cdef int64_t slowest, fastest, limit, granted, made
         cdef int64_t producer
-        if self._state != STREAM_ACTIVE:
+        if self.state != PUBLICATION_ACTIVE:
             return 0
         slowest = self._subscribers.lowest(&fastest)
-        producer = producer_position(self._log)
-        if load_plain_i64(self._pub_pos) != producer:
-            store_release_i64(self._pub_pos, producer)
+        producer = producer_position(self.log)
+        if load_plain_i64(self.pub_pos) != producer:
+            store_release_i64(self.pub_pos, producer)
         if slowest >= 0:
             # A client writes these: what it claims beyond the publisher's position is not believed.
             slowest = min(slowest, producer)
             fastest = min(fastest, producer)
             if fastest > self._consumer_position:
                 self._consumer_position = fastest
-            limit = slowest + self._window
+            limit = slowest + self.window
             if limit < self._trip_limit:
                 return 0
             # Only where there is disk space, whatever a client has made of the log's tail.
-            clean_log(self._log, &self._clean_position, min(slowest, self.allocation.limit))
+            clean_log(self.log, &self._clean_position, min(slowest, self.allocation.limit))
             made = self.allocation.made
             granted = self.granted(self.allocation.needed(limit, producer))
             if granted == limit:
                 self._trip_limit = limit + self._trip_gain
-            elif load_plain_i64(self._pub_lmt) == granted:
+            elif load_plain_i64(self.pub_lmt) == granted:
                 return made != self.allocation.made    # more of it comes with the next cycle
-            store_release_i64(self._pub_lmt, granted)
+            store_release_i64(self.pub_lmt, granted)
             return 1
-        if load_plain_i64(self._pub_lmt) > self._consumer_position:
+        if load_plain_i64(self.pub_lmt) > self._consumer_position:
             self._trip_limit = self._consumer_position
-            store_release_i64(self._pub_lmt, self._consumer_position)
+            store_release_i64(self.pub_lmt, self._consumer_position)
             clean_log(
-                self._log,
+                self.log,
                 &self._clean_position,
                 min(self._consumer_position, self.allocation.limit),
             )
@@ -154,73 +135,38 @@ cdef class IpcStream(DriverStream):
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
         """Whether this timer event changes something that clients are told about."""
-        if self._state == STREAM_ACTIVE:
+        if self.state == PUBLICATION_ACTIVE:
             if self._revoked:
                 return True
             if self._cooling_down and self._cool_down_end_ns - now_ns <= 0:
                 return True
             return self._subscribers.any_due(self._window_limit(), now_ns)
-        if self._state == STREAM_DRAINING:
-            return self._subscribers.all_reached(producer_position(self._log))
-        return self._references == 0
+        if self.state == PUBLICATION_DRAINING:
+            return self._subscribers.all_reached(producer_position(self.log))
+        return self.references == 0
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
         """What a timer event does when no client has to be told anything."""
         cdef int64_t producer
-        if self._state == STREAM_ACTIVE:
+        if self.state == PUBLICATION_ACTIVE:
             self._subscribers.note_active(self._window_limit(), now_ns)
-            set_log_connected(self._log, self._subscribers.in_flow > 0)
+            set_log_connected(self.log, self._subscribers.in_flow > 0)
             self.retry_allocation()
             self.allocation.settle()
-        if self._state == STREAM_ACTIVE or self._state == STREAM_DRAINING:
-            producer = producer_position(self._log)
-            if load_plain_i64(self._pub_pos) != producer:
-                store_release_i64(self._pub_pos, producer)
-            if self._state == STREAM_DRAINING:
-                self._unblock()
-            elif not self._exclusive:
-                self._check_blocked(now_ns)
+        if self.state == PUBLICATION_ACTIVE or self.state == PUBLICATION_DRAINING:
+            producer = producer_position(self.log)
+            if load_plain_i64(self.pub_pos) != producer:
+                store_release_i64(self.pub_pos, producer)
+            if self.state == PUBLICATION_DRAINING:
+                self.unblock(self._consumer_position)
+            elif not self.exclusive:
+                self.check_blocked(self._consumer_position, now_ns)
 
     cdef int64_t _window_limit(self) noexcept nogil:
         """Position that an untethered subscriber must be past."""
-        return self._consumer_position - self._window + self._window // 4
-
-    cdef void _check_blocked(self, int64_t now_ns) noexcept nogil:
-        """Unblock when data is pending and nobody has got any further for the timeout."""
-        cdef int64_t consumer = self._consumer_position
-        cdef bint pending = (
-            active_term_count(self._log) != <int32_t> (consumer >> self._log.position_bits)
-            or producer_position(self._log) > consumer
-        )
-        if pending and consumer == self._last_consumer_position:
-            if now_ns - self._last_consumer_change_ns > self._unblock_timeout_ns:
-                self._unblock()
-        else:
-            self._last_consumer_change_ns = now_ns
-            self._last_consumer_position = consumer
-
-    cdef void _unblock(self) noexcept nogil:
-        """Turn an abandoned claim into padding; only in a term that has disk space."""
-        if self._consumer_position >= self.allocation.limit:
-            return
-        if unblock_log(self._log, self._consumer_position) != UNBLOCK_NOTHING:
-            get_and_add_i64(self._unblocked_publications, 1)
+        return self._consumer_position - self.window + self.window // 4
 
     # ---- control ------------------------------------------------------------------------------
-
-    @property
-    def state(self) -> int:
-        """ACTIVE, DRAINING, LINGER or DONE."""
-        return self._state
-
-    @property
-    def references(self) -> int:
-        """Number of publication links."""
-        return self._references
-
-    @references.setter
-    def references(self, count: int) -> None:
-        self._references = count
 
     @property
     def revoked(self) -> bool:
@@ -233,14 +179,9 @@ cdef class IpcStream(DriverStream):
         return self._consumer_position
 
     @property
-    def publisher_position(self) -> int:
-        """Where the next message goes."""
-        return producer_position(self._log)
-
-    @property
     def drained(self) -> bool:
         """Whether every subscriber has consumed everything."""
-        return self._subscribers.all_reached(producer_position(self._log))
+        return self._subscribers.all_reached(producer_position(self.log))
 
     @property
     def cooling_down(self) -> bool:
@@ -262,27 +203,17 @@ cdef class IpcStream(DriverStream):
     def revoke(self) -> None:
         """Mark the publication revoked; the next timer event ends it."""
         self._revoked = True
-        set_publication_revoked(self._log)
+        set_publication_revoked(self.log)
 
     def end_stream(self) -> None:
         """Publish nothing more: limit and end of stream are where the publisher is."""
-        cdef int64_t producer = producer_position(self._log)
-        store_release_i64(self._pub_lmt, producer)
-        set_end_of_stream_position(self._log, producer)
-
-    def sample_publisher(self) -> None:
-        """Store the publisher's position in its counter."""
-        store_release_i64(self._pub_pos, producer_position(self._log))
+        cdef int64_t producer = producer_position(self.log)
+        store_release_i64(self.pub_lmt, producer)
+        set_end_of_stream_position(self.log, producer)
 
     def disconnect(self) -> None:
         """Tell publishers that nobody is there."""
-        set_log_connected(self._log, False)
-
-    def enter(self, state: int) -> None:
-        """Go on to the next state."""
-        if not self._state < state <= STREAM_DONE:
-            raise ValueError(f"a stream does not go from state {self._state} to {state}")
-        self._state = state
+        set_log_connected(self.log, False)
 
     def join_position(self) -> int:
         """Where a new subscriber starts: the lowest of consumer and subscriber positions."""
@@ -295,13 +226,13 @@ cdef class IpcStream(DriverStream):
     def add_subscriber(self, counter_id: int, tethered: bool, now_ns: int) -> None:
         """Let a subscriber position count."""
         self._subscribers.add(counter_id, tethered, now_ns)
-        set_log_connected(self._log, True)
+        set_log_connected(self.log, True)
 
     def remove_subscriber(self, counter_id: int) -> None:
         """Let a subscriber position count no more; nothing happens when it did not."""
         known = self._subscribers.remove(counter_id)
-        if known and self._state == STREAM_ACTIVE and self._subscribers.in_flow == 0:
-            set_log_connected(self._log, False)
+        if known and self.state == PUBLICATION_ACTIVE and self._subscribers.in_flow == 0:
+            set_log_connected(self.log, False)
 
     def has_subscriber(self, counter_id: int) -> bool:
         """Whether a subscriber position is known, resting or not."""
@@ -318,4 +249,4 @@ cdef class IpcStream(DriverStream):
     def set_subscriber_state(self, counter_id: int, state: int, now_ns: int) -> None:
         """Change the state of a subscriber at a time."""
         self._subscribers.set_state(counter_id, state, now_ns)
-        set_log_connected(self._log, self._subscribers.in_flow > 0)
+        set_log_connected(self.log, self._subscribers.in_flow > 0)

@@ -9,15 +9,10 @@ from aerolog.transport.driver.receive.receive_context cimport ReceiveContext
 from aerolog.transport.driver.receive.receive_endpoint cimport ReceiveEndpoint
 from aerolog.transport.driver.receive.receive_transport cimport ReceiveTransport
 from aerolog.transport.driver.receive.receive_stream cimport ReceiveStream
+from aerolog.transport.network.poll_set cimport poll_set_t
 from aerolog.transport.network.port cimport BATCH_LIMIT, address_t, incoming_t
 from aerolog.transport.protocol.frames cimport setup_t
 
-
-cdef extern from "<poll.h>" nogil:
-    cdef struct pollfd:
-        int fd
-        short events
-        short revents
 
 # What the receiver tells the conductor. CREATE_IMAGE is followed by SOURCE, its second record.
 cdef enum receiver_event:
@@ -35,10 +30,6 @@ cdef enum:
     # Events that answer commands have this much room to themselves.
     EVENT_RESERVE = 64
 
-ctypedef struct polled_t:
-    void* endpoint
-    void* transport
-
 
 # The 32 bytes of an address in the four words of a record, and back.
 cdef void pack_address(record_t* record, const address_t* address) noexcept nogil
@@ -50,10 +41,7 @@ cdef class Receiver(Agent):
     cdef ReceiveContext _context
     cdef SpscQueue _commands
     cdef SpscQueue _events
-    cdef polled_t* _polled
-    cdef pollfd* _descriptors       # of the polled ones; -1: not to be asked for
-    cdef int _polled_count
-    cdef int _polled_capacity
+    cdef poll_set_t _polled
     cdef int64_t _check_interval_ns
     cdef int64_t _check_deadline_ns
     cdef int64_t _elicit_deadline_ns
@@ -63,7 +51,7 @@ cdef class Receiver(Agent):
     cdef int _image_count
     cdef int _image_capacity
     cdef void* _latest_image        # whose high-water mark is still to be published
-    cdef object _backlog        # commands that the queue did not take, in order
+    cdef object backlog         # commands that the queue did not take, in order
     cdef dict _held             # what the receiver has, by address
     # Setups wait while the conductor has others to care for: of its time they get a little at
     # once, and half of it in the long run.
@@ -165,9 +153,6 @@ cdef class Receiver(Agent):
     cdef void unpoll_transport(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil
-    # Of many transports the system is asked once which have datagrams; False: just try them.
-    cdef bint ask_who_is_ready(self) noexcept nogil
-    cdef bint is_ready(self, int index) noexcept nogil
     # What comes after the datagrams of a cycle: timers of transports, answers on their way.
     cdef void tend_transports(self) noexcept nogil
     # Something may be wanted now that was not when a transport's second was over.
@@ -177,7 +162,6 @@ cdef class Receiver(Agent):
     cdef void tell_failure(
         self, ReceiveTransport transport, int kind, int error, const address_t* destination
     ) noexcept nogil
-    cdef bint _grow(self) noexcept nogil
     cdef void _elicit_and_wait(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil

@@ -45,6 +45,13 @@ from aerolog.transport.network.port cimport (
     is_transient,
     set_address,
 )
+from aerolog.transport.network.poll_set cimport (
+    add_polled,
+    ask_polled,
+    free_polled,
+    is_ready,
+    remove_polled,
+)
 from aerolog.transport.protocol.frames cimport (
     DATA_HEADER_LENGTH,
     FLAGS_OFFSET,
@@ -76,16 +83,6 @@ from aerolog.transport.driver.receive.receiver_events import (
 )
 from aerolog.transport.errors import ConfigurationError
 
-
-cdef extern from "<poll.h>" nogil:
-    enum:
-        POLLIN
-    ctypedef unsigned long nfds_t
-    int poll(pollfd* descriptors, nfds_t count, int timeout_ms) noexcept
-
-cdef enum:
-    # So many transports are tried one by one; with more of them asking first is cheaper.
-    DIRECT_LIMIT = 5
 
 cdef enum:
     # Calls that one port may take of a cycle, and messages a call when they are joined runs:
@@ -178,7 +175,7 @@ cdef class Receiver(Agent):
         self._check_interval_ns = reresolution_check_interval_ns
         self._check_deadline_ns = clock.nano_time() + self._check_interval_ns
         self._elicit_deadline_ns = INT64_MAX
-        self._backlog = deque()
+        self.backlog = deque()
         self._held = {}
         self._setups = deque()
         self._setup_credit_ns = _SETUP_CREDIT_NS
@@ -188,8 +185,7 @@ cdef class Receiver(Agent):
         super().__init__(role_name)
 
     def __dealloc__(self):
-        free(self._polled)
-        free(self._descriptors)
+        free_polled(&self._polled)
         free(self._buffers)
         free(self._images)
 
@@ -356,12 +352,12 @@ cdef class Receiver(Agent):
     cdef int turn(self) noexcept nogil:
         cdef int work_count = 0
         cdef int index
-        cdef bint asked = self.ask_who_is_ready()
-        for index in range(self._polled_count):
-            if not asked or self.is_ready(index):
+        cdef bint asked = ask_polled(&self._polled)
+        for index in range(self._polled.count):
+            if not asked or is_ready(&self._polled, index):
                 work_count += self._drain(
-                    <ReceiveEndpoint> self._polled[index].endpoint,
-                    <ReceiveTransport> self._polled[index].transport,
+                    <ReceiveEndpoint> self._polled.items[index].endpoint,
+                    <ReceiveTransport> self._polled.items[index].transport,
                 )
         work_count += self._work_images()
         self.tend_transports()
@@ -642,31 +638,14 @@ cdef class Receiver(Agent):
 
     # ---- transports -----------------------------------------------------------------------------
 
-    cdef bint _grow(self) noexcept nogil:
-        cdef int capacity = max(8, 2 * self._polled_capacity)
-        cdef void* grown = realloc(self._polled, <size_t> capacity * sizeof(polled_t))
-        if grown is NULL:
-            return False
-        self._polled = <polled_t*> grown
-        grown = realloc(self._descriptors, <size_t> capacity * sizeof(pollfd))
-        if grown is NULL:
-            return False
-        self._descriptors = <pollfd*> grown
-        self._polled_capacity = capacity
-        return True
-
     cdef bint poll_transport(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil:
-        cdef int index = self._polled_count
-        if index == self._polled_capacity and not self._grow():
+        if not add_polled(
+            &self._polled, <void*> endpoint, <void*> transport, transport.descriptor
+        ):
             return False
         endpoint.attach(transport)
-        self._polled[index] = polled_t(<void*> endpoint, <void*> transport)
-        self._descriptors[index].fd = transport.descriptor
-        self._descriptors[index].events = POLLIN
-        self._descriptors[index].revents = 0
-        self._polled_count += 1
         transport.last_heard_ns = self._context.now_ns
         transport.last_unresolved_ns = self._context.now_ns
         if transport.has_control:
@@ -676,26 +655,11 @@ cdef class Receiver(Agent):
     cdef void unpoll_transport(
         self, ReceiveEndpoint endpoint, ReceiveTransport transport
     ) noexcept nogil:
-        cdef int index
         # What is still to be sent through it leaves now.
         self._context.flush()
         self._context.refused_transport = NULL
-        for index in range(self._polled_count):
-            if self._polled[index].transport == <void*> transport:
-                self._polled_count -= 1
-                self._polled[index] = self._polled[self._polled_count]
-                self._descriptors[index] = self._descriptors[self._polled_count]
-                endpoint.detach(transport.index)
-                return
-
-    cdef bint ask_who_is_ready(self) noexcept nogil:
-        return (
-            self._polled_count > DIRECT_LIMIT
-            and poll(self._descriptors, <nfds_t> self._polled_count, 0) >= 0
-        )
-
-    cdef bint is_ready(self, int index) noexcept nogil:
-        return self._descriptors[index].fd < 0 or self._descriptors[index].revents != 0
+        if remove_polled(&self._polled, <void*> endpoint, <void*> transport):
+            endpoint.detach(transport.index)
 
     # ---- timers ---------------------------------------------------------------------------------
 
@@ -730,10 +694,10 @@ cdef class Receiver(Agent):
     cdef void _elicit_due(self) noexcept nogil:
         cdef int index
         self._elicit_deadline_ns = INT64_MAX
-        for index in range(self._polled_count):
+        for index in range(self._polled.count):
             self._elicit_if_due(
-                <ReceiveEndpoint> self._polled[index].endpoint,
-                <ReceiveTransport> self._polled[index].transport,
+                <ReceiveEndpoint> self._polled.items[index].endpoint,
+                <ReceiveTransport> self._polled.items[index].transport,
             )
 
     cdef void _elicit_if_due(
@@ -750,10 +714,10 @@ cdef class Receiver(Agent):
 
     cdef void _check_resolutions(self) noexcept nogil:
         cdef int index
-        for index in range(self._polled_count):
+        for index in range(self._polled.count):
             self._check_resolution(
-                <ReceiveEndpoint> self._polled[index].endpoint,
-                <ReceiveTransport> self._polled[index].transport,
+                <ReceiveEndpoint> self._polled.items[index].endpoint,
+                <ReceiveTransport> self._polled.items[index].transport,
             )
 
     cdef void _check_resolution(
@@ -882,16 +846,16 @@ cdef class Receiver(Agent):
 
     def flush(self):
         """Hand over what the queue did not take before; call it every control cycle."""
-        while self._backlog and self._offer(self._backlog[0]):
-            self._backlog.popleft()
+        while self.backlog and self._offer(self.backlog[0]):
+            self.backlog.popleft()
 
     def _put(self, kind, target, flags=0, a=0, b=0, c=0, d=0):
         if <uintptr_t> <void*> target not in self._held:
             return  # it has been given back: nothing of it is left to be changed
         command = (kind, target, int(flags), a, b, c, d)
         self.flush()
-        if self._backlog or not self._offer(command):
-            self._backlog.append(command)
+        if self.backlog or not self._offer(command):
+            self.backlog.append(command)
 
     cdef bint _offer(self, object command):
         cdef record_t record

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue
-from aerolog.transport.driver.conductor.driver_stream cimport DriverStream
+from aerolog.transport.driver.conductor.driver_stream cimport PublicationStream
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.protocol.frames cimport ERROR_TEXT_LIMIT
@@ -61,7 +61,7 @@ ctypedef struct report_t:
 cdef class SendContext
 
 
-cdef class BatchStream(DriverStream):
+cdef class BatchStream(PublicationStream):
     # The result of one message: bytes taken of `length`; padding follows the data in the term.
     # Returns what counts as bytes sent.
     cdef int64_t on_sent(
@@ -130,5 +130,8 @@ cdef class SendContext:
     # Room for a report, NULL when all are unread; `file_report` makes an event of it.
     cdef report_t* next_report(self) noexcept nogil
     cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil
+    # For the conductor: the report of an event, and the oldest one is read.
+    cdef report_t* report_at(self, int64_t index) noexcept nogil
+    cdef void free_report(self) noexcept nogil
     cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil
     cdef int64_t* _address(self, int32_t counter_id) except NULL

@@ -26,7 +26,7 @@ cdef enum:
     RELEASE_RESERVE = 64
 
 
-cdef class BatchStream(DriverStream):
+cdef class BatchStream(PublicationStream):
     """A stream that messages of a batch belong to."""
 
     cdef int64_t on_sent(
@@ -202,13 +202,19 @@ cdef class SendContext:
         cdef int64_t unread = self._report_head - load_acquire_i64(&self._report_tail)
         if unread >= REPORT_LIMIT:
             return NULL
-        return &self._reports[self._report_head & (REPORT_LIMIT - 1)]
+        return self.report_at(self._report_head)
 
     cdef bint file_report(self, int32_t kind, void* subject) noexcept nogil:
         if not self.tell(kind, subject, self._report_head, 0):
             return False
         store_release_i64(&self._report_head, self._report_head + 1)
         return True
+
+    cdef report_t* report_at(self, int64_t index) noexcept nogil:
+        return &self._reports[index & (REPORT_LIMIT - 1)]
+
+    cdef void free_report(self) noexcept nogil:
+        store_release_i64(&self._report_tail, load_acquire_i64(&self._report_tail) + 1)
 
     cdef void _report_failure(self, SendEndpoint endpoint) noexcept nogil:
         cdef report_t* report = self.next_report()

@@ -14,8 +14,6 @@ from aerolog.transport.driver.send.live_receivers cimport LiveReceivers
 from aerolog.transport.driver.send.retransmit_handler cimport RetransmitHandler, resend_t
 from aerolog.transport.driver.send.send_context cimport BatchStream, SendContext
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
-from aerolog.transport.logbuffer.descriptor cimport LogBuffers, log_buffer_t
-from aerolog.transport.memory.counters cimport CountersReader
 from aerolog.transport.network.port cimport address_t
 from aerolog.transport.protocol.frames cimport (
     error_t,
@@ -25,12 +23,6 @@ from aerolog.transport.protocol.frames cimport (
     status_message_t,
 )
 
-
-cdef enum publication_state:
-    PUBLICATION_ACTIVE = 0
-    PUBLICATION_DRAINING = 1
-    PUBLICATION_LINGER = 2
-    PUBLICATION_DONE = 3
 
 # When a stream has something to do, in an array of the sender: an idle one costs a look at this
 # and at the length of the frame that comes next.
@@ -47,9 +39,6 @@ cdef class SendStream(BatchStream):
     cdef FlowControl _flow_control
     cdef RetransmitHandler _retransmit
     cdef LiveReceivers _receivers
-    cdef LogBuffers _logs
-    cdef CountersReader _counters
-    cdef const log_buffer_t* log
     cdef int64_t* _snd_pos
     cdef int64_t* _snd_lmt
     cdef int64_t* _snd_bpe
@@ -121,7 +110,6 @@ cdef class SendStream(BatchStream):
     cdef void _set_limit(self, int64_t limit) noexcept nogil
     cdef void _note_consumed(self, int64_t limit_before) noexcept nogil
     cdef void _note_receivers(self) noexcept nogil
-    cdef int64_t* _counter(self, int32_t counter_id) except NULL
 
     # ---- the conductor's own, on lines that the sender does not write
     # What the last cycle found; there is nothing to do while it holds.
@@ -129,32 +117,20 @@ cdef class SendStream(BatchStream):
     cdef int32_t _connected_seen
     cdef bint _is_settled
     cdef bint _is_caught_up             # the sender has sent all there is
-    cdef int _state
     cdef int64_t* _tail                 # of the active term
     cdef int64_t _tail_seen
     cdef int64_t _sender_seen
     cdef const void* _count             # of terms, in the log
     cdef readonly SubscriberPositions spies
-    cdef int64_t* _pub_pos
-    cdef int64_t* _pub_lmt
-    cdef int64_t* _unblocked_publications
     cdef int64_t _publisher_seen
-    cdef bint _exclusive
-    cdef int64_t _references
-    cdef int64_t _window
     cdef int64_t _publisher_limit
     cdef int64_t _clean_position
-    cdef int64_t _unblock_timeout_ns
-    cdef int64_t _last_sender_position
-    cdef int64_t _last_sender_change_ns
     cdef bint _has_nothing_new(self, int64_t sender_position) noexcept nogil
     cdef int64_t _sample(self) noexcept nogil
     cdef bint _move_limit(self, int64_t sender_position, int64_t producer) noexcept nogil
     cdef bint _store_limit(self, int64_t limit) noexcept nogil
     cdef void _show_spies(self, int64_t producer) noexcept nogil
     cdef int64_t _window_limit(self) noexcept nogil
-    cdef void _check_blocked(self, int64_t now_ns) noexcept nogil
-    cdef bint _unblock(self) noexcept nogil
     cdef void _settle(self) noexcept nogil
     cdef bint _is_over(self) noexcept nogil
     cdef int _start_at(self, int64_t position, int64_t now_ns) except -1

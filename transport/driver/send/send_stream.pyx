@@ -16,6 +16,12 @@ from aerolog.transport.concurrent.atomic cimport (
     store_release_i32,
     store_release_i64,
 )
+from aerolog.transport.driver.conductor.driver_stream cimport (
+    PUBLICATION_ACTIVE,
+    PUBLICATION_DONE,
+    PUBLICATION_DRAINING,
+    PUBLICATION_LINGER,
+)
 from aerolog.transport.driver.conductor.subscriber_positions cimport SubscriberPositions
 from aerolog.transport.driver.flow_control.flow_control cimport FlowControl
 from aerolog.transport.driver.logs.term_allocation cimport TermAllocation
@@ -43,11 +49,10 @@ from aerolog.transport.driver.send.send_context cimport (
 )
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.driver.send.term_scan cimport cut_t, cut_term
-from aerolog.transport.logbuffer.cleaner cimport UNBLOCK_NOTHING, clean_log, unblock_log
+from aerolog.transport.logbuffer.cleaner cimport clean_log
 from aerolog.transport.logbuffer.descriptor cimport (
     META_ACTIVE_TERM_COUNT,
     LogBuffers,
-    active_term_count,
     compute_position,
     index_by_position,
     index_by_term_count,
@@ -91,7 +96,6 @@ from aerolog.transport.protocol.frames cimport (
     write_setup,
 )
 
-from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.flow_control.flow_control import MaxFlowControl
 from aerolog.transport.errors import ConfigurationError
 
@@ -196,9 +200,6 @@ cdef class SendStream(BatchStream):
             raise ConfigurationError(
                 f"datagrams of one send step must be in 1..64: {max_datagrams_per_send}"
             )
-        self._logs = logs
-        self.log = &logs.log
-        self._counters = counters
         self.endpoint = endpoint
         self._flow_control = flow_control
         self._retransmit = retransmit
@@ -212,17 +213,10 @@ cdef class SendStream(BatchStream):
         self._asks_flow_control = type(flow_control) is not MaxFlowControl
         self.is_response = is_response
         self.response_correlation_id = response_correlation_id
-        self._exclusive = exclusive
-        self._state = PUBLICATION_ACTIVE
-        self._window = window_length
-        self._unblock_timeout_ns = unblock_timeout_ns
-        self._snd_pos = self._counter(snd_pos_id)
-        self._snd_lmt = self._counter(snd_lmt_id)
-        self._snd_bpe = self._counter(snd_bpe_id)
-        self._snd_naks = self._counter(snd_naks_id)
-        self._pub_pos = self._counter(pub_pos_id)
-        self._pub_lmt = self._counter(pub_lmt_id)
-        self._unblocked_publications = self._counter(SystemCounter.UNBLOCKED_PUBLICATIONS)
+        self._snd_pos = self.counter(snd_pos_id)
+        self._snd_lmt = self.counter(snd_lmt_id)
+        self._snd_bpe = self.counter(snd_bpe_id)
+        self._snd_naks = self.counter(snd_naks_id)
         self._start_at(initial_position, now_ns)
         self.allocation = TermAllocation(logs, initial_position, sparse=sparse)
         self.spies = SubscriberPositions(
@@ -245,19 +239,11 @@ cdef class SendStream(BatchStream):
         self._publisher_limit = position
         self._publisher_seen = position
         self._sender_seen = position
-        store_release_i64(self._pub_pos, position)
-        store_release_i64(self._pub_lmt, position)
+        store_release_i64(self.pub_pos, position)
+        store_release_i64(self.pub_lmt, position)
         self._count = self.log.meta + META_ACTIVE_TERM_COUNT
         self._sample()
-        self._last_sender_position = position
-        self._last_sender_change_ns = now_ns
         return 0
-
-    cdef int64_t* _counter(self, int32_t counter_id) except NULL:
-        cdef int64_t* address = self._counters.value_address(counter_id)
-        if address == NULL:
-            raise IndexError(f"no such counter: {counter_id}")
-        return address
 
     # ---- the sender: one step -------------------------------------------------------------------
 
@@ -702,15 +688,15 @@ cdef class SendStream(BatchStream):
         sender_position = load_acquire_i64(&self._position)
         if self._has_nothing_new(sender_position):
             return 0
-        if self._state > PUBLICATION_DRAINING:
+        if self.state > PUBLICATION_DRAINING:
             return 0
         producer = self._sample()
         self._show_spies(producer)
-        if self._state != PUBLICATION_ACTIVE:
+        if self.state != PUBLICATION_ACTIVE:
             return 0
         if producer != self._publisher_seen:
             self._publisher_seen = producer
-            store_release_i64(self._pub_pos, producer)
+            store_release_i64(self.pub_pos, producer)
         self._sender_seen = sender_position
         self._is_caught_up = producer == sender_position
         self.update_connected()
@@ -773,7 +759,7 @@ cdef class SendStream(BatchStream):
             lowest = self.spies.lowest(&highest)
             if lowest >= 0:
                 slowest = min(slowest, lowest)
-            limit = slowest + self._window
+            limit = slowest + self.window
             if limit <= self._publisher_limit:
                 return False
             cleaned = clean_log(
@@ -800,60 +786,35 @@ cdef class SendStream(BatchStream):
         if limit == self._publisher_limit:
             return False
         self._publisher_limit = limit
-        store_release_i64(self._pub_lmt, limit)
+        store_release_i64(self.pub_lmt, limit)
         return True
 
     # ---- the conductor: timer events ------------------------------------------------------------
 
     cdef bint needs_control(self, int64_t now_ns) noexcept nogil:
         """Whether this timer event changes something that clients are told about."""
-        if self._state == PUBLICATION_ACTIVE:
+        if self.state == PUBLICATION_ACTIVE:
             return self._is_revoked != 0 or self.spies.any_due(self._window_limit(), now_ns)
-        if self._state == PUBLICATION_DRAINING:
+        if self.state == PUBLICATION_DRAINING:
             return self._is_over() and self.spies.all_reached(producer_position(self.log))
-        return self._references == 0 and self._state == PUBLICATION_LINGER
+        return self.references == 0 and self.state == PUBLICATION_LINGER
 
     cdef void tick(self, int64_t now_ns) noexcept nogil:
         """What a timer event does when no client has to be told anything."""
-        if self._state == PUBLICATION_ACTIVE:
+        if self.state == PUBLICATION_ACTIVE:
             self.spies.note_active(self._window_limit(), now_ns)
             self.update_connected()
             self.retry_allocation()
             self._is_settled = False
-            store_release_i64(self._pub_pos, producer_position(self.log))
-            if not self._exclusive:
-                self._check_blocked(now_ns)
-        elif self._state == PUBLICATION_DRAINING:
+            store_release_i64(self.pub_pos, producer_position(self.log))
+            if not self.exclusive:
+                self.check_blocked(load_acquire_i64(&self._position), now_ns)
+        elif self.state == PUBLICATION_DRAINING:
             self._settle()
 
     cdef int64_t _window_limit(self) noexcept nogil:
         """Position that an untethered spy must be past (11)."""
-        return load_acquire_i64(&self._position) - self._window + self._window // 4
-
-    cdef void _check_blocked(self, int64_t now_ns) noexcept nogil:
-        """Unblock when data is pending and the sender has got no further for the timeout."""
-        cdef int64_t sender_position = load_acquire_i64(&self._position)
-        cdef bint pending = (
-            active_term_count(self.log)
-            != <int32_t> (sender_position >> self.log.position_bits)
-            or producer_position(self.log) > sender_position
-        )
-        if pending and sender_position == self._last_sender_position:
-            if now_ns - self._last_sender_change_ns > self._unblock_timeout_ns:
-                self._unblock()
-        else:
-            self._last_sender_change_ns = now_ns
-            self._last_sender_position = sender_position
-
-    cdef bint _unblock(self) noexcept nogil:
-        """Turn an abandoned claim into padding; only in a term that has room on disk."""
-        cdef int64_t sender_position = load_acquire_i64(&self._position)
-        if sender_position >= self.allocation.limit:
-            return False
-        if unblock_log(self.log, sender_position) == UNBLOCK_NOTHING:
-            return False
-        get_and_add_i64(self._unblocked_publications, 1)
-        return True
+        return load_acquire_i64(&self._position) - self.window + self.window // 4
 
     cdef bint _is_over(self) noexcept nogil:
         """Whether all is sent, or there is nobody to send it to."""
@@ -866,43 +827,21 @@ cdef class SendStream(BatchStream):
     cdef void _settle(self) noexcept nogil:
         """A timer event of a publication that drains (5.8)."""
         cdef int64_t producer = producer_position(self.log)
-        store_release_i64(self._pub_pos, producer)
+        store_release_i64(self.pub_pos, producer)
         if producer > load_acquire_i64(&self._position):
-            if self._unblock() or load_acquire_i32(&self._has_receivers) != 0:
+            if (
+                self.unblock(load_acquire_i64(&self._position))
+                or load_acquire_i32(&self._has_receivers) != 0
+            ):
                 return
         store_release_i32(&self._is_end_of_stream, 1)
 
     # ---- the conductor: its control part --------------------------------------------------------
 
     @property
-    def state(self) -> int:
-        """ACTIVE, DRAINING, LINGER or DONE."""
-        return self._state
-
-    def enter(self, state: int) -> None:
-        """Go on to the next state."""
-        if not self._state < state <= PUBLICATION_DONE:
-            raise ValueError(f"a publication does not go from state {self._state} to {state}")
-        self._state = state
-
-    @property
-    def references(self) -> int:
-        """Number of publication links."""
-        return self._references
-
-    @references.setter
-    def references(self, count: int) -> None:
-        self._references = count
-
-    @property
     def revoked(self) -> bool:
         """Whether a client has revoked the publication."""
         return self._is_revoked != 0
-
-    @property
-    def publisher_position(self) -> int:
-        """Where the next message goes."""
-        return producer_position(self.log)
 
     @property
     def sender_position(self) -> int:
@@ -966,7 +905,7 @@ cdef class SendStream(BatchStream):
     def _spies_have_changed(self):
         self._show_spies(producer_position(self.log))
         self._is_settled = False
-        if self._state == PUBLICATION_ACTIVE:
+        if self.state == PUBLICATION_ACTIVE:
             self.update_connected()
 
     def revoke(self) -> None:
@@ -989,10 +928,6 @@ cdef class SendStream(BatchStream):
     def settle(self) -> None:
         """A timer event while it drains: free what is blocked, see whether the stream is over."""
         self._settle()
-
-    def sample_publisher(self) -> None:
-        """Store the publisher's position in its counter."""
-        store_release_i64(self._pub_pos, producer_position(self.log))
 
     def disconnect(self) -> None:
         """Tell publishers that nobody is there."""

@@ -7,6 +7,7 @@ from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
 from aerolog.transport.driver.send.send_context cimport SendContext
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.driver.send.send_stream cimport SendStream, turn_t
+from aerolog.transport.network.poll_set cimport poll_set_t
 from aerolog.transport.network.port cimport address_t, incoming_t
 
 
@@ -27,12 +28,6 @@ cdef class PublicationTable:
     ) noexcept nogil
 
 
-cdef extern from "<poll.h>" nogil:
-    cdef struct pollfd:
-        int fd
-        short events
-        short revents
-
 cdef enum:
     # Messages taken from one endpoint in one cycle.
     POLL_MESSAGES = 16
@@ -41,10 +36,7 @@ cdef enum:
 cdef class Sender(Agent):
     cdef SendContext _context
     cdef PublicationTable _table
-    cdef void** _endpoints
-    cdef pollfd* _descriptors       # -1: says nothing of what is there
-    cdef int _endpoint_count
-    cdef int _endpoint_capacity
+    cdef poll_set_t _polled
     cdef uint8_t* _buffer
     cdef incoming_t _incoming[POLL_MESSAGES]
     cdef SpscQueue _commands
@@ -64,7 +56,7 @@ cdef class Sender(Agent):
     cdef int64_t _resolution_deadline_ns
     cdef dict _alive                # what the sender borrows, by address
     cdef set _held_by_sender        # what was not recalled yet
-    cdef object _waiting            # commands that the queue had no room for
+    cdef object backlog             # commands that the queue had no room for
     cdef int64_t* _offer_failures
     # False without memory: the caller keeps the command.
     cdef bint add(self, SendEndpoint endpoint) noexcept nogil
@@ -73,7 +65,6 @@ cdef class Sender(Agent):
     cdef void poll_endpoints(self) noexcept nogil
     # Ask for names to be looked up again whose addresses are silent.
     cdef void check_resolutions(self) noexcept nogil
-    cdef bint _grow(self) noexcept nogil
     cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil
     cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil
     cdef void _on_datagram(

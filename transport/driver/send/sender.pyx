@@ -12,12 +12,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from aerolog.transport.concurrent.agent cimport Agent
-from aerolog.transport.concurrent.atomic cimport (
-    get_and_add_i64,
-    load_acquire_i32,
-    load_acquire_i64,
-    store_release_i64,
-)
+from aerolog.transport.concurrent.atomic cimport get_and_add_i64, load_acquire_i32
 from aerolog.transport.concurrent.clock cimport Clock
 from aerolog.transport.concurrent.queue cimport SpscQueue, record_t
 from aerolog.transport.driver.send.send_context cimport (
@@ -27,13 +22,19 @@ from aerolog.transport.driver.send.send_context cimport (
     EVENT_RESPONSE_CONNECTED,
     EVENT_RESPONSE_SETUP,
     EVENT_UNRESOLVED,
-    REPORT_LIMIT,
     SendContext,
     report_t,
 )
 from aerolog.transport.driver.send.send_endpoint cimport SendEndpoint
 from aerolog.transport.driver.send.send_stream cimport SendStream, turn_t
 from aerolog.transport.memory.counters cimport CountersReader
+from aerolog.transport.network.poll_set cimport (
+    add_polled,
+    ask_polled,
+    free_polled,
+    is_ready,
+    remove_polled,
+)
 from aerolog.transport.network.port cimport (
     RECEIVE_BUFFER_LENGTH,
     address_pair,
@@ -128,17 +129,6 @@ cdef class PublicationTable:
         return NULL
 
 
-cdef extern from "<poll.h>" nogil:
-    enum:
-        POLLIN
-    ctypedef unsigned long nfds_t
-    int poll(pollfd* descriptors, nfds_t count, int timeout_ms) noexcept
-
-cdef enum:
-    # So many endpoints are tried one by one; with more of them asking first is cheaper.
-    DIRECT_LIMIT = 5
-
-
 cdef enum:
     ADD_ENDPOINT = 1
     REMOVE_ENDPOINT = 2
@@ -213,15 +203,14 @@ cdef class Sender(Agent):
         self._offer_failures = counters.value_address(SystemCounter.SENDER_PROXY_FAILS)
         self._alive = {}
         self._held_by_sender = set()
-        self._waiting = deque()
+        self.backlog = deque()
 
     def __init__(self, *_, role_name="sender", **__):
         super().__init__(role_name)
 
     def __dealloc__(self):
         free(self._turns)
-        free(self._endpoints)
-        free(self._descriptors)
+        free_polled(&self._polled)
         free(self._buffer)
 
     # ---- the duty cycle -------------------------------------------------------------------------
@@ -282,55 +271,23 @@ cdef class Sender(Agent):
     # ---- endpoints ------------------------------------------------------------------------------
 
     cdef bint add(self, SendEndpoint endpoint) noexcept nogil:
-        cdef int at = self._endpoint_count
-        if at == self._endpoint_capacity and not self._grow():
+        if not add_polled(&self._polled, <void*> endpoint, NULL, endpoint.descriptor):
             return False
         endpoint.last_heard_ns = self._context.now_ns
-        self._endpoints[at] = <void*> endpoint
-        self._descriptors[at].fd = endpoint.descriptor
-        self._descriptors[at].events = POLLIN
-        self._descriptors[at].revents = 0
-        self._endpoint_count += 1
         return True
 
     cdef void remove(self, SendEndpoint endpoint) noexcept nogil:
-        cdef int i
-        for i in range(self._endpoint_count):
-            if self._endpoints[i] == <void*> endpoint:
-                self._endpoint_count -= 1
-                self._endpoints[i] = self._endpoints[self._endpoint_count]
-                self._descriptors[i] = self._descriptors[self._endpoint_count]
-                return
-
-    cdef bint _grow(self) noexcept nogil:
-        cdef int capacity = max(8, 2 * self._endpoint_capacity)
-        cdef void* grown = realloc(self._endpoints, <size_t> capacity * sizeof(void*))
-        if grown == NULL:
-            return False
-        self._endpoints = <void**> grown
-        grown = realloc(self._descriptors, <size_t> capacity * sizeof(pollfd))
-        if grown == NULL:
-            return False
-        self._descriptors = <pollfd*> grown
-        self._endpoint_capacity = capacity
-        return True
+        remove_polled(&self._polled, <void*> endpoint, NULL)
 
     # ---- control frames -------------------------------------------------------------------------
 
     cdef void poll_endpoints(self) noexcept nogil:
         """What came for the endpoints; the system is asked once where there are many."""
-        cdef bint is_asked = (
-            self._endpoint_count > DIRECT_LIMIT
-            and poll(self._descriptors, <nfds_t> self._endpoint_count, 0) >= 0
-        )
+        cdef bint is_asked = ask_polled(&self._polled)
         cdef int i
-        for i in range(self._endpoint_count):
-            if (
-                not is_asked
-                or self._descriptors[i].fd < 0
-                or self._descriptors[i].revents != 0
-            ):
-                self._poll_endpoint(<SendEndpoint> self._endpoints[i])
+        for i in range(self._polled.count):
+            if not is_asked or is_ready(&self._polled, i):
+                self._poll_endpoint(<SendEndpoint> self._polled.items[i].endpoint)
 
     cdef void _poll_endpoint(self, SendEndpoint endpoint) noexcept nogil:
         cdef int count = endpoint.port.receive(self._incoming, POLL_MESSAGES)
@@ -447,8 +404,8 @@ cdef class Sender(Agent):
 
     cdef void check_resolutions(self) noexcept nogil:
         cdef int i
-        for i in range(self._endpoint_count):
-            self._check_resolution(<SendEndpoint> self._endpoints[i])
+        for i in range(self._polled.count):
+            self._check_resolution(<SendEndpoint> self._polled.items[i].endpoint)
 
     cdef void _check_resolution(self, SendEndpoint endpoint) noexcept nogil:
         """Ask for names to be looked up again whose addresses are silent (15.1)."""
@@ -588,10 +545,10 @@ cdef class Sender(Agent):
         return 0
 
     def _hand_over(self, command):
-        if self._waiting or not self._offer(command):
-            if self._offer_failures != NULL and not self._waiting:
+        if self.backlog or not self._offer(command):
+            if self._offer_failures != NULL and not self.backlog:
                 get_and_add_i64(self._offer_failures, 1)
-            self._waiting.append(command)
+            self.backlog.append(command)
 
     def _lend(self, kind, subject):
         """The sender has it from here until it gives it back."""
@@ -654,8 +611,8 @@ cdef class Sender(Agent):
 
     def flush(self) -> None:
         """Hand over what the queue did not take before."""
-        while self._waiting and self._offer(self._waiting[0]):
-            self._waiting.popleft()
+        while self.backlog and self._offer(self.backlog[0]):
+            self.backlog.popleft()
 
     cdef bint has_events(self) noexcept nogil:
         return self._context.events.size() > 0
@@ -685,7 +642,7 @@ cdef class Sender(Agent):
         return found
 
     def _reported(self, kind, subject, index):
-        cdef report_t* report = &self._context._reports[index & (REPORT_LIMIT - 1)]
+        cdef report_t* report = self._context.report_at(index)
         if kind == EVENT_PUBLICATION_ERROR:
             event = PublicationError(
                 subject,
@@ -698,9 +655,7 @@ cdef class Sender(Agent):
             )
         else:
             event = SendFailed(subject, report.code, address_pair(&report.address))
-        store_release_i64(
-            &self._context._report_tail, load_acquire_i64(&self._context._report_tail) + 1
-        )
+        self._context.free_report()
         return event
 
     def on_cycle(self) -> int:
