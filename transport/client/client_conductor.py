@@ -374,7 +374,7 @@ class ClientConductor:
         self._shut()
 
     def close(self) -> None:
-        """End the client because the program wants so."""
+        """End the client at the request of the program."""
         if self.forked:
             self.closed = True
             return
@@ -389,7 +389,7 @@ class ClientConductor:
             self.connection.ring.write(close.TYPE_ID, commands.encode_command(close))
 
     def abandon(self) -> None:
-        """Leave everything as it is, as a process does that is killed; for simulations."""
+        """Stop without closing anything, as a killed process does; simulations use this."""
         self._fork_generation = -1
         self.closed = True
 
@@ -401,7 +401,7 @@ class ClientConductor:
             close()
 
     def _shut(self) -> None:
-        """Close every resource here, then run the close handlers."""
+        """Close every resource of the client, then run the close handlers."""
         for publication in list(self.publications.values()):
             publication.force_close()
         for subscription in list(self.subscriptions.values()):
@@ -469,7 +469,7 @@ class ClientConductor:
             )
 
     def publication_dropped(self, registration_id: int, original_registration_id: int) -> None:
-        """A publication was garbage collected, in whatever thread and place."""
+        """Handle the garbage collection of a publication, which may happen in any thread."""
         if not self.forked:
             self._release_later(
                 lambda: self._remove_publication(registration_id, original_registration_id, False)
@@ -496,7 +496,7 @@ class ClientConductor:
             self._remove_subscription(registration_id, ())
 
     def subscription_dropped(self, registration_id: int, log_ids: tuple[int, ...]) -> None:
-        """A subscription was garbage collected, in whatever thread and place."""
+        """Handle the garbage collection of a subscription, which may happen in any thread."""
         if not self.forked:
             self._release_later(lambda: self._remove_subscription(registration_id, log_ids))
 
@@ -506,7 +506,7 @@ class ClientConductor:
         self.remove(lambda i: commands.RemoveSubscription(self.client_id, i, registration_id))
 
     def close_counter(self, counter: Counter) -> None:
-        """Give a counter of this client back; a static one only becomes unusable here."""
+        """Free a counter of this client; a static counter only becomes unusable in this client."""
         if self.forked:
             counter.force_close()
             return
@@ -519,7 +519,7 @@ class ClientConductor:
                 self._remove_counter(counter.registration_id)
 
     def counter_dropped(self, registration_id: int) -> None:
-        """A counter was garbage collected, in whatever thread and place."""
+        """Handle the garbage collection of a counter, which may happen in any thread."""
         if not self.forked:
             self._release_later(lambda: self._remove_counter(registration_id))
 
@@ -529,7 +529,7 @@ class ClientConductor:
     # -- handlers and events ---------------------------------------------------------------------
 
     def run_handler(self, handler: Callable[..., object], *arguments: object) -> None:
-        """Call a program's handler; what it raises goes to the error handler."""
+        """Call a program's handler; an exception that it raises goes to the error handler."""
         previous, self._callback_thread = self._callback_thread, threading.get_ident()
         try:
             handler(*arguments)
@@ -540,7 +540,7 @@ class ClientConductor:
             self._callback_thread = previous
 
     def report(self, error: BaseException) -> None:
-        """Hand on an error that belongs to no call: to ``on_error``, else to the log."""
+        """Report an error that belongs to no call to ``on_error`` or, without one, to the log."""
         self.publish(ErrorRaised(error))
         if self.options.on_error is None:
             _LOG.error("client %d: %s", self.client_id, error, exc_info=error)
@@ -554,7 +554,7 @@ class ClientConductor:
             self._callback_thread = previous
 
     def events(self, timeout: float | None) -> EventStream:
-        """A new stream of events from now on."""
+        """Return a new stream of the events that happen from now on."""
         if self.forked:
             self.ensure_usable()
         with self.lock:

@@ -26,7 +26,7 @@ _ALLOCATED = 1
 
 
 class CounterView:
-    """One counter of whoever owns it, read anew at each access.
+    """One counter of any owner; each access reads shared memory anew.
 
     Its id may be reused a second after it was freed; ``is_active`` says whether it is still the
     counter that was looked up, by its registration id.
@@ -41,42 +41,42 @@ class CounterView:
 
     @property
     def value(self) -> int:
-        """The value now."""
+        """The current value."""
         return self._counters.counter_value(self.counter_id)
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """The label, which describes the counter to people."""
         return self._counters.counter_label(self.counter_id)
 
     @property
     def type_id(self) -> int:
-        """What it is, for programs."""
+        """The type id, which tells programs what the counter measures."""
         return self._counters.counter_type_id(self.counter_id)
 
     @property
     def key(self) -> bytes:
-        """112 bytes, laid out as the type says."""
+        """The key: 112 bytes whose layout depends on the type."""
         return self._counters.counter_key(self.counter_id)
 
     @property
     def registration_id(self) -> int:
-        """Registration id of the resource that it belonged to when it was looked up."""
+        """The registration id that the counter had when it was looked up."""
         return self._registration_id
 
     @property
     def owner_id(self) -> int:
-        """Client id of the owner; -1 for the driver and static counters."""
+        """The client id of the owner; -1 for the driver's and for static counters."""
         return self._counters.counter_owner_id(self.counter_id)
 
     @property
     def reference_id(self) -> int:
-        """The id of what the counter refers to, 0 for none."""
+        """The id of the resource that the counter refers to; 0 when there is none."""
         return self._counters.counter_reference_id(self.counter_id)
 
     @property
     def is_active(self) -> bool:
-        """Whether it is allocated and the same as when it was looked up."""
+        """Whether the counter is allocated and still the one that was looked up."""
         return (
             self._counters.counter_state(self.counter_id) == _ALLOCATED
             and self._counters.counter_registration_id(self.counter_id) == self._registration_id
@@ -97,7 +97,7 @@ class Counters(Mapping[int, CounterView]):
 
     @property
     def max_counter_id(self) -> int:
-        """The largest id that there is room for."""
+        """The largest counter id for which the buffers have room."""
         return self._shared.max_counter_id
 
     def __getitem__(self, counter_id: int) -> CounterView:
@@ -123,7 +123,7 @@ class Counters(Mapping[int, CounterView]):
         registration_id: int | None = None,
         label: str | None = None,
     ) -> CounterView | None:
-        """The first counter that has all that is asked for; ``label`` is any part of it."""
+        """Return the first counter that meets all conditions; ``label`` may be a part of one."""
         for info in self._shared:
             if type_id is not None and info.type_id != type_id:
                 continue
@@ -134,7 +134,7 @@ class Counters(Mapping[int, CounterView]):
         return None
 
     def to_dict(self) -> dict[str, int]:
-        """Values by label; of counters with the same label the last one."""
+        """Return values by label; of counters with the same label, the last one counts."""
         return {info.label: info.value for info in self._shared}
 
     def to_numpy(self) -> Any:
@@ -162,7 +162,7 @@ class CountersReader(Counters):
 
 
 class Counter(Resource):
-    """A counter of this client, to be written; made by ``Aeron``. Any thread may use it.
+    """A counter that this client may write; ``Aeron`` makes it. Any thread may use it.
 
     Attributes:
         counter_id: the id by which the driver's counters are found.
@@ -194,7 +194,7 @@ class Counter(Resource):
 
     @property
     def value(self) -> int:
-        """The value; store it to set it."""
+        """The current value; assign to it to change the counter."""
         return self._shared.counter_value(self.counter_id)
 
     @value.setter
@@ -203,33 +203,33 @@ class Counter(Resource):
         self._shared.set_value(self.counter_id, value)
 
     def add(self, delta: int) -> int:
-        """Add at once for all threads and processes; returns the value before."""
+        """Add atomically with respect to all threads and processes; return the previous value."""
         self._require_open()
         return self._shared.get_and_add(self.counter_id, delta)
 
     def propose_max(self, value: int) -> bool:
-        """Raise to a value; False when it is as high already."""
+        """Raise the counter to a value; return False when it is already as high."""
         self._require_open()
         return self._shared.propose_max(self.counter_id, value)
 
     def compare_and_set(self, expected: int, value: int) -> bool:
-        """Set when the value is as expected; whether it was."""
+        """Set the value if it equals the expected one; return whether it did."""
         self._require_open()
         return self._shared.compare_and_set(self.counter_id, expected, value)
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """The label, which describes the counter to people."""
         return self._shared.counter_label(self.counter_id)
 
     @property
     def type_id(self) -> int:
-        """What it is, for programs."""
+        """The type id, which tells programs what the counter measures."""
         return self._shared.counter_type_id(self.counter_id)
 
     @property
     def key(self) -> bytes:
-        """112 bytes, laid out as the type says."""
+        """The key: 112 bytes whose layout depends on the type."""
         return self._shared.counter_key(self.counter_id)
 
     def force_close(self) -> None:
@@ -237,7 +237,7 @@ class Counter(Resource):
         self.closed = True
 
     def close(self) -> None:
-        """Give the counter back; a static one stays. Idempotent."""
+        """Free the counter; a static counter stays allocated. A second call does nothing."""
         self._conductor.close_counter(self)
 
     def __del__(self) -> None:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events."""
+    """The base class of all events."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageAvailable(Event):
-    """A publication was joined; the image is already in the subscription's list."""
+    """The subscription joined a publication; the image is already in the subscription's list."""
 
     subscription: Subscription
     image: Image
@@ -62,8 +62,8 @@ class PublicationErrorFrame(Event):
     """A receiver refused a stream of ours (spec client 17).
 
     Attributes:
-        group_tag: None when the receiver has none.
-        destination_registration_id: None when it is not about a destination.
+        group_tag: the group tag of the receiver; None when it has none.
+        destination_registration_id: None when the error does not concern a destination.
         source_address: ``host:port`` of the receiver.
     """
 
@@ -93,13 +93,13 @@ class ClientClosed(Event):
 
 
 class EventStream(Resource):
-    """Events of one client from the moment this was made, in order.
+    """The events of one client, in order, from the moment at which this object was made.
 
     Iteration blocks for the next event and ends after ClientClosed, or, with a timeout, when that
     many seconds passed without one. Any number of streams may exist; each gets every event.
 
     Attributes:
-        ended: ClientClosed was taken; no event follows.
+        ended: whether ClientClosed was taken, after which no event follows.
     """
 
     def __init__(self, timeout: float | None, on_close: Callable[[EventStream], None]) -> None:
@@ -113,7 +113,7 @@ class EventStream(Resource):
         self._queue.put(event)
 
     def poll(self) -> Event | None:
-        """The next event, or None when there is none now."""
+        """Return the next event, or None when none is waiting."""
         with contextlib.suppress(queue.Empty):
             return self._taken(self._queue.get_nowait())
         return None

@@ -1,4 +1,4 @@
-"""Finding a driver, and what a client holds of it (spec client 2)."""
+"""The connection of a client to a driver, through shared memory (spec client 2)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DriverConnection:
 
 
 def connect(options: ClientOptions) -> DriverConnection:
-    """Wait for a live driver and become one of its clients.
+    """Wait for a live driver and connect to it as one of its clients.
 
     Raises:
         DriverTimeoutError: no driver within the driver timeout.

@@ -52,7 +52,7 @@ class Destination:
         wait: bool,
         timeout: float | None,
     ) -> Self:
-        """Send a publication's stream there too."""
+        """Add a destination to which a publication's stream is sent."""
         client_id, publication_id = conductor.client_id, publication.original_registration_id
         return cls._add(
             conductor,
@@ -72,7 +72,7 @@ class Destination:
         wait: bool,
         timeout: float | None,
     ) -> Self:
-        """Receive a subscription's stream from there too."""
+        """Add a destination from which a subscription receives its stream."""
         client_id, subscription_id = conductor.client_id, subscription.registration_id
         return cls._add(
             conductor,
@@ -137,7 +137,7 @@ class Destination:
         )
 
     def remove(self, *, wait: bool = True, timeout: float | None = None) -> None:
-        """Take the destination away; nothing happens the second time.
+        """Remove the destination; a second call does nothing.
 
         Args:
             wait: whether to wait for the driver's answer; otherwise the answer is ignored.

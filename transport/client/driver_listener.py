@@ -41,7 +41,7 @@ _REMOVE: dict[Kind, Callable[[int, int, int], commands.Command]] = {
 
 
 class DriverListener:
-    """Acts on messages; only called by the conductor, with its lock held."""
+    """Acts on the driver's messages; only the conductor calls it, with its lock held."""
 
     def __init__(self, conductor: ClientConductor) -> None:
         self._conductor = conductor
@@ -93,7 +93,7 @@ class DriverListener:
         pending.fail(RegistrationError(message.correlation_id, message.code, message.message))
 
     def _on_channel_error(self, message: responses.OnError) -> None:
-        """The id in it is that of a channel status counter (spec client 7)."""
+        """Report the error of a channel; its id is that of a status counter (spec client 7)."""
         status_id = message.correlation_id
         conductor = self._conductor
         ids = [p.channel_status_id for p in conductor.publications.values()]
@@ -102,7 +102,7 @@ class DriverListener:
             conductor.report(ChannelEndpointError(status_id, message.message))
 
     def _take_back(self, pending: Pending) -> None:
-        """Remove what the driver has made for a command that nobody waits for any more."""
+        """Remove a resource that the driver made for a command that was cancelled."""
         remove = _REMOVE.get(pending.kind)
         if remove is not None:
             client_id, registration_id = self._conductor.client_id, pending.correlation_id

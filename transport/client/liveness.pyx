@@ -68,7 +68,7 @@ pthread_atfork(NULL, NULL, _after_fork_in_child)
 
 
 def current_fork_generation() -> int:
-    """How many forks lie between this process and the one that imported the module."""
+    """Return the number of forks between this process and the one that imported the module."""
     return fork_generation
 
 
@@ -83,13 +83,13 @@ cdef class Liveness:
     """Heartbeats and message detection of one client.
 
     Args:
-        receiver: of the driver's messages; this only looks, the conductor receives.
+        receiver: the buffer of the driver's messages; only the conductor takes them from it.
         ring: holds the driver's heartbeat.
         counters: where the client's own heartbeat counter appears.
         clock: monotonic for intervals, wall clock for heartbeats.
-        client_id: key of the heartbeat counter.
+        client_id: the id by which the client's heartbeat counter is found.
         driver_timeout_ns: age at which the driver's heartbeat means that it is gone.
-        keepalive_interval_ns: between two own heartbeats.
+        keepalive_interval_ns: the time between two heartbeats of this client.
         inter_service_timeout_ns: the longest gap between two services before the driver will
             have given this client up.
         label_suffix: ASCII, appended once to the label of the heartbeat counter.
@@ -203,7 +203,7 @@ cdef class Liveness:
         """Sleep, then look, over and over until something was found.
 
         Args:
-            idle_ns: sleep between two looks.
+            idle_ns: the time to sleep between two checks, in nanoseconds.
 
         Returns:
             MESSAGE, STOPPED, or a negative code: the client has to end.
@@ -220,9 +220,9 @@ cdef class Liveness:
         return code
 
     def await_message(self, timeout_ns: int) -> bool:
-        """Wait for a message, at most about so long; may be called beside ``wait``.
+        """Wait for a message, at most about this long; another thread may be in ``wait``.
 
-        Returns at once also when the client is stopped.
+        It also returns at once when the client is stopped.
         """
         cdef int64_t most_ns = timeout_ns
         cdef int64_t slept_ns = 0
@@ -242,5 +242,5 @@ cdef class Liveness:
         store_release_i32(&self._requested, 1)
 
     def stop(self) -> None:
-        """End ``wait`` in whatever thread it is."""
+        """End ``wait``, whichever thread runs it."""
         store_release_i32(&self._stop, 1)

@@ -24,7 +24,7 @@ class LogTable:
         self._logs: dict[int, tuple[LogBuffers, int]] = {}
 
     def acquire(self, log_id: int, path: str) -> LogBuffers:
-        """The mapping of a log, new or shared; give it back with ``release``.
+        """Return the mapping of a log, new or shared; ``release`` gives it back.
 
         Raises:
             FileNotFoundError: the driver has removed the log already.
@@ -40,7 +40,7 @@ class LogTable:
         return entry[0]
 
     def release(self, log_id: int) -> None:
-        """One user less; the mapping goes with its last reference."""
+        """Count one user less; the log is unmapped with the last reference to it."""
         entry = self._logs.get(log_id)
         if entry is None:
             return
@@ -50,7 +50,7 @@ class LogTable:
             self._logs[log_id] = (entry[0], entry[1] - 1)
 
     def clear(self) -> None:
-        """Forget all; called when the client ends."""
+        """Forget all logs; the client calls this when it ends."""
         self._logs.clear()
 
     def __len__(self) -> int:

@@ -56,7 +56,7 @@ PRE_TOUCH: Final = _declare.boolean(
 
 
 def default_aeron_dir() -> str:
-    """The directory that a driver of this user uses when nothing else is said.
+    """The directory that a driver of this user uses by default.
 
     ``AERON_DIR`` in the environment, else ``/dev/shm/aeron-<user>``, or the temporary folder where
     there is no ``/dev/shm``.
@@ -74,7 +74,7 @@ def seconds_to_ns(name: str, value: float | timedelta | str) -> int:
 
 @dataclass(slots=True, kw_only=True)
 class ClientOptions:
-    """Everything that ``Aeron`` takes, checked; made by ``of``.
+    """The checked options of ``Aeron``; ``of`` makes them.
 
     Attributes:
         aeron_dir: the driver's directory.
@@ -85,7 +85,7 @@ class ClientOptions:
         invoker: whether the client has no thread, so that the program calls ``do_work``.
         driver_invoker: called while the client waits, to turn an embedded driver.
         driver_bell: called after each command, to wake a driver of the same process.
-        pre_touch: touch every page of a log when it is mapped.
+        pre_touch: whether to touch every page of a log when it is mapped.
     """
 
     aeron_dir: str
@@ -116,7 +116,7 @@ class ClientOptions:
         properties: Properties | None = None,
         **options: Any,
     ) -> ClientOptions:
-        """Options out of keywords, then properties, then defaults.
+        """Make options from keywords, then from properties, then from defaults.
 
         Args:
             aeron_dir: the driver's directory, None for the one of the properties or the user.

@@ -1,4 +1,4 @@
-"""Polling several subscriptions in turns, under one idle strategy."""
+"""A poller of several subscriptions in turn, under one idle strategy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class Poller:
     """Subscriptions (or images) with their handlers; used by one thread at a time.
 
-    Each round begins with another of them, so that a busy one starves nobody.
+    Each round begins with a different source, so that a busy one does not starve the others.
 
     Args:
         sources: pairs of a subscription and the handler for its messages.
-        limit: fragments taken from each in a round.
-        assemble: join the fragments of long messages.
+        limit: the largest number of fragments taken from each source in a round.
+        assemble: whether to join the fragments of long messages.
     """
 
     def __init__(
@@ -43,18 +43,18 @@ class Poller:
         self._running = False
 
     def add(self, source: Source, handler: Handler) -> None:
-        """Poll one more; may be called by a handler."""
+        """Add a source; a handler may call this."""
         self._sources = [*self._sources, (source, handler)]
 
     def remove(self, source: Source) -> None:
-        """Poll it no more; may be called by a handler. Nothing happens when it is not there."""
+        """Remove a source if it is present; a handler may call this."""
         self._sources = [pair for pair in self._sources if pair[0] is not source]
 
     def __len__(self) -> int:
         return len(self._sources)
 
     def poll(self) -> int:
-        """One round; returns how many fragments were taken."""
+        """Poll every source once; return the number of fragments taken."""
         sources = self._sources
         if not sources:
             return 0
@@ -71,12 +71,12 @@ class Poller:
         idle: Callable[[int], object] | str | None = None,
         until: Callable[[], bool] | None = None,
     ) -> None:
-        """Poll until ``stop`` is called, ``until`` says so, or every source is closed.
+        """Poll until ``stop`` is called, ``until`` returns true, or every source is closed.
 
         Args:
             idle: an idle strategy, its name, or a function of the count of each round; None for
                 a back-off.
-            until: asked after each round.
+            until: called after each round; a true result ends the run.
 
         Raises:
             ConfigurationError: there is nothing to poll.
