@@ -105,8 +105,8 @@ def scan_counters(CountersReader reader not None) -> ScannedCounters:
                 break
             if reader.state(counter_id) != COUNTER_ALLOCATED:
                 continue
-            record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
-            numbers = reader._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
+            record = reader.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            numbers = reader.values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
             id_at[found] = counter_id
             type_at[found] = load_plain_i32(record + COUNTER_TYPE_AT)
             value_at[found] = load_acquire_i64(numbers)
@@ -126,8 +126,8 @@ def scan_counters(CountersReader reader not None) -> ScannedCounters:
     with nogil:
         for row in range(found):
             counter_id = id_at[row]
-            record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
-            numbers = reader._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
+            record = reader.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            numbers = reader.values + <int64_t> counter_id * COUNTER_VALUE_LENGTH
             # A label may have grown since it was measured: what does not fit is cut.
             length = <int32_t> min(<int64_t> _label_length(record), room - used)
             memcpy(
@@ -168,7 +168,7 @@ cdef bint _is_same(
     cdef const uint8_t* record
     if reader.state(counter_id) != COUNTER_ALLOCATED:
         return False
-    record = reader._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+    record = reader.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
     if load_plain_i32(record + COUNTER_TYPE_AT) != type_id:
         return False
     return registration_id == 0 or reader.registration_of(counter_id) == registration_id

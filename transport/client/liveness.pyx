@@ -174,7 +174,7 @@ cdef class Liveness:
 
     cdef bint _is_own_heartbeat(self, int32_t counter_id) noexcept nogil:
         cdef const uint8_t* record = (
-            self._counters._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            self._counters.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
         )
         return (
             load_acquire_i32(record) == COUNTER_ALLOCATED
@@ -185,7 +185,7 @@ cdef class Liveness:
     cdef void _sign_label(self, int32_t counter_id) noexcept nogil:
         """Append the suffix; the driver leaves the label as it is (spec cnc-and-commands 22)."""
         cdef uint8_t* record = (
-            self._counters._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            self._counters.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
         )
         cdef int32_t used = load_plain_i32(record + COUNTER_LABEL_LENGTH_AT)
         cdef int32_t length

@@ -7,9 +7,7 @@ only promised until the handler returns.
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
-from libc.stdint cimport uint8_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdlib cimport free
 
 from aerolog.transport.logbuffer.assembler cimport Assembler
 
@@ -35,10 +33,7 @@ cdef MessageView detach_from(Assembler assembler, MessageView view):
 
     The assembler goes on with a copy, since an aborted message is assembled again.
     """
-    cdef uint8_t* copy = <uint8_t*> malloc(assembler._capacity)
-    if copy == NULL:
+    view._owned = assembler.give_up_buffer()
+    if view._owned == NULL:
         raise MemoryError("no memory to go on beside a message that was kept")
-    memcpy(copy, assembler._buffer, assembler._capacity)
-    view._owned = assembler._buffer
-    assembler._buffer = copy
     return view_of(None)

@@ -140,10 +140,10 @@ cdef class ConcurrentAppender(Appender):
         rotate_log(log, count, term_id)
         return ADMIN_ACTION
 
-    cdef int64_t _room(self, int64_t position) noexcept nogil:
+    cdef int64_t free_room(self, int64_t position) noexcept nogil:
         # No more than one message may take: other publishers' frames wait behind these, and the
         # driver has to unblock the whole if this process dies here.
-        return min(Appender._room(self, position), <int64_t> self.log.max_message_length)
+        return min(Appender.free_room(self, position), <int64_t> self.log.max_message_length)
 
     cdef int64_t position(self) noexcept nogil:
         return CLOSED if self.is_closed() else producer_position(self.log)

@@ -25,6 +25,8 @@ cdef class Assembler:
     # fragment will be delivered again.
     cdef void cut_back(self) noexcept nogil
     cdef void reset(self) noexcept nogil
+    # The buffer, the caller's to free; the assembler goes on with a copy. NULL without memory.
+    cdef uint8_t* give_up_buffer(self) noexcept nogil
     cdef bint _ensure(self, int64_t length) noexcept nogil
     # Payload bytes gathered so far of an incomplete message; -1 when no message was begun, also
     # from an assembled message to the next call.

@@ -6,7 +6,7 @@ fragment that begins a message.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from aerolog.transport.concurrent.atomic cimport put_i32
@@ -100,6 +100,15 @@ cdef class Assembler:
         self._length_before = 0
         self._next_position = -1
         self._next_before = -1
+
+    cdef uint8_t* give_up_buffer(self) noexcept nogil:
+        cdef uint8_t* given = self._buffer
+        cdef uint8_t* copy = <uint8_t*> malloc(self._capacity)
+        if copy == NULL:
+            return NULL
+        memcpy(copy, given, self._capacity)
+        self._buffer = copy
+        return given
 
     cdef int64_t pending_length(self) noexcept nogil:
         return self._length - DATA_HEADER_LENGTH if self._length else -1

@@ -106,6 +106,6 @@ cdef class Appender:
         int64_t claimed,
         const reserved_t* reserved,
     ) noexcept nogil
-    cdef int64_t _room(self, int64_t position) noexcept nogil
+    cdef int64_t free_room(self, int64_t position) noexcept nogil
     cdef int64_t _batch_size(self, int64_t position, int64_t aligned, int64_t count) noexcept nogil
     cdef bint is_retried(self, int64_t status, int32_t* retries) noexcept nogil

@@ -267,7 +267,7 @@ cdef class Appender:
         cdef int64_t index = first
         cdef int64_t position = self.position()
         cdef int64_t limit = self.position_limit()
-        cdef int64_t room = self._room(position)
+        cdef int64_t room = self.free_room(position)
         cdef int64_t aligned
         cdef slice_t each
         needed[0] = 0
@@ -318,7 +318,7 @@ cdef class Appender:
             # Another thread changed the offsets meanwhile: the rest of the claim becomes padding.
             write_padding(self.log, frame, end - term_offset, place.term_id, term_offset)
 
-    cdef int64_t _room(self, int64_t position) noexcept nogil:
+    cdef int64_t free_room(self, int64_t position) noexcept nogil:
         """Bytes that one tail update of a batch may claim."""
         if position < 0:
             return 0
@@ -329,7 +329,7 @@ cdef class Appender:
     ) noexcept nogil:
         """How many messages one tail update may claim: all below the limit and in this term."""
         cdef int64_t by_limit = (self.position_limit() - position + aligned - 1) // aligned
-        cdef int64_t by_room = self._room(position) // aligned
+        cdef int64_t by_room = self.free_room(position) // aligned
         return max(<int64_t> 1, min(count, min(by_limit, by_room)))
 
     cdef bint is_retried(self, int64_t status, int32_t* retries) noexcept nogil:

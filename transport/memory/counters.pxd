@@ -29,8 +29,8 @@ cdef enum:
 
 cdef class CountersReader:
     cdef readonly int32_t max_counter_id
-    cdef uint8_t* _metadata
-    cdef uint8_t* _values
+    cdef uint8_t* metadata
+    cdef uint8_t* values
     cdef MappedFile _mapped
     # NULL if the id is out of range; the address is valid while this object lives.
     cdef int64_t* value_address(self, int32_t counter_id) noexcept nogil

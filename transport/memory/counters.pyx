@@ -89,8 +89,8 @@ cdef class CountersReader:
             raise FileFormatError(
                 f"counters at offsets {metadata_offset} and {values_offset} are not aligned to 8"
             )
-        self._metadata = mapped.section(metadata_offset, metadata_length)
-        self._values = mapped.section(values_offset, values_length)
+        self.metadata = mapped.section(metadata_offset, metadata_length)
+        self.values = mapped.section(values_offset, values_length)
         self._mapped = mapped
         self.max_counter_id = <int32_t> (
             min(
@@ -103,14 +103,14 @@ cdef class CountersReader:
         """Address of the value; NULL if the id is out of range. Valid while this object lives."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return NULL
-        return <int64_t*> (self._values + <int64_t> counter_id * COUNTER_VALUE_LENGTH)
+        return <int64_t*> (self.values + <int64_t> counter_id * COUNTER_VALUE_LENGTH)
 
     cdef int32_t state(self, int32_t counter_id) noexcept nogil:
         """COUNTER_ALLOCATED, COUNTER_RECLAIMED or COUNTER_UNUSED (also if out of range)."""
         if counter_id < 0 or counter_id > self.max_counter_id:
             return COUNTER_UNUSED
         return load_acquire_i32(
-            self._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH + COUNTER_STATE_AT
+            self.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH + COUNTER_STATE_AT
         )
 
     cdef int64_t value_of(self, int32_t counter_id) noexcept nogil:
@@ -128,11 +128,11 @@ cdef class CountersReader:
     cdef uint8_t* _record(self, int64_t counter_id) except NULL:
         if counter_id < 0 or counter_id > self.max_counter_id:
             raise IndexError(f"counter id {counter_id} is not within 0 to {self.max_counter_id}")
-        return self._metadata + counter_id * COUNTER_METADATA_LENGTH
+        return self.metadata + counter_id * COUNTER_METADATA_LENGTH
 
     cdef uint8_t* _value_record(self, int64_t counter_id) except NULL:
         self._record(counter_id)
-        return self._values + counter_id * COUNTER_VALUE_LENGTH
+        return self.values + counter_id * COUNTER_VALUE_LENGTH
 
     cdef uint8_t* _writable_value(self, int64_t counter_id) except NULL:
         if not self._mapped.writable:
@@ -263,7 +263,7 @@ cdef class CountersReader:
             state = self.state(counter_id)
             if state == COUNTER_UNUSED:
                 break
-            record = self._metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
+            record = self.metadata + <int64_t> counter_id * COUNTER_METADATA_LENGTH
             if state == COUNTER_ALLOCATED and load_plain_i32(record + COUNTER_TYPE_AT) == kind:
                 if load_plain_i64(record + COUNTER_KEY_AT) == wanted:
                     return counter_id

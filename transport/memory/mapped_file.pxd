@@ -7,7 +7,7 @@ cdef class MappedFile:
     cdef readonly str path
     cdef readonly bint writable
     cdef int _fd
-    cdef bint _allocated
+    cdef bint allocated         # nothing is left to be allocated, or a sub-class does it
     cdef int _map(self, int fd, int64_t length) except -1
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil
     cdef uint8_t* section(self, int64_t offset, int64_t length) except NULL

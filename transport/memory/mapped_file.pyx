@@ -62,7 +62,7 @@ cdef class MappedFile:
         self.path = ""
         self.writable = False
         self._fd = -1
-        self._allocated = True
+        self.allocated = True
 
     def __dealloc__(self):
         if self.address != NULL:
@@ -96,7 +96,7 @@ cdef class MappedFile:
             os.close(fd)
         else:
             mapped._fd = fd
-            mapped._allocated = False
+            mapped.allocated = False
         return mapped
 
     @classmethod
@@ -136,7 +136,7 @@ cdef class MappedFile:
         cdef MappedFile mapped = cls.__new__(cls)
         mapped.path = path
         mapped.writable = writable
-        mapped._allocated = False
+        mapped.allocated = False
         mapped._map(fd, length)
         return mapped
 
@@ -158,7 +158,7 @@ cdef class MappedFile:
         """
         if offset < 0 or length <= 0 or offset > self.length - length:
             return -EINVAL
-        if self._allocated:
+        if self.allocated:
             return 0
         if self._fd < 0:
             return -EBADF
@@ -181,7 +181,7 @@ cdef class MappedFile:
         """
         cdef int64_t begin = offset, count = length
         cdef int result
-        if self._fd < 0 and not self._allocated and self.writable:
+        if self._fd < 0 and not self.allocated and self.writable:
             self._fd = self._descriptor()
         with nogil:
             result = self.allocate(begin, count)

@@ -24,7 +24,7 @@ cdef class FakeMappedFile(MappedFile):
         """Map the whole of a fake file."""
         cdef FakeMappedFile mapped = cls.from_descriptor(file.fd, file.path, writable)
         mapped._file = file
-        mapped._allocated = True  # the file decides
+        mapped.allocated = True  # the file decides
         return mapped
 
     cdef int allocate(self, int64_t offset, int64_t length) noexcept nogil:
