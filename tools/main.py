@@ -10,6 +10,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
+from aerolog._version import __version__
 from aerolog.tools.command_line import direct_start
 from aerolog.tools.command_line.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE, discard_stdout
 
@@ -26,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        sys.stdout.write(f"aerolog {__version__}\n")
+        return 0
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         sys.stderr.write(
@@ -37,7 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A path or channel that the terminal's encoding lacks is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
-    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -8,7 +8,12 @@ errors for back pressure but return a status.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
+from typing import Final
+
+# How the reference's driver begins the texts of its errors.
+_REFERENCE_CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w* ?: (?:(?:WARN|ERROR|FATAL) - )?")
 
 
 class AerologError(Exception):
@@ -185,10 +190,13 @@ class RegistrationError(AerologError):
         correlation_id: correlation id of the command.
         code: the driver's error code; UNKNOWN_CODE_VALUE if aerolog does not know it.
         code_value: the number that the driver sent.
+        message: the driver's text, which may begin with a class name of the reference; the text of
+            the exception leaves that out.
     """
 
     def __init__(self, correlation_id: int, code_value: int, message: str) -> None:
-        super().__init__(f"{message}, errorCodeValue={code_value}")
+        text = _REFERENCE_CLASS.sub("", message)
+        super().__init__(f"{text}, errorCodeValue={code_value}")
         self.correlation_id = correlation_id
         self.code = ErrorCode(code_value)
         self.code_value = code_value

@@ -277,3 +277,6 @@ class ArchiveConnection:
     def _close_session(stream: ControlStream, session_id: int) -> None:
         with contextlib.suppress(AerologError):
             stream.offer(CloseSessionRequest(control_session_id=session_id).encode())
+
+    def __repr__(self) -> str:
+        return f"<ArchiveConnection {self.step.name}>"

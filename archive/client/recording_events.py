@@ -105,6 +105,9 @@ class RecordingEventsBase:
         if self._aeron.options.invoker:
             self._aeron.do_work()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} from {self.subscription!r}>"
+
 
 class RecordingEvents(RecordingEventsBase, WaitingForm):
     """A subscription to what an archive publishes about its recordings.

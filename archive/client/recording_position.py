@@ -147,3 +147,6 @@ class RecordingPosition:
                 )
             self._idle(0)
         return reached
+
+    def __repr__(self) -> str:
+        return f"<RecordingPosition recording_id={self.recording_id} counter={self.counter!r}>"

@@ -79,6 +79,9 @@ class SignalHandler(Resource):
         """Take the handler away; idempotent."""
         self._signals.remove(self)
 
+    def __repr__(self) -> str:
+        return f"<SignalHandler of {self.consumer!r}>"
+
 
 class SignalQueue:
     """Signals that came and were not taken yet, oldest first, and the handlers of new ones.

@@ -112,6 +112,9 @@ class ArchivingMediaDriver(Resource):
         finally:
             self.driver.close()
 
+    def __repr__(self) -> str:
+        return f"<ArchivingMediaDriver of {self.driver!r} and {self.archive!r}>"
+
 
 def _is_invoked(driver: MediaDriver) -> bool:
     return driver.settings[THREADING_MODE] == "INVOKER"

@@ -104,3 +104,6 @@ class RecordingCatalog(Resource):
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
         self.engine.dispose()
+
+    def __repr__(self) -> str:
+        return f"<RecordingCatalog {self.url}>"

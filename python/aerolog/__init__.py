@@ -1,5 +1,34 @@
-"""aerolog: archive and replay with a recording catalog, byte-compatible with Aeron 1.51.0."""
+"""aerolog: archive and replay with a recording catalog, byte-compatible with Aeron 1.51.0.
+
+The names that a first program wants are here, loaded when they are first used: ``Aeron``,
+``AeronArchive``, ``MediaDriver``, ``ArchivingMediaDriver`` and ``open_recording``. Everything else
+is in ``aerolog.transport``, ``aerolog.archive`` and ``aerolog.catalog``.
+"""
+
+import importlib
 
 from aerolog._version import __version__
 
-__all__ = ["__version__"]
+_HOMES = {
+    "Aeron": "aerolog.transport.client",
+    "AeronArchive": "aerolog.archive.client",
+    "ArchivingMediaDriver": "aerolog.archive.service",
+    "MediaDriver": "aerolog.transport.driver",
+    "open_recording": "aerolog.catalog",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of the table above)
+
+
+def __getattr__(name: str) -> object:
+    """Load one of the names above."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -35,6 +35,25 @@ def test_a_wrong_program_is_found_out(tmp_path):
     assert "incompatible type" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        'offer(b"x")|offer("x")',
+        'offer(b"x")|send("x")',
+        'offer(b"x")|offer_parts([1])',
+        'offer(b"x")|offer_many(["x"])',
+    ],
+)
+def test_what_is_no_buffer_is_found_out(tmp_path, call):
+    right, _, wrong = call.partition("|")
+    program = tmp_path / "wrong_program.py"
+    text = (HERE / "sample_program.py").read_text()
+    program.write_text(text.replace(f"publication.{right}", f"publication.{wrong}"))
+    done = mypy(program)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Buffer" in done.stdout
+
+
 def test_the_quickstart_is_strict():
     done = mypy(HERE.parents[1] / "examples" / "quickstart.py")
     assert done.returncode == 0, done.stdout + done.stderr

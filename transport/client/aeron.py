@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import threading
 import warnings
@@ -20,6 +21,7 @@ from aerolog.transport.errors import ConfigurationError, ResourceClosedError
 from aerolog.transport.memory.counters import MAX_KEY_LENGTH, MAX_LABEL_LENGTH
 from aerolog.transport.protocol import commands
 from aerolog.transport.resource import Resource
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
     from aerolog.transport.client.client_events import EventStream
     from aerolog.transport.client.options import CounterHandler, ImageHandler
-    from aerolog.transport.uri import ChannelUri
 
 _open_clients: weakref.WeakSet[Aeron] = weakref.WeakSet()
 
@@ -153,7 +154,8 @@ class Aeron(Resource):
         channel: str | ChannelUri,
         stream_id: int,
     ) -> RegistrationFuture[Any]:
-        conductor, text = self.conductor, str(channel)
+        conductor = self.conductor
+        text, stream = _channel_text(channel), _int32("stream_id", stream_id)
 
         def complete(ready: Any) -> Any:
             logs = conductor.logs.acquire(ready.registration_id, ready.log_file)
@@ -166,9 +168,7 @@ class Aeron(Resource):
             return publication
 
         client_id = conductor.client_id
-        return conductor.submit(
-            kind, lambda i: command(client_id, i, _int32(stream_id), text), complete
-        )
+        return conductor.submit(kind, lambda i: command(client_id, i, stream, text), complete)
 
     def add_subscription(
         self,
@@ -208,11 +208,12 @@ class Aeron(Resource):
         on_image_gone: ImageHandler | None = None,
     ) -> RegistrationFuture[Subscription]:
         """Add a subscription as ``add_subscription`` does, without waiting."""
-        conductor, text = self.conductor, str(channel)
+        conductor = self.conductor
+        text, stream = _channel_text(channel), _int32("stream_id", stream_id)
         handlers = (on_image or self.options.on_image, on_image_gone or self.options.on_image_gone)
 
         def complete(ready: Any) -> Subscription:
-            subscription = Subscription(conductor, ready.correlation_id, text, stream_id, *handlers)
+            subscription = Subscription(conductor, ready.correlation_id, text, stream, *handlers)
             subscription.set_channel_status_id(ready.channel_status_id)
             conductor.subscriptions[subscription.registration_id] = subscription
             return subscription
@@ -220,7 +221,7 @@ class Aeron(Resource):
         client_id = conductor.client_id
         return conductor.submit(
             Kind.SUBSCRIPTION,
-            lambda i: commands.AddSubscription(client_id, i, _int32(stream_id), text),
+            lambda i: commands.AddSubscription(client_id, i, stream, text),
             complete,
         )
 
@@ -259,7 +260,7 @@ class Aeron(Resource):
         client_id, key = conductor.client_id, bytes(key)
         return conductor.submit(
             Kind.COUNTER,
-            lambda i: commands.AddCounter(client_id, i, _int32(type_id), key, label),
+            lambda i: commands.AddCounter(client_id, i, _int32("type_id", type_id), key, label),
             complete,
         )
 
@@ -294,7 +295,7 @@ class Aeron(Resource):
         return conductor.submit(
             Kind.STATIC_COUNTER,
             lambda i: commands.AddStaticCounter(
-                client_id, i, registration_id, _int32(type_id), key, label
+                client_id, i, registration_id, _int32("type_id", type_id), key, label
             ),
             lambda ready: Counter(conductor, ready.counter_id, registration_id, True),
         )
@@ -360,10 +361,10 @@ class Aeron(Resource):
             known = RegistrationFuture(conductor.next_correlation_id(), conductor, self)
             known.set_result(int.from_bytes(os.urandom(4), "little", signed=True))
             return known
-        client_id = conductor.client_id
+        client_id, stream = conductor.client_id, _int32("stream_id", stream_id)
         return conductor.submit(
             Kind.SESSION_ID,
-            lambda i: commands.GetNextAvailableSessionId(client_id, i, _int32(stream_id)),
+            lambda i: commands.GetNextAvailableSessionId(client_id, i, stream),
             lambda ready: int(ready.session_id),
         )
 
@@ -455,10 +456,19 @@ class Aeron(Resource):
         raise TypeError("Aeron belongs to this process: it cannot be pickled")
 
 
-def _int32(value: int) -> int:
-    if not -(1 << 31) <= value < 1 << 31:
-        raise ConfigurationError(f"{value} is not a 32-bit number")
-    return value
+def _channel_text(channel: str | ChannelUri) -> str:
+    if not isinstance(channel, (str, ChannelUri)):
+        raise TypeError(f"channel is text or a ChannelUri, not {channel!r}")
+    return str(channel)
+
+
+def _int32(name: str, value: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is an integer, not {value!r}")
+    number = operator.index(value)
+    if not -(1 << 31) <= number < 1 << 31:
+        raise ConfigurationError(f"{name} {number} is not a 32-bit number")
+    return number
 
 
 def _check_counter(label: str, key: bytes) -> None:

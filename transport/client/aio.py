@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Callable
 
+    from typing_extensions import Buffer
+
     from aerolog.transport.client.client_counters import Counter
     from aerolog.transport.client.client_events import Event
     from aerolog.transport.client.destination import Destination
@@ -109,7 +111,7 @@ class AsyncPublication(AsyncResource):
 
     async def send(
         self,
-        data: Any,
+        data: Buffer,
         *,
         timeout: float | None = None,
         on_not_connected: NotConnected = "wait",
@@ -134,6 +136,9 @@ class AsyncPublication(AsyncResource):
     def close(self) -> None:
         """Close; does not wait."""
         self.publication.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncPublication of {self.publication!r}>"
 
 
 class AsyncSubscription(AsyncResource):
@@ -184,6 +189,7 @@ class AsyncSubscription(AsyncResource):
             elif ended or (timeout is not None and monotonic() - last >= timeout):
                 return
             await backoff.wait(len(found))
+        subscription.conductor.raise_close_reason()
 
     def __aiter__(self) -> AsyncIterator[Message]:
         return self.messages()
@@ -195,6 +201,9 @@ class AsyncSubscription(AsyncResource):
     def close(self) -> None:
         """Close; does not wait."""
         self.subscription.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncSubscription of {self.subscription!r}>"
 
 
 class AsyncResponseClient:
@@ -219,7 +228,7 @@ class AsyncResponseClient:
         )
         return self
 
-    async def request(self, data: Any, *, timeout: float | None = 10.0) -> bytes:
+    async def request(self, data: Buffer, *, timeout: float | None = 10.0) -> bytes:
         """Send a request and wait for its response.
 
         Raises:
@@ -230,7 +239,7 @@ class AsyncResponseClient:
         async with self._turn:
             return await self._exchange(data, timeout)
 
-    async def _exchange(self, data: Any, timeout: float | None) -> bytes:
+    async def _exchange(self, data: Buffer, timeout: float | None) -> bytes:
         monotonic = self.client.subscription.conductor.monotonic
         deadline = None if timeout is None else monotonic() + timeout
         backoff = _AsyncBackoff()
@@ -251,6 +260,9 @@ class AsyncResponseClient:
     def close(self) -> None:
         """Disconnect from the server without waiting."""
         self.client.close()
+
+    def __repr__(self) -> str:
+        return f"<AsyncResponseClient of {self.client!r}>"
 
 
 class AsyncAeron(AsyncResource):
@@ -349,3 +361,6 @@ class AsyncAeron(AsyncResource):
     async def close(self) -> None:
         """Close the client and all that belongs to it; idempotent."""
         await asyncio.to_thread(self.aeron.close)
+
+    def __repr__(self) -> str:
+        return f"<AsyncAeron of {self.aeron!r}>"

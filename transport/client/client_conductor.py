@@ -117,9 +117,13 @@ class ClientConductor:
             )
 
     def _raise_closed(self) -> NoReturn:
-        if self.close_reason is None:
-            raise ResourceClosedError("the Aeron client is closed")
-        raise type(self.close_reason)(*self.close_reason.args) from self.close_reason
+        self.raise_close_reason()
+        raise ResourceClosedError("the Aeron client is closed")
+
+    def raise_close_reason(self) -> None:
+        """Raise what ended the client; nothing while it lives and after a plain close."""
+        if self.close_reason is not None:
+            raise type(self.close_reason)(*self.close_reason.args) from self.close_reason
 
     @property
     def forked(self) -> bool:
@@ -345,20 +349,24 @@ class ClientConductor:
         watch, folder = self.liveness, self.options.aeron_dir
         if code == liveness.SERVICE_INTERVAL_EXCEEDED:
             reason: BaseException = ConductorServiceTimeoutError(
-                f"FATAL - service interval exceeded: "
-                f"timeout={watch.inter_service_timeout_ns}ns, interval={watch.service_gap_ns}ns"
+                f"the client of {folder} was not serviced for {watch.service_gap_ns / 1e9:.3f} s,"
+                f" more than the {watch.inter_service_timeout_ns / 1e9:.3f} s after which the"
+                " driver gives a client up: connect a new one"
             )
         elif code == liveness.DRIVER_SHUT_DOWN:
-            reason = DriverTimeoutError(f"FATAL - MediaDriver ({folder}) has been shutdown")
+            reason = DriverTimeoutError(
+                f"the media driver in {folder} was shut down: start one and connect a new client"
+            )
         elif code == liveness.DRIVER_SILENT:
             reason = DriverTimeoutError(
-                f"FATAL - MediaDriver ({folder}) keepalive: "
-                f"age={watch.driver_age_ms}ms > timeout={watch.driver_timeout_ms}ms"
+                f"the media driver in {folder} is gone: its last heartbeat is"
+                f" {watch.driver_age_ms} ms old, the driver timeout {watch.driver_timeout_ms} ms:"
+                " start a driver and connect a new client"
             )
         else:
             reason = ClientTimeoutError(
-                "FATAL - unexpected close of heartbeat timestamp counter: "
-                f"{watch.heartbeat_counter_id}"
+                f"the media driver in {folder} gave this client up and closed its heartbeat"
+                f" counter {watch.heartbeat_counter_id}: connect a new client"
             )
         self.terminate(reason)
 

@@ -143,6 +143,9 @@ class Counters(Mapping[int, CounterView]):
         rows = [(info.counter_id, info.type_id, info.value) for info in self._shared]
         return numpy.array(rows, [("id", "<i4"), ("type_id", "<i4"), ("value", "<i8")])
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} counters>"
+
 
 class CountersReader(Counters):
     """The counters of a driver, alive or not, without being its client.

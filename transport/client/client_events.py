@@ -143,3 +143,6 @@ class EventStream(Resource):
     def close(self) -> None:
         """Stop collecting events."""
         self._on_close(self)
+
+    def __repr__(self) -> str:
+        return f"<EventStream{' ended' if self.ended else ''}>"

@@ -84,7 +84,8 @@ class ErrorLog:
     """
 
     def __init__(self, dir: str | os.PathLike[str] | None = None) -> None:  # noqa: A002 - the property's name
-        self._cnc = CncFile.open(RealFileSystem(), _folder(dir))
+        self._folder = _folder(dir)
+        self._cnc = CncFile.open(RealFileSystem(), self._folder)
 
     def since(self, epoch_ms: int) -> list[ErrorObservation]:
         """Errors that were seen at or after a time, in milliseconds since the epoch."""
@@ -92,6 +93,9 @@ class ErrorLog:
 
     def __iter__(self) -> Iterator[ErrorObservation]:
         return iter(self._cnc.errors())
+
+    def __repr__(self) -> str:
+        return f"<ErrorLog {self._folder}>"
 
 
 class LossReport:
@@ -110,3 +114,6 @@ class LossReport:
 
     def __iter__(self) -> Iterator[LossEntry]:
         return iter(read_loss_report(self._mapped))
+
+    def __repr__(self) -> str:
+        return f"<LossReport {self._mapped.path}>"

@@ -97,6 +97,8 @@ cdef class Image(BatchSource):
 
     cdef int enter(self) except -1:
         """Begin a poll; the caller clears ``busy`` when it is over."""
+        if self.reader.is_closed():
+            self.conductor.raise_close_reason()
         if self._fork_generation != fork_generation:
             self.conductor.ensure_usable()
         if self.busy:

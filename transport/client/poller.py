@@ -94,3 +94,6 @@ class Poller:
     def stop(self) -> None:
         """End ``run`` after the round that it is in; may be called from any thread."""
         self._running = False
+
+    def __repr__(self) -> str:
+        return f"<Poller of {self._sources!r}>"

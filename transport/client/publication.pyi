@@ -2,6 +2,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+from typing_extensions import Buffer
+
 from aerolog.transport.client.claim import BufferClaim
 from aerolog.transport.client.client_conductor import ClientConductor
 from aerolog.transport.client.destination import Destination
@@ -16,6 +18,11 @@ class _ArrowArray(Protocol):
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...
+
+class _Rows(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
 
 class BasePublication:
     def __init__(
@@ -75,11 +82,11 @@ class BasePublication:
     def closed(self) -> bool: ...
     def wait_connected(self, timeout: float | None = None, *, writable: bool = False) -> Self: ...
     def offer(
-        self, data: Any, *, reserved_value: int | Callable[[memoryview], int] | None = None
+        self, data: Buffer, *, reserved_value: int | Callable[[memoryview], int] | None = None
     ) -> int | OfferStatus: ...
     def send(
         self,
-        data: Any,
+        data: Buffer,
         *,
         timeout: float | None = None,
         on_not_connected: Literal["wait", "drop", "raise"] = "wait",
@@ -88,16 +95,18 @@ class BasePublication:
     ) -> int | OfferStatus: ...
     def offer_parts(
         self,
-        parts: Iterable[Any],
+        parts: Iterable[Buffer],
         *,
         reserved_value: int | Callable[[memoryview], int] | None = None,
     ) -> int | OfferStatus: ...
     def offer_many(
-        self, messages: Sequence[Any] | Any, *, start: int = 0, limit: int | None = None
+        self, messages: Sequence[Buffer] | _Rows, *, start: int = 0, limit: int | None = None
     ) -> int: ...
     @property
     def last_result(self) -> int | OfferStatus: ...
-    def offer_array(self, array: Any, *, start: int = 0, limit: int | None = None) -> int: ...
+    def offer_array(
+        self, array: Buffer | _Rows, *, start: int = 0, limit: int | None = None
+    ) -> int: ...
     def offer_arrow(
         self, array: _ArrowArray | _ArrowStream, *, start: int = 0, limit: int | None = None
     ) -> int: ...
@@ -127,5 +136,5 @@ class ExclusivePublication(BasePublication):
     revoke_on_close: bool
 
     def append_padding(self, length: int) -> int | OfferStatus: ...
-    def offer_block(self, block: Any) -> int | OfferStatus: ...
+    def offer_block(self, block: Buffer) -> int | OfferStatus: ...
     def revoke(self) -> None: ...

@@ -47,6 +47,9 @@ class Declared(Generic[_T]):
         """Add the stream with a new client."""
         self._current = self._add(aeron)
 
+    def __repr__(self) -> str:
+        return f"<Declared {self._current!r}>"
+
 
 class ReconnectingAeron(Resource):
     """Keeps a client and what was declared with it; safe for any thread.
@@ -132,3 +135,6 @@ class ReconnectingAeron(Resource):
         with self._lock:
             self._closed = True
             self._aeron.close()
+
+    def __repr__(self) -> str:
+        return f"<ReconnectingAeron of {self._aeron!r} reconnects={self.reconnect_count}>"

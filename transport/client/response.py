@@ -80,6 +80,9 @@ class ResponseSession:
         if publication is not None:
             publication.close()
 
+    def __repr__(self) -> str:
+        return f"<ResponseSession of {self.image!r}>"
+
 
 class ResponseServer(Resource):
     """Answers requests; call ``poll`` often, from one thread, or ``run``.
@@ -177,6 +180,9 @@ class ResponseServer(Resource):
             session.close()
         self.sessions.clear()
         self.subscription.close()
+
+    def __repr__(self) -> str:
+        return f"<ResponseServer of {self.subscription!r} sessions={len(self.sessions)}>"
 
 
 class ResponseClient(Resource):
@@ -293,3 +299,6 @@ class ResponseClient(Resource):
         """Leave the server at once."""
         self.publication.revoke()
         self.subscription.close()
+
+    def __repr__(self) -> str:
+        return f"<ResponseClient to {self.publication!r}>"

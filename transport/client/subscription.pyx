@@ -84,6 +84,8 @@ cdef class Subscription(BatchSource):
 
     cdef int _enter(self) except -1:
         """Begin a poll; the caller clears ``_busy`` when it is over."""
+        if self._closed:
+            self.conductor.raise_close_reason()
         if self._fork_generation != fork_generation:
             self.conductor.ensure_usable()
         if self._busy:
@@ -154,6 +156,7 @@ cdef class Subscription(BatchSource):
 
         Raises:
             ConcurrentUseError: another thread polls this subscription.
+            AeronTimeoutError: the client has ended, as ``Aeron.close_reason`` says.
             Exception: the handler's own; its message counts as taken, what follows does not.
         """
         return self._poll(HANDLER, handler, _limit(limit), assemble)
@@ -242,6 +245,10 @@ cdef class Subscription(BatchSource):
 
         Yields:
             Messages, until the subscription is closed.
+
+        Raises:
+            AeronTimeoutError: the client has ended because its driver is gone or gave it up, as
+                ``Aeron.close_reason`` says.
         """
         wait = waiter(self.conductor, idle)
         seen_image = False
@@ -259,6 +266,7 @@ cdef class Subscription(BatchSource):
             elif timeout is not None and self.conductor.monotonic() - last >= timeout:
                 return
             wait(len(found))
+        self.conductor.raise_close_reason()
 
     def _is_drained(self, seen_image):
         images = self._images

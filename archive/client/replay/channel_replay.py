@@ -235,6 +235,12 @@ class ChannelReplay(PaceControl, Resource):
             if counter is not None:
                 counter.close()
 
+    def __repr__(self) -> str:
+        return (
+            f"<ChannelReplay recording_id={self._recording_id} {self._channel}"
+            f" stream_id={self._stream_id}>"
+        )
+
 
 def _no_index(recording_id: int) -> ConfigurationError:
     return ConfigurationError(

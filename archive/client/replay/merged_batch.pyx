@@ -84,3 +84,6 @@ cdef class MergedBatch(BatchColumns):
             )
             found.append(made)
         return found
+
+    def __repr__(self):
+        return f"<MergedBatch of {self.c.rows} messages>"

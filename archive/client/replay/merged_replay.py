@@ -211,6 +211,9 @@ class _MergedReplayBase(ABC):
         self._merge.close()
         self._recordings.close()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._recordings!r}>"
+
 
 def _publish(
     publication: ExclusivePublication, batch: MergedBatch, timeout: float | None

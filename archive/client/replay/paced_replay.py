@@ -82,6 +82,9 @@ class _Wrapped(PaceControl, Generic[SourceT]):
     def _turn(self) -> Callable[[], object]:
         return getattr(self._source, "turn", _nothing)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._source!r}>"
+
 
 class Paced(_Wrapped["Iterable[TimedMessage]"]):
     """An iterable of timed messages that gives each when it is due. See `paced`."""

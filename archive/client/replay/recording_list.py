@@ -131,6 +131,9 @@ class RecordingList:
         for folder in self._folders.values():
             folder.close()
 
+    def __repr__(self) -> str:
+        return f"recordings {', '.join(str(recording_id) for _, recording_id in self.items)}"
+
 
 @dataclass(frozen=True, slots=True)
 class OpenRecording:

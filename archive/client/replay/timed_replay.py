@@ -128,6 +128,9 @@ class _TimedReplayBase(PaceControl):
         self._merge.close()
         self._recordings.close()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._recordings!r}>"
+
 
 class TimedReplay(_TimedReplayBase, Resource):
     """A replay by time: an iterable of timed messages with a pace. A context manager.

@@ -1,5 +1,6 @@
 """How clients come, live and end, on both drivers."""
 
+import asyncio
 import contextlib
 import ctypes
 import gc
@@ -11,12 +12,14 @@ import textwrap
 import threading
 import time
 import warnings
+from collections.abc import Callable
 
 import peer
 import pytest
 
 from aerolog.transport.client import (
     Aeron,
+    AsyncSubscription,
     ClientClosed,
     CounterAvailable,
     CountersReader,
@@ -121,15 +124,23 @@ def test_a_driver_that_stops_ends_its_clients(start_server, connect, implementat
     assert server.process.stop() == 0
     wait_until(lambda: client.closed, "the client to notice")
     assert isinstance(client.close_reason, DriverTimeoutError)
-    assert "has been shutdown" in str(client.close_reason)
+    assert "was shut down" in str(client.close_reason)
     assert closed == [image, "handler", "late"]
     assert image.closed
     assert client.errors == [client.close_reason]
     assert publication.offer(b"x") is OfferStatus.CLOSED
     assert publication.closed
     assert subscription.closed
-    assert subscription.poll(print) == 0
-    with pytest.raises(DriverTimeoutError, match="has been shutdown"):
+    for call in (
+        lambda: subscription.poll(print),
+        subscription.poll_messages,
+        lambda: list(subscription.messages()),
+        image.poll_messages,
+        lambda: client.add_subscription("aeron:ipc", 1),
+    ):
+        with pytest.raises(DriverTimeoutError, match="was shut down: start one"):
+            call()
+    with pytest.raises(DriverTimeoutError, match="was shut down: start one"):
         client.add_publication("aeron:ipc", 1)
     kinds = [type(event) for event in events if not isinstance(event, CounterAvailable)]
     assert kinds == [ImageAvailable, ErrorRaised, ImageUnavailable, ClientClosed]
@@ -141,9 +152,33 @@ def test_a_driver_that_dies_is_noticed_within_its_timeout(
 ):
     server = start_server(implementation, "driver")
     client = connect(server, keepalive_interval=0.1, driver_timeout=4.0)
+    waiting = client.add_subscription("aeron:ipc", 1001)
+    awaited = AsyncSubscription(client.add_subscription("aeron:ipc", 1002))
+    raised: list[BaseException] = []
+
+    def iterate(run: Callable[[], object]) -> None:
+        try:
+            run()
+        except BaseException as error:
+            raised.append(error)
+
+    async def iterate_async() -> None:
+        async for _ in awaited:
+            pass
+
+    threads = [
+        threading.Thread(target=iterate, args=(run,), daemon=True)
+        for run in (lambda: list(waiting.messages()), lambda: asyncio.run(iterate_async()))
+    ]
+    for thread in threads:
+        thread.start()
     server.process.kill()
     wait_until(lambda: client.closed, "the client to notice")
-    assert "keepalive: age=" in str(client.close_reason)
+    for thread in threads:
+        thread.join(10)
+    assert [type(error) for error in raised] == [DriverTimeoutError] * 2
+    assert {str(error) for error in raised} == {str(client.close_reason)}
+    assert "its last heartbeat is" in str(client.close_reason)
     assert not driver_is_active(server.aeron_dir, timeout=0.5)
 
 
