@@ -28,11 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments == ["--version"]:
-        sys.stdout.write(f"aerolog {__version__}\n")
-        return 0
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
-    if missing:
+    if missing and arguments != ["--version"]:
         sys.stderr.write(
             f"aerolog: the command line needs {' and '.join(missing)}: pip install 'aerolog[cli]'\n"
             "Without it there are python -m aerolog.transport.driver and "
@@ -55,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        sys.stdout.write(f"aerolog {__version__}\n")
+        return 0
     if arguments[:1] == ["__complete"]:
         from aerolog.tools.shell.completion_candidates import answer
 

@@ -6,8 +6,16 @@ is in ``aerolog.transport``, ``aerolog.archive`` and ``aerolog.catalog``.
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from aerolog._version import __version__
+
+if TYPE_CHECKING:
+    from aerolog.archive.client import AeronArchive
+    from aerolog.archive.service import ArchivingMediaDriver
+    from aerolog.catalog import open_recording
+    from aerolog.transport.client import Aeron
+    from aerolog.transport.driver import MediaDriver
 
 _HOMES = {
     "Aeron": "aerolog.transport.client",
@@ -17,7 +25,14 @@ _HOMES = {
     "open_recording": "aerolog.catalog",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names of the table above)
+__all__ = [
+    "Aeron",
+    "AeronArchive",
+    "ArchivingMediaDriver",
+    "MediaDriver",
+    "__version__",
+    "open_recording",
+]
 
 
 def __getattr__(name: str) -> object:
