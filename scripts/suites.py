@@ -49,7 +49,7 @@ SUITES = {
         ("tests/interop", "tests/pages/test_samples.py"),
         LOCAL,
         20,
-        workers=2,
+        workers=3,
         needs=(*JDK, "maven"),
     ),
     "cluster": Suite(("tests/cluster",), LOCAL, 12, workers=2, needs=(*JDK, "maven")),
