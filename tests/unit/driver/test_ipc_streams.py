@@ -326,6 +326,8 @@ def test_a_rejected_image_comes_back_after_the_cool_down(bench, pair):
         "OnPublicationError", "UnavailableImage", "OperationSuccess",
     ]  # fmt: skip
     assert names(bench.do(reject)) == ["OnPublicationError", "OperationSuccess"]
+    assert bench.value(SystemCounter.IMAGES_REJECTED) == 2
+    assert bench.value(SystemCounter.ERRORS) == 2
     bench.subscription()
     assert names(bench.last) == ["SubscriptionReady"]
     assert bench.pass_time(9 * S) == []

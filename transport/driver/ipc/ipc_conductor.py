@@ -423,6 +423,7 @@ class IpcConductor:
             f"sessionId={publication.session_id}, streamId={publication.stream_id}, "
             f"receiverId={_NONE}, groupId={_NONE}, errorCode={code}, errorMessage={reason}\n"
         )
+        self._context.counters.get_and_add(SystemCounter.IMAGES_REJECTED, 1)
         self._context.errors.record_event(text, text)
         self._context.tell(
             OnPublicationError(
