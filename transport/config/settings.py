@@ -71,7 +71,10 @@ class Settings:
                 keyword, value = given[prop.name]
                 self._set(prop, _from_keyword(prop, keyword, value), f"keyword {keyword}")
             elif raw is not None:
-                self._set(prop, self._from_text(prop, raw), raw.source)
+                value = self._from_text(prop, raw)
+                if raw.from_environment:
+                    value = self._within_range(prop, value, raw.source)
+                self._set(prop, value, raw.source)
             else:
                 self._values[prop.name] = prop.default
 
@@ -97,10 +100,27 @@ class Settings:
         ]
 
     def _set(self, prop: Property[Any], value: Any, source: str) -> None:
-        if isinstance(value, int) and not isinstance(value, bool):
-            _check_range(prop, value, source)
+        limit = _violated_limit(prop, value)
+        if limit is not None:
+            word = "less than the least" if value < limit else "more than the most"
+            raise ConfigurationError(
+                f"{prop.name}={format_value(prop, value)} is {word}, "
+                f"{format_value(prop, limit)} ({source})",
+                reference_type="io.aeron.exceptions.ConfigurationException",
+            )
         self._values[prop.name] = value
         self._sources[prop.name] = source
+
+    def _within_range(self, prop: Property[Any], value: Any, source: str) -> Any:
+        """Return the nearest value in range, as the C driver does with its variables."""
+        limit = _violated_limit(prop, value)
+        if limit is None:
+            return value
+        self.warnings.append(
+            f"{prop.name}={format_value(prop, value)} is out of range ({source}); "
+            f"using {format_value(prop, limit)}"
+        )
+        return limit
 
     def _from_text(self, prop: Property[Any], raw: RawValue) -> Any:
         try:
@@ -280,17 +300,12 @@ def _duration_keyword(prop: Property[Any], keyword: str, value: Any) -> int:
     )
 
 
-def _check_range(prop: Property[Any], value: int, source: str) -> None:
-    if value == prop.default:
-        return
+def _violated_limit(prop: Property[Any], value: Any) -> int | None:
+    """Return the end of the range that a value is beyond, None for a value that may be used."""
+    if not isinstance(value, int) or isinstance(value, bool) or value == prop.default:
+        return None
     if prop.low is not None and value < prop.low:
-        limit, word = prop.low, "less than the least"
-    elif prop.high is not None and value > prop.high:
-        limit, word = prop.high, "more than the most"
-    else:
-        return
-    raise ConfigurationError(
-        f"{prop.name}={format_value(prop, value)} is {word}, "
-        f"{format_value(prop, limit)} ({source})",
-        reference_type="io.aeron.exceptions.ConfigurationException",
-    )
+        return prop.low
+    if prop.high is not None and value > prop.high:
+        return prop.high
+    return None

@@ -181,6 +181,25 @@ def test_malformed_variables_give_the_default_with_a_warning_as_in_c(
     assert f"(environment {variable})" in found.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("variable", "text", "prop", "value"),
+    [
+        ("AERON_TEST_LENGTH", "1", LENGTH, 1024),
+        ("AERON_TEST_LENGTH", "2g", LENGTH, 1 << 30),
+        ("AERON_TEST_LIMIT", "10", LIMIT, 9),
+        ("AERON_TEST_LIMIT", "-3", LIMIT, 1),
+    ],
+)
+def test_variables_out_of_range_give_the_nearest_value_with_a_warning_as_in_c(
+    variable: str, text: str, prop: Any, value: int
+) -> None:
+    found = settings(environ={variable: text})
+
+    assert found[prop] == value
+    (warning,) = found.warnings
+    assert warning.startswith(f"{prop.name}={text} is out of range (environment {variable}); using")
+
+
 def test_an_unknown_class_is_refused_from_the_environment_too() -> None:
     with pytest.raises(ConfigurationError, match=r"'x\.Gone' is not built in"):
         settings(environ={"AERON_TEST_MODE": "x.Gone"})
