@@ -11,9 +11,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from aerolog.transport.config.values import INT32_MAX
-from aerolog.transport.errors import ChannelUriError, ConfigurationError, MessageFormatError
+from aerolog.transport.errors import ConfigurationError, MessageFormatError
 from aerolog.transport.network.addresses import SocketAddress
-from aerolog.transport.network.host_names import IpAddress, parse_host_port
 from aerolog.transport.protocol import frames
 from aerolog.transport.protocol.frame_codec import (
     ResolutionEntry,
@@ -25,6 +24,8 @@ from aerolog.transport.protocol.frame_codec import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from aerolog.transport.network.host_names import IpAddress
 
 MAX_BOOTSTRAP_NEIGHBORS: Final = 20
 #: This bounds what unknown hosts can make a driver remember and send.
@@ -61,19 +62,16 @@ class GossipOptions:
 def parse_bootstrap(text: str | None) -> tuple[str, ...]:
     """Parse a comma-separated list of at most 20 ``host:port`` texts.
 
+    A text of another form fails when it is looked up, which is logged, as an unknown host is.
+
     Raises:
-        ConfigurationError: if one is not ``host:port``, or there are more.
+        ConfigurationError: if there are more.
     """
-    neighbors = tuple(text.split(",")) if text else ()
+    neighbors = tuple(filter(None, text.split(","))) if text else ()
     if len(neighbors) > MAX_BOOTSTRAP_NEIGHBORS:
         raise ConfigurationError(
             f"{len(neighbors)} bootstrap neighbors, at most {MAX_BOOTSTRAP_NEIGHBORS} are allowed"
         )
-    for neighbor in neighbors:
-        try:
-            parse_host_port(neighbor)
-        except ChannelUriError as error:
-            raise ConfigurationError(f"bootstrap neighbor {neighbor!r}: {error}") from error
     return neighbors
 
 

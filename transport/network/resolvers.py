@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.host_names import IpAddress, NameResolver, platform_address
 
 if TYPE_CHECKING:
@@ -80,22 +79,24 @@ class NameEntry:
         )
 
 
-def parse_name_table(text: str) -> tuple[NameEntry, ...]:
+def parse_name_table(text: str, report: Callable[[str], None]) -> tuple[NameEntry, ...]:
     """Parse rows of ``name,initial host,re-resolution host`` separated by ``|``.
 
-    Raises:
-        ConfigurationError: if a row does not have three values, or a name occurs twice.
+    As in the C driver, an empty row is none, and a row that cannot be used is left out.
+
+    Args:
+        text: the rows.
+        report: told in a sentence of every row that is left out.
     """
     entries: dict[str, NameEntry] = {}
-    for row in text.split("|") if text else ():
+    for row in filter(None, text.split("|")):
         values = row.split(",")
         if len(values) != 3 or not all(values):
-            raise ConfigurationError(
-                f"name table: {row!r} is not 'name,initial host,re-resolution host'"
-            )
-        if values[0] in entries:
-            raise ConfigurationError(f"name table: {values[0]!r} stands there twice")
-        entries[values[0]] = NameEntry(*values)
+            report(f"name table: {row!r} is not 'name,initial host,re-resolution host'")
+        elif values[0] in entries:
+            report(f"name table: {values[0]!r} stands there twice, the first row is used")
+        else:
+            entries[values[0]] = NameEntry(*values)
     return tuple(entries.values())
 
 

@@ -4,7 +4,6 @@ from ipaddress import ip_address
 
 import pytest
 
-from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.network.resolvers import (
     CsvTableResolver,
     DefaultNameResolver,
@@ -18,7 +17,7 @@ def resolve(resolver, host):
 
 
 def test_a_table_is_read_with_the_counters_of_its_rows():
-    first, second = parse_name_table("a,10.0.0.1,10.0.0.2|bc,x,y")
+    first, second = parse_name_table("a,10.0.0.1,10.0.0.2|bc,x,y", pytest.fail)
 
     assert (first.name, first.initial_host, first.re_resolution_host) == (
         "a",
@@ -29,19 +28,31 @@ def test_a_table_is_read_with_the_counters_of_its_rows():
     assert second.counter_label == (
         "NameEntry{name='bc', initialResolutionHost='x', reResolutionHost='y'}"
     )
-    assert parse_name_table("") == ()
+    assert parse_name_table("", pytest.fail) == ()
 
 
-@pytest.mark.parametrize("text", ["a", "a,b", "a,b,c,d", "a,,c", "a,b,c|", "a,b,c|a,d,e", "|"])
-def test_what_is_no_table_is_refused(text):
-    with pytest.raises(ConfigurationError, match="name table"):
-        parse_name_table(text)
+@pytest.mark.parametrize("text", ["a,b,c|", "|a,b,c", "||a,b,c||"])
+def test_empty_rows_of_a_table_are_none(text):
+    (entry,) = parse_name_table(text, pytest.fail)
+    assert entry.name == "a"
+
+
+@pytest.mark.parametrize("text", ["d", "d,e", "d,e,f,g", "d,,f", "a,e,f"])
+def test_a_row_that_cannot_be_used_is_reported_and_left_out(text):
+    problems = []
+    for table in (f"a,b,c|{text}|x,y,z", f"a,b,c|x,y,z|{text}"):
+        entries = parse_name_table(table, problems.append)
+        assert [(e.name, e.initial_host) for e in entries] == [("a", "b"), ("x", "y")]
+    assert len(problems) == 2
+    assert problems[0].startswith("name table: ")
 
 
 def test_an_operator_switches_the_host_of_a_name(hosts):
     values = {"a": 0}
     table = CsvTableResolver(
-        parse_name_table("a,10.0.0.1,six"), [lambda: values["a"]], DefaultNameResolver(hosts)
+        parse_name_table("a,10.0.0.1,six", pytest.fail),
+        [lambda: values["a"]],
+        DefaultNameResolver(hosts),
     )
 
     assert resolve(table, "a") == ip_address("10.0.0.1")

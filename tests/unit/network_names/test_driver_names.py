@@ -7,13 +7,14 @@ import pytest
 
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.driver.names.driver_names import names_hosts
-from aerolog.transport.errors import ChannelUriError, ConfigurationError
+from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.addresses import SocketAddress
 
 ALPHA = "aeron:udp?endpoint=alpha:4000"
 OLD = SocketAddress(ip_address("10.0.0.1"), 4000)
 NEW = SocketAddress(ip_address("10.0.0.9"), 4000)
 NAME_ENTRY = 2001
+WARNING = "io.aeron.exceptions.AeronEvent: WARN - "
 
 
 class Command:
@@ -228,10 +229,31 @@ def test_a_row_of_the_table_is_switched_by_its_counter(make_driver, keyword):
     assert "unresolved - endpoint=peer:4000" in str(found[2])
 
 
-@pytest.mark.parametrize("text", ["", "peer,alpha", "peer,,beta", "a,b,c|a,d,e"])
-def test_a_table_that_cannot_be_read_is_refused(make_driver, text):
-    with pytest.raises(ConfigurationError, match="table"):
-        make_driver(name_resolver_supplier="csv_table", name_resolver_init_args=text)
+@pytest.mark.parametrize("text", ["", "|", "peer,alpha", "peer,,beta", "a,b,c|a,d,e"])
+def test_what_cannot_be_used_of_a_table_is_reported(make_driver, text):
+    driver = make_driver(name_resolver_supplier="csv_table", name_resolver_init_args=text)
+    assert all(text.startswith(WARNING) for text, _ in driver.errors.events)
+    assert "table" in driver.errors.events[-1][0]
+    driver.platform = lambda host: ip_address("10.0.0.9")
+    command = Command()
+    command.resolve(driver.names, "aeron:udp?endpoint=elsewhere:4000")
+    driver.turn()
+    assert command.channel.remote_data.canonical == "10.0.0.9:4000"
+
+
+def test_a_table_may_end_with_a_bar(make_driver):
+    driver = make_driver(name_resolver_supplier="csv_table", name_resolver_init_args=TABLE + "|")
+    assert len([found for found in driver.counters if found.type_id == NAME_ENTRY]) == 2
+    assert driver.errors.events == []
+
+
+def test_the_resolver_by_gossip_is_known_by_the_c_drivers_name(make_driver):
+    driver = make_driver(
+        name_resolver_supplier="driver",
+        driver_resolver_name="me",
+        driver_resolver_interface="127.0.0.1:0",
+    )
+    assert driver.names.gossiper is not None
 
 
 def test_closed_names_look_nothing_up(driver, command):

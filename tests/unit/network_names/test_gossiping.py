@@ -65,6 +65,23 @@ def test_each_learns_the_other_s_name_and_shows_it(pair, network):
     assert list(first.labels(CACHE)) == ["Resolver cache entries: name=first"]
 
 
+@pytest.mark.parametrize("bad", ["nowhere", "unknown:8050", "10.0.0.1:x", "[::1]"])
+def test_a_bad_bootstrap_neighbor_is_logged_and_the_next_is_met(
+    gossips, hosts, network, clock, bad
+):
+    host = network.host()
+    hosts["rendezvous"] = host.ipv4
+    first = gossips("first", host=host)
+    second = gossips("second", bootstrap=f"{bad},rendezvous:8050")
+    turn([first, second], clock, 3 * S)
+    assert second.labels(BOOTSTRAP) == {
+        f"Bootstrap neighbor: name={bad} resolved=": 0,
+        f"Bootstrap neighbor: name=rendezvous:8050 resolved={host.ipv4}:8050": 1,
+    }
+    (error,) = second.errors.recorded
+    assert bad in str(error)
+
+
 def test_a_bootstrap_neighbor_is_looked_up_and_shown_as_it_is_found(gossips, hosts, network, clock):
     host = network.host()
     second = gossips("second", bootstrap="rendezvous:8050")

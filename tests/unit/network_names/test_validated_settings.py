@@ -78,9 +78,9 @@ def test_buffers_that_the_system_does_not_grant_are_warned_about():
             {
                 "driver_resolver_name": "me",
                 "driver_resolver_interface": "127.0.0.1:0",
-                "driver_resolver_bootstrap_neighbor": "nowhere",
+                "driver_resolver_bootstrap_neighbor": ",".join(["a:1"] * 21),
             },
-            "bootstrap neighbor 'nowhere'",
+            "21 bootstrap neighbors",
         ),
         ({"udp_channel_incoming_interceptors": "gain"}, "unknown interceptor gain"),
         ({"udp_channel_outgoing_interceptors": "gain"}, "unknown interceptor gain"),

@@ -22,7 +22,7 @@ from aerolog.transport.driver.names.gossip_agent import (
 )
 from aerolog.transport.driver.names.lookups import InlineLookups, ThreadLookups
 from aerolog.transport.driver.names.periodic_agent import PeriodicAgent
-from aerolog.transport.errors import ChannelUriError, ConfigurationError
+from aerolog.transport.errors import ChannelUriError
 from aerolog.transport.network.host_names import platform_address
 from aerolog.transport.network.networks import SYSTEM_NETWORK
 from aerolog.transport.network.resolvers import (
@@ -62,6 +62,7 @@ _ADDRESSES: Final = (keys.ENDPOINT, keys.CONTROL, keys.INTERFACE)
 def name_resolver(
     settings: Settings,
     counters: CountersManager,
+    errors: ErrorRecorder,
     *,
     platform: Callable[[str], IpAddress | None] = platform_address,
 ) -> NameResolver:
@@ -72,10 +73,8 @@ def name_resolver(
     Args:
         settings: the driver's.
         counters: where the table's switches are.
+        errors: where rows that cannot be used are reported, and a table without any.
         platform: the machine's own lookup.
-
-    Raises:
-        ConfigurationError: a table whose rows cannot be read, or that is empty.
     """
     default = DefaultNameResolver(platform)
     if settings[properties.NAME_RESOLVER_SUPPLIER] != "csv_table":
@@ -84,10 +83,14 @@ def name_resolver(
         settings[properties.NAME_RESOLVER_INIT_ARGS]
         or settings[properties.NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS]
     )
-    entries = parse_name_table(text or "")
+
+    def report(problem: str) -> None:
+        errors.record_event(f"io.aeron.exceptions.AeronEvent: WARN - {problem}\n", problem)
+
+    entries = parse_name_table(text or "", report)
     if not entries:
-        raise ConfigurationError(
-            f"{properties.NAME_RESOLVER_SUPPLIER.name}=csv_table needs rows in "
+        report(
+            f"{properties.NAME_RESOLVER_SUPPLIER.name}=csv_table has no rows in "
             f"{properties.NAME_RESOLVER_INIT_ARGS.name}"
         )
     switches = [_switch(counters, entry) for entry in entries]
@@ -139,7 +142,7 @@ class DriverNames:
         self._asked: dict[tuple[str, str], list[Callable[[SocketAddress], bool]]] = {}
         self.gossiper: GossipAgent | None = None
         platform = platform or network.address_of
-        resolver = name_resolver(settings, counters, platform=platform)
+        resolver = name_resolver(settings, counters, errors, platform=platform)
         interface = settings[properties.DRIVER_RESOLVER_INTERFACE]
         if interface:
             port = logged_port(open_gossip_port(interface, network, platform), events)

@@ -50,7 +50,7 @@ def gossip_options(settings: Settings) -> GossipOptions:
     """What the gossip is told by the driver's settings.
 
     Raises:
-        ConfigurationError: a bootstrap neighbor is not ``host:port``, or there are too many.
+        ConfigurationError: there are too many bootstrap neighbors.
     """
     return GossipOptions(
         name=settings[properties.DRIVER_RESOLVER_NAME] or "",
