@@ -82,10 +82,12 @@ _RECEIVE_ENDPOINT: Final = {
     _DRIVER + "DefaultReceiveChannelEndpointSupplier": "default",
     _DRIVER + "ext.DebugReceiveChannelEndpointSupplier": "debug",
 }
+# The resolver by gossip comes with ``aeron.driver.resolver.interface``, whatever the supplier.
 _NAME_RESOLVER: Final = {
     "default": "default",
     "csv_table": "csv_table",
     "aeron_default_name_resolver_supplier": "default",
+    "driver": "default",
 }
 
 #: Entry point groups in which other packages offer strategies by name.
@@ -583,8 +585,8 @@ NETWORK_OFFLOAD = _add.boolean(
 
 MEDIA_RECEIVE_TIMESTAMPS = _add.boolean(
     "aeron.media.receive.timestamps",
-    False,
-    "subscriptions may have media-rcv-ts-offset, as with the C driver; refused otherwise",
+    True,
+    "subscriptions may have media-rcv-ts-offset, as with the C driver; false: it is refused",
     any_case=True,
 )
 

@@ -8,6 +8,7 @@ from aerolog.transport.network.resolvers import (
     NAME_ENTRY_COUNTER_TYPE_ID,
     USE_RE_RESOLUTION_HOST,
 )
+from aerolog.transport.protocol.commands import AddSubscription
 
 S = 1_000_000_000
 TO = ("10.0.0.1", 24330)
@@ -47,6 +48,28 @@ def test_a_silent_source_that_has_moved_is_found_again(bench, sources):
     assert old.heard() == []
     assert len(new.heard()) >= 2
     assert bench.value(SystemCounter.RESOLUTION_CHANGES) == 1
+
+
+def test_a_tag_is_found_by_the_name_that_was_asked_for_and_by_its_present_address(bench, sources):
+    """As the C driver, and by the name also before it is looked up again."""
+    source, there, gone = "source:24331", "10.0.0.3:24331", "10.0.0.2:24331"
+
+    def channel(control):
+        return f"aeron:udp?tags=5|endpoint=10.0.0.1:24330|control={control}"
+
+    def is_refused(control):
+        code, text = bench.refused(lambda i, n: AddSubscription(i, n, 8, channel(control)))
+        return code == 11 and "tag=5 has mismatched endpoint or control" in text
+
+    first = bench.subscription(channel(source))
+    switch(bench, USE_RE_RESOLUTION_HOST)
+    found = [bench.subscription(channel(source)), bench.subscription(channel(gone))]
+    assert is_refused(there)
+    bench.pass_time(8 * S)
+    assert bench.value(SystemCounter.RESOLUTION_CHANGES) == 1
+    found += [bench.subscription(channel(source)), bench.subscription(channel(there))]
+    assert is_refused(gone)
+    assert {one.channel_status_id for one in found} == {first.channel_status_id}
 
 
 def test_a_destination_that_has_moved_is_found_again(bench, sources):

@@ -143,7 +143,7 @@ def test_a_window_is_at_most_half_a_term(channels):
     ("uri", "code", "reason"),
     [
         ("aeron:udp?control=localhost:0|control-mode=dynamic", 11, "control has port=0"),
-        (UDP + "|media-rcv-ts-offset=0", 1, "not supported in the Java driver"),
+        (UDP + "|media-rcv-ts-offset=0|channel-rcv-ts-offset=4", 1, "overlap"),
         (UDP + "|session-id=x", 11, "not a signed 32-bit decimal number"),
         (UDP + "|untethered-resting-timeout=x", 11, "should end with"),
         (UDP + "|init-term-id=1|term-id=0|term-offset=0", 11, "difference greater than"),

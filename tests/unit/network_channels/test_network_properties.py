@@ -42,7 +42,7 @@ DEFAULTS = {
     "aeron.rehearse.receive.data": "",
     "aeron.rehearse.receive.control": "",
     "aeron.network.offload": True,
-    "aeron.media.receive.timestamps": False,
+    "aeron.media.receive.timestamps": True,
     "aeron.driver.async.executor.idle.strategy": "sleep-ms",
     "aeron.driver.async.executor.idle.strategy.init.args": None,
     "aeron.driver.resolver.neighbor.timeout": 10 * S,

@@ -64,7 +64,7 @@ def sent(aeron, channel, stream_id, payload, *, sub=""):
 
 
 def test_the_kernel_s_time_of_arrival_is_in_the_message(driver_with, port):
-    _, aeron = driver_with(media_receive_timestamps=True)
+    _, aeron = driver_with()
     before = time.time_ns()
     _, message = sent(
         aeron,
@@ -80,8 +80,8 @@ def test_the_kernel_s_time_of_arrival_is_in_the_message(driver_with, port):
     assert (zeros, rest) == (0, 0)
 
 
-def test_the_kernel_s_time_is_refused_unless_it_is_switched_on(driver_with, port):
-    _, aeron = driver_with()
+def test_the_kernel_s_time_is_refused_when_it_is_switched_off(driver_with, port):
+    _, aeron = driver_with(media_receive_timestamps=False)
     with pytest.raises(RegistrationError, match="not supported in the Java driver"):
         aeron.add_subscription(UDP.format(port=port) + "|media-rcv-ts-offset=0", 1101)
 

@@ -23,7 +23,7 @@ def settings(*, media):
 
 
 @pytest.mark.parametrize("offset", ["0", "reserved", "foo"])
-def test_media_timestamps_are_refused_as_by_the_reference_until_they_are_switched_on(offset):
+def test_media_timestamps_are_refused_as_by_the_java_driver_when_they_are_switched_off(offset):
     asked = channel(f"|media-rcv-ts-offset={offset}")
     with pytest.raises(ControlProtocolError, match="not supported in the Java driver"):
         network_subscription_params(asked, settings(media=False))
@@ -33,9 +33,9 @@ def test_media_timestamps_are_refused_as_by_the_reference_until_they_are_switche
     ("text", "offset"),
     [("", -1), ("|media-rcv-ts-offset=8", 8), ("|media-rcv-ts-offset=reserved", -8)],
 )
-def test_switched_on_they_have_an_offset(text, offset):
+def test_by_default_they_have_an_offset(text, offset):
     asked = channel(text)
-    network_subscription_params(asked, settings(media=True))
+    network_subscription_params(asked, driver_settings(Properties()))
 
     assert media_receive_timestamp_offset(asked) == offset
 

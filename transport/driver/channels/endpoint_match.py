@@ -50,9 +50,10 @@ def is_tagged_match(channel: UdpChannel, existing: ExistingEndpoint) -> bool:
             f"matching tag={channel.tag} has mismatched control-mode: "
             f"{channel.original} <> {existing.channel.original}",
         )
-    if not channel.is_full_wildcard and (channel.remote_data, channel.local_data) != (
-        existing.remote_data,
-        existing.local_data,
+    if not (
+        channel.is_full_wildcard
+        or _asks_the_same(channel, existing.channel)
+        or (channel.remote_data, channel.local_data) == (existing.remote_data, existing.local_data)
     ):
         raise generic(
             ILLEGAL_ARGUMENT,
@@ -60,6 +61,14 @@ def is_tagged_match(channel: UdpChannel, existing: ExistingEndpoint) -> bool:
             f"{channel.original} <> {existing.channel.original}",
         )
     return True
+
+
+def _asks_the_same(channel: UdpChannel, existing: UdpChannel) -> bool:
+    """Whether two channels say the same addresses, whatever their names stand for by now."""
+    return all(
+        channel.uri.get(key) == existing.uri.get(key)
+        for key in (keys.ENDPOINT, keys.CONTROL, keys.INTERFACE)
+    )
 
 
 def is_canonical_match(channel: UdpChannel, existing: UdpChannel) -> bool:

@@ -1,7 +1,7 @@
 """Where receive timestamps of the kernel go: ``media-rcv-ts-offset`` (spec wire-protocol 16).
 
-The reference's Java driver refuses the parameter, its C driver takes it. This one does as the first
-until ``aeron.media.receive.timestamps`` says otherwise.
+The reference's C driver takes the parameter, its Java driver refuses it. This one does as the first
+unless ``aeron.media.receive.timestamps`` is false.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
     from aerolog.transport.driver.receive.receive_sockets import BoundTransport, LocalAddressCounter
     from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
+    from aerolog.transport.network.addresses import SocketAddress
     from aerolog.transport.network.udp_channel import UdpChannel
 
 _INT64_MODULUS = 1 << 64
@@ -91,12 +92,19 @@ class ReceiveChannelEndpoint:
         """Whether anything refers to it."""
         return bool(self.streams or self.sessions or self.responses or self.image_count)
 
+    @property
+    def _local_data(self) -> SocketAddress:
+        """The control address as it was resolved last, else what the channel is bound to."""
+        if self.channel.has_explicit_control and not self.has_destinations and self.transports:
+            return self.transports[0].control
+        return self.channel.local_data
+
     def as_existing(self) -> ExistingEndpoint:
         """As far as sharing goes."""
         return ExistingEndpoint(
             self.channel,
             self.channel.remote_data,
-            self.channel.local_data,
+            self._local_data,
             self.sndbuf_length,
             self.rcvbuf_length,
         )
