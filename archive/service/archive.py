@@ -249,7 +249,8 @@ class Archive(Resource):
         self.runners = self._make_runners(context)
         self._mark_file.ready()
         if config[p.PRINT_CONFIGURATION]:
-            sys.stderr.write(format_configuration(self))
+            sys.stdout.write(format_configuration(self))
+            sys.stdout.flush()
         for runner in self.runners:
             runner.start()
 

@@ -8,6 +8,7 @@ pipe, so that no signal is missed.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 from typing import TYPE_CHECKING, Any, Self
@@ -52,6 +53,16 @@ class StopSignal:
     def wait(self) -> None:
         """Wait for a stop signal or ``stop``."""
         os.read(self._read, 1)
+
+    def turn(self, do_work: Callable[[], int], idle: Callable[[int], None]) -> None:
+        """Work on this thread until a stop signal or ``stop`` comes.
+
+        Args:
+            do_work: one duty cycle, which returns a work count.
+            idle: called with that count after each.
+        """
+        while not select.select([self._read], (), (), 0)[0]:
+            idle(do_work())
 
     def __enter__(self) -> Self:
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)

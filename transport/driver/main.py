@@ -11,7 +11,7 @@ from aerolog.transport.concurrent.stop_signal import StopSignal
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import properties as p
 from aerolog.transport.driver.media_driver import MediaDriver
-from aerolog.transport.driver.threading_mode import ThreadingMode
+from aerolog.transport.driver.threading_mode import ThreadingMode, turning_idle_strategy
 from aerolog.transport.errors import AerologError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ EXIT_USAGE = 2
 def main(argv: Sequence[str]) -> int:
     """Run a driver until a signal or a terminate command.
 
+    In INVOKER mode the calling thread turns it.
+
     Writes one line to stdout when clients can connect; everything else goes to stderr.
 
     Args:
@@ -36,10 +38,6 @@ def main(argv: Sequence[str]) -> int:
     """
     try:
         properties = Properties.from_command_line(argv)
-        if p.driver_settings(properties)[p.THREADING_MODE] == ThreadingMode.INVOKER.value:
-            raise ConfigurationError(
-                f"{p.THREADING_MODE.name}={ThreadingMode.INVOKER.value} is for embedded drivers"
-            )
         return _run(properties)
     except ConfigurationError as error:
         return _fail(error, EXIT_USAGE)
@@ -63,7 +61,10 @@ def _run(properties: Properties) -> int:
             mode = driver.settings[p.THREADING_MODE]
             sys.stdout.write(f"aerolog driver ready: {driver.aeron_dir} ({mode})\n")
             sys.stdout.flush()
-            stop.wait()
+            if mode == ThreadingMode.INVOKER.value:
+                stop.turn(driver.do_work, turning_idle_strategy(driver.settings))
+            else:
+                stop.wait()
             closing = True
     if failed:
         return _fail(RuntimeError("the conductor has ended by itself"), EXIT_FAILED)

@@ -124,7 +124,8 @@ class MediaDriver(Resource):
             )
             undo.callback(self._context.names.close)
             if settings[p.PRINT_CONFIGURATION]:
-                sys.stderr.write(format_configuration(self._directory, settings))
+                sys.stdout.write(format_configuration(self._directory, settings))
+                sys.stdout.flush()
             self._conductor = DriverConductor(self._context)
             self.runners = make_runners(self._context, self._conductor.agents)
             self._context.cnc.to_driver.consumer_heartbeat_ms = self._clock.now_epoch_ms()

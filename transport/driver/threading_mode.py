@@ -15,7 +15,9 @@ from aerolog.transport.driver.counters.system_counters import SystemCounter
 if TYPE_CHECKING:
     from aerolog.transport.concurrent.agent import Agent
     from aerolog.transport.concurrent.agent_runner import DutyCycleTracker
+    from aerolog.transport.concurrent.idle import IdleStrategy
     from aerolog.transport.config.definition import Property
+    from aerolog.transport.config.settings import Settings
     from aerolog.transport.driver.context import DriverContext
 
 #: Agents as their counters' labels name them: those that have a histogram of cycles.
@@ -115,6 +117,11 @@ def make_runners(context: DriverContext, agents: DriverAgents) -> list[AgentInvo
             )
         ]
     return [thread.runner(context) for thread in _threads(mode, agents)]
+
+
+def turning_idle_strategy(settings: Settings) -> IdleStrategy:
+    """What the main thread of a process does without work while it turns an INVOKER driver."""
+    return idle_strategy(settings[_SHARED.idle], settings[_SHARED.idle_args])
 
 
 def _threads(mode: ThreadingMode, agents: DriverAgents) -> list[_Thread]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aerolog.transport.client import Aeron
 from aerolog.transport.driver.counters.system_counters import SystemCounter
 from aerolog.transport.memory.cnc import HEARTBEAT_CLOSED, CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
@@ -94,6 +95,55 @@ def test_a_signal_ends_it_with_exit_code_0_and_one_line(run, directory, mode, nu
     ]
 
 
+def test_the_main_thread_turns_a_driver_in_invoker_mode(run, directory):
+    process = run(
+        env={
+            **os.environ,
+            "AERON_THREADING_MODE": "INVOKER",
+            "AERON_SHARED_IDLE_STRATEGY": "sleep-ns",
+            "AERON_DRIVER_TERMINATION_VALIDATOR": "allow",
+        }
+    )
+    assert process.ready() == f"aerolog driver ready: {directory} (INVOKER)\n"
+    assert len(list(Path(f"/proc/{process.popen.pid}/task").iterdir())) == 1
+    with Aeron(str(directory)) as aeron:
+        subscription = aeron.add_subscription("aeron:ipc?term-length=64k", 7)
+        aeron.add_publication("aeron:ipc?term-length=64k", 7).send(b"turned", timeout=DEADLINE_S)
+        assert bytes(next(subscription.messages(timeout=DEADLINE_S)).data) == b"turned"
+    terminate(process)
+    assert process.end() == (0, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_driver_that_the_main_thread_turns(run, number):
+    process = run(env={**os.environ, "AERON_THREADING_MODE": "INVOKER"})
+    process.ready()
+    assert process.stop(number) == (0, "", "")
+    cnc = CncFile.open(RealFileSystem(), process.directory)
+    assert cnc.heartbeat_ms == HEARTBEAT_CLOSED
+
+
+def test_settings_that_the_c_driver_takes_are_taken(run):
+    """It takes the nearest value in range, and warns of none of these."""
+    process = run(
+        env={
+            **os.environ,
+            "AERON_COUNTERS_BUFFER_LENGTH": "100k",
+            "AERON_NAK_UNICAST_DELAY": "0",
+            "AERON_NAME_RESOLVER_SUPPLIER": "csv_table",
+            "AERON_NAME_RESOLVER_INIT_ARGS": "feed,127.0.0.1,127.0.0.2|",
+        }
+    )
+    process.ready()
+    assert process.cnc().header.lengths.counter_values == 1 << 20
+    code, out, err = process.stop()
+    assert (code, out) == (0, "")
+    counters, nak = err.splitlines()
+    assert counters.startswith("WARNING: aeron.counters.buffer.length=100k is out of range")
+    assert counters.endswith("(environment AERON_COUNTERS_BUFFER_LENGTH); using 1m")
+    assert nak.startswith("WARNING: aeron.nak.unicast.delay=0ns is out of range")
+
+
 def test_it_starts_with_an_empty_environment_and_by_absolute_path(run, tmp_path):
     process = run(env={}, cwd=tmp_path)
     process.ready()
@@ -154,7 +204,6 @@ def test_a_second_driver_on_the_directory_is_refused(run):
         (["--verbose"], "unknown option '--verbose'"),
         (["/no/such/file"], "loading properties from /no/such/file"),
         (["-Daeron.threading.mode=fast"], "aeron.threading.mode"),
-        (["-Daeron.threading.mode=INVOKER"], "INVOKER is for embedded drivers"),
         (["-Daeron.ipc.term.buffer.length=100k"], "Term length not a power of 2"),
         (["-Daeron.shared.idle.strategy=com.example.Nap"], "com.example.Nap"),
     ],
@@ -183,14 +232,17 @@ def test_the_environment_is_read_by_its_c_names_and_is_weakest(run):
     process.stop()
 
 
-def test_the_configuration_is_printed_to_stderr_when_asked_for(run):
-    process = run("-Daeron.print.configuration=true", "-Daeron.ipc.term.buffer.length=1m")
-    process.ready()
-    code, out, err = process.stop()
-    assert (code, out) == (0, "")
-    assert err.startswith("MediaDriver.Context\n{\n    cncVersion=0.2.0\n")
-    assert "    ipcTermBufferLength=1048576\n" in err
-    assert "    clientLivenessTimeoutNs=10000000000\n" in err
+def test_the_configuration_is_printed_to_stdout_when_asked_for(run):
+    env = {"AERON_PRINT_CONFIGURATION": "1", "AERON_IPC_TERM_BUFFER_LENGTH": "1m"}
+    process = run(env={**os.environ, **env})
+    lines = [process.ready()]
+    while not lines[-1].startswith("aerolog driver ready: "):
+        lines.append(process.ready())
+    assert process.stop() == (0, "", "")
+    assert lines[:3] == ["MediaDriver.Context\n", "{\n", "    cncVersion=0.2.0\n"]
+    assert "    ipcTermBufferLength=1048576\n" in lines
+    assert "    clientLivenessTimeoutNs=10000000000\n" in lines
+    assert lines[-2] == "}\n"
 
 
 def test_the_conductor_runs_on_the_processor_it_is_given(run):
