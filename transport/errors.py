@@ -9,15 +9,29 @@ errors for back pressure but return a status.
 from __future__ import annotations
 
 import re
-from enum import IntEnum
-from typing import Final
+from enum import Enum, IntEnum, auto
+from typing import ClassVar, Final
 
 # How the reference's driver begins the texts of its errors.
 _REFERENCE_CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w* ?: (?:(?:WARN|ERROR|FATAL) - )?")
 
 
+class ErrorCategory(Enum):
+    """How grave an entry of an error log is: its text begins with the name."""
+
+    WARN = auto()
+    ERROR = auto()
+    FATAL = auto()
+
+
 class AerologError(Exception):
-    """Root of all errors of this package."""
+    """Root of all errors of this package.
+
+    Attributes:
+        category: how grave it is when a driver or an archive logs it.
+    """
+
+    category: ClassVar[ErrorCategory] = ErrorCategory.ERROR
 
 
 class _ReferenceError(AerologError, ValueError):
@@ -109,13 +123,19 @@ class MergeStalledError(AeronTimeoutError):
 class DriverTimeoutError(AeronTimeoutError):
     """There is no driver, or it does not answer, or its heartbeat stopped."""
 
+    category = ErrorCategory.FATAL
+
 
 class ClientTimeoutError(AeronTimeoutError):
     """The driver timed this client out; connect a new one."""
 
+    category = ErrorCategory.FATAL
+
 
 class ConductorServiceTimeoutError(AeronTimeoutError):
     """This client was not serviced for longer than the driver's client liveness timeout."""
+
+    category = ErrorCategory.FATAL
 
 
 class ActiveDriverError(AerologError):

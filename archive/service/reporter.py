@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from aerolog.archive.service.event_log import NO_EVENTS
-from aerolog.transport.errors import AerologError
+from aerolog.transport.errors import AerologError, ErrorCategory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,8 @@ _LOG = logging.getLogger("aerolog.archive")
 
 class ArchiveEvent(AerologError):  # noqa: N818 - it is none
     """Something that an operator may want to know and that is not a fault of the archive."""
+
+    category = ErrorCategory.WARN
 
 
 class Reporter:

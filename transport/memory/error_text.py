@@ -5,14 +5,20 @@ The formats follow spec cnc-and-commands 6 (an exception) and spec stat-tools 1 
 
 from __future__ import annotations
 
+import re
 import traceback
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from aerolog.transport.memory.error_log import ErrorObservation
+
+# A refusal may have the text of the reference's, in which the class can come first.
+_HAS_CATEGORY: Final = re.compile(r"([\w.]+ : )?(WARN|ERROR|FATAL) - ")
 
 
 def format_time(epoch_ms: int) -> str:
@@ -39,7 +45,7 @@ def format_exception(error: BaseException) -> str:
     lines = []
     for link, exception in enumerate(_chain(error)):
         lead = "Caused by: " if link else ""
-        lines.append(f"{lead}{_class_name(exception)}: {exception}\n")
+        lines.append(f"{lead}{_class_name(exception)}: {_with_category(exception)}\n")
         for frame in reversed(traceback.extract_tb(exception.__traceback__)):
             place = frame.filename.rpartition("/")[2]
             lines.append(f"\tat {frame.name}({place}:{frame.lineno})\n")
@@ -59,6 +65,17 @@ def exception_identity(error: BaseException) -> Hashable:
         )
         for exception in _chain(error)
     )
+
+
+def _with_category(error: BaseException) -> str:
+    """Return the message of an exception, after the category if it is one of this package's.
+
+    The reference's exceptions have categories, by which tools filter, and Java's own have none.
+    """
+    text = str(error)
+    if not isinstance(error, AerologError) or _HAS_CATEGORY.match(text):
+        return text
+    return f"{error.category.name} - {text}"
 
 
 def _class_name(error: BaseException) -> str:

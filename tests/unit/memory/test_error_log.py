@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from aerolog.transport.errors import FileFormatError
+from aerolog.archive.service.reporter import ArchiveEvent
+from aerolog.transport.errors import ConfigurationError, DriverTimeoutError, FileFormatError
 from aerolog.transport.memory.error_log import (
     DistinctErrorLog,
     ErrorObservation,
@@ -92,6 +93,23 @@ def test_the_cause_of_an_exception_belongs_to_it(log):
     log.record_exception(wrapped("b"))
     assert [each.count for each in log.observations()] == [2, 1]
     assert "Caused by: builtins.ValueError: a\n" in log.observations()[0].text
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ConfigurationError("a"), "aerolog.transport.errors.ConfigurationError: ERROR - a"),
+        (DriverTimeoutError("a"), "aerolog.transport.errors.DriverTimeoutError: FATAL - a"),
+        (DriverTimeoutError("FATAL - a"), "aerolog.transport.errors.DriverTimeoutError: FATAL - a"),
+        (
+            ConfigurationError("x.Failure : ERROR - a"),
+            "aerolog.transport.errors.ConfigurationError: x.Failure : ERROR - a",
+        ),
+        (ArchiveEvent("left"), "aerolog.archive.service.reporter.ArchiveEvent: WARN - left"),
+    ],
+)
+def test_an_error_of_this_package_begins_with_its_category(error, text):
+    assert format_exception(error) == text + "\n"
 
 
 def test_a_chain_of_causes_that_is_a_ring_ends():

@@ -205,8 +205,8 @@ class NetworkConductor:
             code = publication.stream.refused_allocation()
             if code:
                 self._conductor.context.errors.record_event(
-                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
-                    f"the next term of {publication.log.path} ({os.strerror(code)}): "
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
+                    f"no room for the next term of {publication.log.path} ({os.strerror(code)}): "
                     f"its publication limit is withheld until there is\n",
                     ("no room for a term", publication.registration_id),
                 )

@@ -116,8 +116,8 @@ class PublicationImages:
             code = image.stream.refused_allocation()
             if code:
                 self._context.errors.record_event(
-                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: no room for "
-                    f"the next term of {image.log.path} ({os.strerror(code)}): "
+                    f"{StorageSpaceError.__module__}.{StorageSpaceError.__qualname__}: ERROR - "
+                    f"no room for the next term of {image.log.path} ({os.strerror(code)}): "
                     f"its receiver window is withheld until there is\n",
                     ("no room for a term", image.correlation_id),
                 )
