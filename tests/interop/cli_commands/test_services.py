@@ -89,11 +89,13 @@ def test_the_environment_is_weaker_than_options_and_files_in_their_order(
         AERON_IPC_TERM_BUFFER_LENGTH="256k",
         AERON_TERM_BUFFER_SPARSE_FILE="0",
     )
-    assert str(aeron_dir) in driver.next_line()
+    printed = [driver.next_line().strip()]
+    while not printed[-1].startswith("aerolog driver ready: "):
+        printed.append(driver.next_line().strip())
+    assert str(aeron_dir) in printed[-1]
     driver.signal(signal.SIGINT)
     assert driver.wait() == 0
 
-    printed = [line.strip() for line in driver.stderr.decode().splitlines()]
     assert printed[0] == "MediaDriver.Context"
     assert f"ipcTermBufferLength={128 * 1024}" in printed
     assert f"timerIntervalNs={3 * 10**9}" in printed

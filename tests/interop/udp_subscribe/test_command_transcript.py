@@ -14,6 +14,7 @@ PROPERTIES = {
     "aeron.image.liveness.timeout": "2s",
     "aeron.publication.linger.timeout": "200ms",
     "aeron.counters.free.to.reuse.timeout": "10s",
+    "aeron.media.receive.timestamps": "false",  # as the Java driver
 }
 
 
