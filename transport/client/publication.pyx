@@ -3,7 +3,7 @@
 Spec client 8 and 9, spec log-buffers 8 to 12.
 
 The appender writes the log. A publication takes any buffer as a message and answers with a position
-or an ``OfferStatus``; it raises errors only for what no retry can mend. Small messages are copied
+or an ``OfferStatus``; it raises errors only where a retry cannot succeed. Small messages are copied
 with the GIL held, large ones and batches without it.
 """
 
@@ -108,7 +108,7 @@ cdef class BasePublication:
     # -- offering --------------------------------------------------------------------------------
 
     cdef int _ready(self) except -1:
-        """Refuse what would corrupt: a publication of another process, or one in use."""
+        """Refuse calls that would corrupt the log: from a forked process or a second thread."""
         if self._fork_generation != fork_generation:
             self.conductor.ensure_usable()
         if self._busy:
@@ -191,7 +191,7 @@ cdef class BasePublication:
     def offer_parts(self, parts, *, reserved_value=None):
         """Publish one message that is gathered from several buffers, without joining them first.
 
-        Arguments, result and errors as of ``offer``.
+        Arguments, result and errors are those of ``offer``.
         """
         cdef int64_t result
         cdef int64_t length = 0
@@ -214,13 +214,13 @@ cdef class BasePublication:
         """Publish one message, waiting until there is room for it.
 
         Args:
-            data: as of ``offer``.
+            data: the message, as for ``offer``.
             timeout: seconds; None waits for ever.
             on_not_connected: without a subscriber, ``wait`` for one, ``drop`` the message and
                 return NOT_CONNECTED, or ``raise`` NotConnectedError.
             idle: an idle strategy, its name, or a function that is called with 0 between two
                 tries; None for a back-off that gives the GIL away.
-            reserved_value: as of ``offer``.
+            reserved_value: the same as for ``offer``.
 
         Raises:
             BackPressuredError: the subscribers made no room in time.
@@ -260,7 +260,7 @@ cdef class BasePublication:
             messages: a list, tuple or other sequence of buffers; a two-dimensional array gives
                 one message a row.
             start: index of the first message to send.
-            limit: send at most so many.
+            limit: the largest number of messages to send.
 
         Returns:
             How many were sent; ``last_result`` says where or why it stopped. Go on with
@@ -278,10 +278,10 @@ cdef class BasePublication:
             array: anything with a buffer of one dimension (an item a message) or more (the bytes
                 of a row a message), rows evenly spaced, a row contiguous.
             start: index of the first row to send.
-            limit: send at most so many.
+            limit: the largest number of messages to send.
 
         Returns:
-            How many were sent, as of ``offer_many``.
+            The number of messages sent, as ``offer_many`` does.
         """
         return self._offer_batch(append_rows, array, start, limit)
 
@@ -292,10 +292,10 @@ cdef class BasePublication:
             array: anything with ``__arrow_c_array__`` or ``__arrow_c_stream__``: binary or string
                 values, or a record batch with a column ``data``; no nulls.
             start: index of the first value to send.
-            limit: send at most so many.
+            limit: the largest number of messages to send.
 
         Returns:
-            How many were sent, as of ``offer_many``.
+            The number of messages sent, as ``offer_many`` does.
         """
         return self._offer_batch(append_arrow, array, start, limit)
 
@@ -324,7 +324,7 @@ cdef class BasePublication:
 
     @property
     def stream_id(self):
-        """Stream id as added."""
+        """The stream id that the publication was added with."""
         return self.appender.log.stream_id
 
     @property
@@ -344,7 +344,7 @@ cdef class BasePublication:
 
     @property
     def term_length(self):
-        """Bytes of a term."""
+        """The length of a term in bytes."""
         return self.appender.log.term_length
 
     @property
@@ -391,7 +391,7 @@ cdef class BasePublication:
 
     @property
     def is_connected(self):
-        """Whether a subscriber listens."""
+        """Whether at least one subscriber is connected."""
         return not self._closed and log_is_connected(self.appender.log)
 
     @property
@@ -417,7 +417,7 @@ cdef class BasePublication:
             writable: wait also until there is room, so that a single offer succeeds.
 
         Raises:
-            AeronTimeoutError: nobody came in time.
+            AeronTimeoutError: no subscriber connected in time.
             PublicationClosedError: it was closed.
         """
         deadline = None if timeout is None else self.conductor.monotonic() + timeout
@@ -446,7 +446,7 @@ cdef class BasePublication:
         return Destination.add_to_publication(self, self.conductor, str(channel), wait, timeout)
 
     def remove_destination(self, channel_or_id, *, timeout=None):
-        """Take a destination away, named by its channel or its registration id."""
+        """Remove a destination, named by its channel or its registration id."""
         self._raise_closed()
         Destination.remove_from_publication(self, self.conductor, channel_or_id, timeout)
 
@@ -526,7 +526,7 @@ cdef class ExclusivePublication(BasePublication):
         """Skip room for a message of ``length`` bytes; nothing is delivered.
 
         Returns:
-            As ``offer``.
+            The same as ``offer``.
         """
         cdef int64_t count = length
         self._ready()
@@ -563,7 +563,7 @@ cdef class ExclusivePublication(BasePublication):
         return _status(result)
 
     def close(self):
-        """Close the publication; idempotent."""
+        """Close the publication; a second call does nothing."""
         self.conductor.close_publication(self, self.revoke_on_close)
 
     def revoke(self):

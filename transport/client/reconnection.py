@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class Declared(Generic[_T]):
-    """A stream that is there again after a reconnect; ``get`` gives it as it is now."""
+    """A stream that survives reconnects; ``get`` returns its current resource."""
 
     def __init__(self, owner: ReconnectingAeron, add: Callable[[Aeron], _T]) -> None:
         self._owner = owner
@@ -55,9 +55,9 @@ class ReconnectingAeron(Resource):
     """Keeps a client and what was declared with it; safe for any thread.
 
     Args:
-        dir: as of ``Aeron``.
+        dir: the driver's directory, as for ``Aeron``.
         on_reconnect: called with each new client after the first, all declared streams added.
-        options: as of ``Aeron``.
+        options: the options of ``Aeron``.
 
     Raises:
         DriverTimeoutError: there is no driver.
@@ -127,11 +127,11 @@ class ReconnectingAeron(Resource):
 
     @property
     def aeron(self) -> Aeron:
-        """The client as it is now, alive or not."""
+        """The current client, alive or not."""
         return self._aeron
 
     def close(self) -> None:
-        """Close the client for good; idempotent."""
+        """Close the client for good; a second call does nothing."""
         with self._lock:
             self._closed = True
             self._aeron.close()

@@ -36,7 +36,7 @@ class RegistrationFuture(Future[T], Generic[T]):
     a thread, ``result`` and ``done`` turn the client.
 
     Attributes:
-        registration_id: of the resource, which is the correlation id of the command.
+        registration_id: the id of the resource, which is the correlation id of the command.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RegistrationFuture(Future[T], Generic[T]):
         self._client = client  # stays open while its answer is wanted
 
     def done(self) -> bool:
-        """Whether the answer is there."""
+        """Whether the answer has arrived."""
         if not super().done():
             self._conductor.turn_without_thread()
         return super().done()
@@ -72,7 +72,7 @@ class RegistrationFuture(Future[T], Generic[T]):
         return super().exception(0)
 
     def cancel(self) -> bool:
-        """Take the command back; False when the answer is there already."""
+        """Cancel the command; return False when the answer has arrived already."""
         return self._conductor.cancel(self)
 
     def cancel_now(self) -> bool:
@@ -80,17 +80,17 @@ class RegistrationFuture(Future[T], Generic[T]):
         return super().cancel()
 
     def is_settled(self) -> bool:
-        """As ``done``, but never turns the client."""
+        """Whether the answer has arrived; unlike ``done`` this never does the client's work."""
         return super().done()
 
 
 @dataclass(slots=True)
 class Pending:
-    """A command under way.
+    """A command that waits for its answer.
 
     Attributes:
         complete: makes the result out of the driver's answer; runs under the client's lock.
-        abandoned: nobody wants the result any more: remove what the driver makes.
+        abandoned: whether the command was cancelled, so that its resource is to be removed.
     """
 
     kind: Kind
@@ -100,7 +100,7 @@ class Pending:
 
     @property
     def correlation_id(self) -> int:
-        """Id of the command."""
+        """The id of the command."""
         return self.future.registration_id
 
     def settle(self, answer: Any) -> None:
@@ -113,6 +113,6 @@ class Pending:
         self.future.set_result(result)
 
     def fail(self, error: BaseException) -> None:
-        """Give the error to whoever waits."""
+        """Give the error to the callers that wait."""
         if not self.future.is_settled():
             self.future.set_exception(error)

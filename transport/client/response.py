@@ -75,7 +75,7 @@ class ResponseSession:
         return int(publication.send(data, timeout=timeout, on_not_connected="raise"))
 
     def close(self) -> None:
-        """End the session with the client."""
+        """End the session with this client."""
         publication = None if self._future.cancel() else self.publication
         if publication is not None:
             publication.close()
@@ -128,7 +128,7 @@ class ResponseServer(Resource):
             limit: fragments taken from each client.
 
         Returns:
-            How much was done.
+            The work count of the turn; 0 means that there was nothing to do.
         """
         work = self._update_sessions()
         for session in list(self.sessions.values()):
@@ -296,7 +296,7 @@ class ResponseClient(Resource):
         raise ResourceClosedError("the response client is closed")
 
     def close(self) -> None:
-        """Leave the server at once."""
+        """End the session with the server at once."""
         self.publication.revoke()
         self.subscription.close()
 

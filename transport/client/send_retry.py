@@ -1,4 +1,4 @@
-"""Sending that waits: which refusals are worth another try, and what the others raise."""
+"""Retries of ``send``: which refusals are tried again, and which errors the others raise."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def send_waiting(
     idle: Callable[[int], object] | str | None,
     reserved_value: Any,
 ) -> int | OfferStatus:
-    """Go on with a message that was refused with ``result``; as ``BasePublication.send``."""
+    """Continue ``BasePublication.send`` with a message that was refused with ``result``."""
     monotonic = publication.conductor.monotonic
     deadline = None if timeout is None else monotonic() + timeout
     wait = waiter(publication.conductor, idle)

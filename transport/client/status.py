@@ -19,7 +19,7 @@ class OfferStatus(IntEnum):
 
     @classmethod
     def name_of(cls, result: int) -> str:
-        """The name of a result: ``NONE`` for a position, ``UNKNOWN`` for a number of no meaning."""
+        """The name of a result: ``NONE`` for a position, ``UNKNOWN`` for any other number."""
         if result >= 0:
             return "NONE"
         return cls(result).name if result in cls._value2member_map_ else "UNKNOWN"

@@ -50,7 +50,7 @@ cdef class Subscription(BatchSource):
     # -- what the conductor does -----------------------------------------------------------------
 
     def set_channel_status_id(self, status_id):
-        """Take note of the counter that tells the channel's state."""
+        """Keep the id of the counter that holds the state of the channel."""
         self.channel_status_id = status_id
 
     def add_image(self, Image image not None):
@@ -96,7 +96,7 @@ cdef class Subscription(BatchSource):
         return 0
 
     cdef int32_t _first(self, tuple images) noexcept:
-        """Which image is polled first this time."""
+        """Return the index of the image that this poll begins with."""
         cdef int32_t first = self._round_robin
         self._round_robin += 1
         if first >= len(images):
@@ -148,7 +148,7 @@ cdef class Subscription(BatchSource):
         Args:
             handler: called with a read-only memoryview of the payload and a Header. The view is
                 released when the handler returns; copy what you keep.
-            limit: take at most so many fragments.
+            limit: the largest number of fragments to take.
             assemble: join the fragments of long messages; without, each fragment is delivered.
 
         Returns:
@@ -183,7 +183,7 @@ cdef class Subscription(BatchSource):
         return self._poll_blocks(handler, length, False)
 
     def poll_raw(self, handler, length):
-        """As ``poll_block``, for those who read the log's file; see ``Image.poll_raw``."""
+        """Poll blocks as parts of the log's file; see ``Image.poll_raw``."""
         return self._poll_blocks(handler, length, True)
 
     def _poll_blocks(self, handler, length, bint raw):
@@ -278,7 +278,7 @@ cdef class Subscription(BatchSource):
 
     @property
     def images(self):
-        """The images there are now."""
+        """The current images."""
         return self._images
 
     def image(self, session_id):
@@ -291,7 +291,7 @@ cdef class Subscription(BatchSource):
 
     @property
     def is_connected(self):
-        """Whether any image is there."""
+        """Whether the subscription has an image."""
         cdef Image image
         for image in self._images:
             if not image.reader.is_closed():
@@ -351,7 +351,7 @@ cdef class Subscription(BatchSource):
     # -- destinations ----------------------------------------------------------------------------
 
     def add_destination(self, channel, *, wait=True, timeout=None):
-        """Receive from one more place (``control-mode=manual``).
+        """Receive the stream from one more destination (``control-mode=manual``).
 
         Returns:
             A Destination, whose ``remove()`` or ``with`` block takes it away again; its
@@ -365,14 +365,14 @@ cdef class Subscription(BatchSource):
         return Destination.add_to_subscription(self, self.conductor, str(channel), wait, timeout)
 
     def remove_destination(self, channel, *, timeout=None):
-        """Take a destination away, named by its channel."""
+        """Remove a destination, named by its channel."""
         self._raise_closed()
         Destination.remove_from_subscription(self, self.conductor, str(channel), timeout)
 
     # -- the end ---------------------------------------------------------------------------------
 
     def close(self):
-        """Close it and its images; idempotent."""
+        """Close the subscription and its images; a second call does nothing."""
         self.conductor.close_subscription(self)
 
     def __enter__(self):
