@@ -180,7 +180,9 @@ NEEDS_SOCKETS_OR_IMAGES = {
 
 
 def settings() -> Settings:
-    return driver_settings(Properties(), {"term_buffer_length": TERM_LENGTH})
+    # Without timestamps of media, which the Java driver does not have.
+    options = {"term_buffer_length": TERM_LENGTH, "media_receive_timestamps": False}
+    return driver_settings(Properties(), options)
 
 
 def lookups() -> PublicationLookups:
