@@ -1,10 +1,10 @@
-"""The SQL catalog: recordings of one archive or of many, in SQLite or PostgreSQL.
+"""The SQL catalog: a database in SQLite or PostgreSQL of the recordings of one or many archives.
 
-The archive's folder stays the truth. A catalog is made from it by `sync_folder`, and can be
-dropped and made again: what a folder cannot tell is in its journal. Needs the optional packages of
-``aerolog[sql]`` (``[postgres]`` for PostgreSQL).
+The archive's folder remains the authority. `sync_folder` fills a catalog from it, and a catalog can
+be dropped and filled again: the facts that a folder's files do not tell are kept in its journal.
+The package needs the optional packages of ``aerolog[sql]`` (``[postgres]`` for PostgreSQL).
 """
-# ruff: noqa: E402 - first it is made sure that the packages are there
+# ruff: noqa: E402 - the optional packages are checked before they are imported
 
 from aerolog.catalog.extras import require
 

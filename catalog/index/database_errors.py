@@ -1,7 +1,7 @@
-"""What a database's driver reports, in the catalog's own words (`aerolog.catalog.index.errors`).
+"""Translates the errors of database drivers to those of `aerolog.catalog.index.errors`.
 
 An engine that was given to `translate_errors` raises the classes of this package in place of
-SQLAlchemy's for whatever lies outside a program: the file, the server, the credentials, locks.
+SQLAlchemy's for every cause outside the program: the file, the server, the credentials, locks.
 Errors of the program itself stay as they are.
 """
 
@@ -33,7 +33,7 @@ DRIVERS: Final = ("sqlite", "postgresql+psycopg")
 _MIGRATE: Final = "run: aerolog catalog migrate"
 _TRY_AGAIN: Final = "try again when it is done, or find out who it is"
 
-#: Result code of SQLite without its extension -> class and what to say.
+#: Primary result code of SQLite -> class of the error and the text that explains it.
 _SQLITE: Final[dict[int, tuple[type[CatalogError], str]]] = {
     sqlite3.SQLITE_BUSY: (CatalogLockedError, f"another process is writing to it; {_TRY_AGAIN}"),
     sqlite3.SQLITE_LOCKED: (
@@ -70,7 +70,8 @@ _SQLITE: Final[dict[int, tuple[type[CatalogError], str]]] = {
     ),
 }
 
-#: Beginning of a SQLSTATE of PostgreSQL -> class and what to do; the longest one counts.
+#: Prefix of a SQLSTATE of PostgreSQL -> class of the error and the remedy; the longest match
+#: counts.
 _SQLSTATE: Final[dict[str, tuple[type[CatalogError], str]]] = {
     "08": (CatalogUnreachableError, "check that the server runs and can be reached"),
     "28": (CatalogCredentialsError, "check user and password"),
@@ -90,7 +91,7 @@ _SQLSTATE: Final[dict[str, tuple[type[CatalogError], str]]] = {
     "XX": (CatalogUnreachableError, "check the server's log"),
 }
 
-#: What refused connections say: libpq gives no SQLSTATE for them.
+#: Texts of refused connections: libpq gives no SQLSTATE for them.
 _REFUSALS: Final[tuple[tuple[str, type[CatalogError], str], ...]] = (
     (
         "no password supplied",
@@ -111,10 +112,10 @@ _REFUSALS: Final[tuple[tuple[str, type[CatalogError], str], ...]] = (
 
 
 def parsed_url(url: str) -> URL:
-    """The URL of a catalog's database.
+    """Parse the URL of a catalog's database.
 
     Raises:
-        CatalogUrlError: it does not parse, or names a kind of database that cannot be used.
+        CatalogUrlError: the text is no URL, or names a kind of database that cannot be used.
     """
     try:
         parsed = make_url(url)
@@ -129,7 +130,7 @@ def parsed_url(url: str) -> URL:
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         if isinstance(error, CatalogUrlError):
             raise
-        # Not shown: there may be a password in it.
+        # The text is not shown: it may contain a password.
         raise CatalogUrlError(
             "the URL of the catalog does not parse; pass one like sqlite:///FILE or "
             "postgresql+psycopg://USER@HOST/DATABASE"
@@ -138,14 +139,14 @@ def parsed_url(url: str) -> URL:
 
 
 def named(url: URL) -> str:
-    """A database as errors name it: its file, or its URL without the password."""
+    """The name of a database in errors: its file, or its URL without the password."""
     if url.get_backend_name() == "sqlite":
         return f"catalog {url.database or 'in memory'}"
     return f"catalog {url.render_as_string(hide_password=True)}"
 
 
 def translate_errors(engine: Engine) -> None:
-    """Let an engine raise the errors of this package in place of its driver's."""
+    """Make an engine raise the errors of this package in place of its driver's."""
     name = named(engine.url)
 
     @event.listens_for(engine, "handle_error")
@@ -158,12 +159,12 @@ def translate_errors(engine: Engine) -> None:
 def translation(
     name: str, reported: BaseException, wrapped: BaseException | None
 ) -> CatalogError | None:
-    """What an error of a driver means, None when it is one of the program itself.
+    """The error that stands for a driver's error; None when the program itself is at fault.
 
     Args:
-        name: of the database, as in `named`.
-        reported: by the driver.
-        wrapped: what SQLAlchemy makes of it.
+        name: the database's name, as `named` gives it.
+        reported: the driver's error.
+        wrapped: SQLAlchemy's error that wraps it.
     """
     code = getattr(reported, "sqlite_errorcode", None)
     if code is not None:

@@ -1,8 +1,8 @@
-"""Connections to a catalog's database, with transactions that hold on both kinds of it.
+"""Connections to a catalog's database, with the transactions that the catalog relies on.
 
-SQLite: write-ahead log, foreign keys, and a transaction that begins where it is said to. One that
-will write takes the write lock at its beginning, so that it never finds its reads overtaken when it
-comes to write. PostgreSQL: read committed, as it is.
+SQLite gets a write-ahead log, foreign keys, and transactions that begin where the program says so.
+A transaction that will write takes the write lock at its beginning, so that no other process can
+change the rows between its reads and its writes. PostgreSQL keeps its default, read committed.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from aerolog.catalog.index.database_errors import translate_errors
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
 
-#: Execution option of a connection whose transactions are going to write.
+#: Execution option of connections whose transactions will write.
 WRITES: Final = "aerolog_writes"
 
-#: How long another process's transaction is waited for.
+#: How long to wait for a lock that another process's transaction holds, in seconds.
 BUSY_TIMEOUT_S: Final = 30.0
-#: How long a server may take to answer at all.
+#: How long to wait for a server to answer a connection, in seconds.
 CONNECT_TIMEOUT_S: Final = 10
 
 
 def make_engine(url: URL) -> Engine:
-    """An engine for a catalog's database; nothing is connected yet.
+    """Make an engine for a catalog's database; it does not connect yet.
 
     Args:
-        url: of a kind that `database_errors.parsed_url` lets through.
+        url: a URL that `database_errors.parsed_url` has accepted.
 
     Raises:
         MissingExtraError: the database's driver is not installed.
     """
     if url.get_backend_name() == "sqlite":
-        # Opening a file is cheap, and a connection that is put back holds no file open.
+        # Opening a file is cheap, and without a pool no idle connection keeps the file open.
         in_memory = url.database in {None, "", ":memory:"}
         kept = pool.StaticPool if in_memory else pool.NullPool
         settings: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
@@ -45,7 +45,7 @@ def make_engine(url: URL) -> Engine:
         event.listen(engine, "begin", _begin_sqlite)
     else:
         require("psycopg", "a catalog in PostgreSQL")
-        # The URL's own settings stay: these are for what it does not say.
+        # Settings in the URL override these defaults.
         defaults = {"application_name": "aerolog", "connect_timeout": CONNECT_TIMEOUT_S}
         given = {name: value for name, value in defaults.items() if name not in url.query}
         engine = create_engine(url, connect_args=given)
@@ -55,20 +55,20 @@ def make_engine(url: URL) -> Engine:
 
 
 def lock_for_migration(connection: Connection) -> None:
-    """Let one process at a time change the tables; until the transaction ends."""
+    """Keep other processes from changing the tables until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('aerolog.migration'))")
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # The driver would begin transactions when it sees fit, and never before a SELECT.
+    # The driver would begin transactions by itself, and never before a SELECT.
     connection.isolation_level = None
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    # A setting of the session, and no option at its start: poolers refuse those.
+    # This is a setting of the session and not an option of the connection: poolers refuse those.
     connection.execute(f"SET lock_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
     connection.commit()
 

@@ -1,6 +1,6 @@
-"""What can be wrong with the database of a catalog; each text ends with what to do about it.
+"""Errors of a catalog's database; each text ends with what to do about it.
 
-Texts name databases without their passwords.
+The texts name databases without their passwords.
 """
 
 from __future__ import annotations
@@ -9,35 +9,35 @@ from aerolog.transport.errors import AerologError
 
 
 class CatalogError(AerologError):
-    """A SQL catalog that cannot be used as asked."""
+    """A SQL catalog cannot be used as asked."""
 
 
 class CatalogUrlError(CatalogError, ValueError):
-    """A URL that names no database that a catalog can be in."""
+    """The URL names no database that can hold a catalog."""
 
 
 class CatalogUnreachableError(CatalogError, ConnectionError):
-    """No server answers, the connection broke, or the file cannot be opened."""
+    """The server does not answer, the connection broke, or the file cannot be opened."""
 
 
 class CatalogCredentialsError(CatalogError, PermissionError):
-    """The server wants a password, another one, or a user with more rights."""
+    """The server demands a password, rejects the one given, or the user lacks rights."""
 
 
 class CatalogLockedError(CatalogError, TimeoutError):
-    """Another process holds the database's lock for longer than was waited."""
+    """Another process held the database's lock for longer than the time-out."""
 
 
 class CatalogReadOnlyError(CatalogError, PermissionError):
-    """The database, its file or its disk takes no changes."""
+    """The database, its file or its disk is read-only."""
 
 
 class CatalogOutOfDateError(CatalogError):
-    """The database has another version of the catalog's tables than this package.
+    """The database's tables are of another version than this package's.
 
     Attributes:
-        found: the revision of its tables, None when there is none.
-        wanted: the revision that this package works with.
+        found: the revision of the database's tables, None when they have none.
+        wanted: the revision that this package needs.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class CatalogOutOfDateError(CatalogError):
 
 
 class NotACatalogError(CatalogError, ValueError):
-    """A database or file that is damaged or holds something else."""
+    """The database or file is damaged or holds something other than a catalog."""
 
 
 class JournalError(CatalogError):
-    """A fact that cannot be noted in an archive's journal, or whose subject does not exist."""
+    """A fact cannot be noted in an archive's journal, or its recording does not exist."""
 
 
 class SearchError(CatalogError, ValueError):
-    """A search condition that is malformed or out of range."""
+    """A condition of a search is malformed or out of range."""
 
 
 class LabelError(CatalogError, ValueError):
-    """A tag or name that cannot be given: malformed, taken, or of a recording that is not there."""
+    """A tag or name cannot be given: it is malformed or taken, or the recording does not exist."""

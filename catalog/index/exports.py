@@ -1,6 +1,6 @@
-"""Exports in the SQL catalog: what of a recording was written where, file by file.
+"""Exports in the SQL catalog: which parts of a recording were written to which target and files.
 
-They are facts that an archive's folder cannot tell, so they go to its journal too.
+An archive's folder does not tell these facts, so they are noted in its journal too.
 """
 
 from __future__ import annotations
@@ -40,15 +40,14 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportNote:
-    """All that a target has of a recording.
+    """What a target has of one recording.
 
     Attributes:
-        recording_id: of the recording.
-        target: folder or URL, without secrets.
-        until_position: up to which it is exported.
-        state: ``complete``, or ``failed`` where damage ended it early.
-        files: of rows and of rejects.
-        rows: in the files of rows.
+        target: the folder or URL, without secrets.
+        until_position: the position up to which the recording is exported.
+        state: ``complete``, or ``failed`` where damage ended the export early.
+        files: the files of rows and of rejects.
+        rows: the number of rows in the files of rows.
     """
 
     recording_id: int
@@ -60,12 +59,12 @@ class ExportNote:
 
     @property
     def from_position(self) -> int:
-        """Where the first file begins."""
+        """The position at which the first file begins."""
         return min((file.from_position for file in self.files), default=self.until_position)
 
     @property
     def checksum(self) -> str:
-        """Over those of the files, in order of their paths."""
+        """A checksum over the checksums of the files, in the order of their paths."""
         listed = sorted((file.path, file.checksum) for file in self.files)
         text = "\n".join(f"{path} {checksum}" for path, checksum in listed)
         return f"crc32:{zlib.crc32(text.encode()):08x}"
@@ -74,16 +73,16 @@ class ExportNote:
 def note_begun(
     catalog: RecordingCatalog, archive_dir: str | Path, target: str, positions: Mapping[int, int]
 ) -> None:
-    """Note that exports begin, so that what they have not written yet is kept for them.
+    """Note that exports begin, so that retention keeps what they have not written yet.
 
     Args:
-        catalog: to note it in.
-        archive_dir: of the archive, here.
-        target: folder or URL, without secrets.
-        positions: recording id -> up to where the target has it.
+        catalog: the catalog that gets the exports.
+        archive_dir: the archive's folder, on this machine.
+        target: the folder or URL, without secrets.
+        positions: recording id -> position up to which the target has the recording.
 
     Raises:
-        CatalogError: the database or the journal fails; nothing was noted.
+        CatalogError: the database or the journal fails. Nothing was noted.
     """
     place = place_of(archive_dir)
     if not all(_is_known(catalog, place, recording_id) for recording_id in positions):
@@ -110,17 +109,20 @@ def note_begun(
 
 
 def note_export(catalog: RecordingCatalog, archive_dir: str | Path, note: ExportNote) -> bool:
-    """Make the catalog and the folder's journal say what a target has; False when they do already.
+    """Note in the catalog and the folder's journal what a target has of a recording.
 
-    A recording that the catalog does not have yet gets there by a sync of the folder.
+    A recording that the catalog does not know yet is added by a sync of the folder.
 
     Args:
-        catalog: to note it in.
-        archive_dir: of the archive, here.
+        catalog: the catalog that gets the export.
+        archive_dir: the archive's folder, on this machine.
         note: the export.
 
+    Returns:
+        False when both had all of it already.
+
     Raises:
-        CatalogError: the database or the journal fails; nothing was noted.
+        CatalogError: the database or the journal fails. Nothing was noted.
     """
     place = place_of(archive_dir)
     if not _is_known(catalog, place, note.recording_id):
@@ -167,7 +169,7 @@ def _export(catalog: RecordingCatalog, place: str, recording_id: int, target: st
 def _noted(
     catalog: RecordingCatalog, place: str, note: ExportNote
 ) -> tuple[tuple[int, str | None, str] | None, dict[str, str]]:
-    """What is there of an export: its end, checksum and state, and its files' checksums."""
+    """An export in the tables: its end, checksum and state, and its files' checksums by path."""
     found = _export(catalog, place, note.recording_id, note.target)
     if found is None:
         return None, {}

@@ -1,7 +1,7 @@
-"""Facts of an archive that its folder cannot tell: their kinds, and how they get into the tables.
+"""Facts of an archive that its folder's files do not tell, and how they get into the tables.
 
-The same functions apply a fact when it becomes known and when it is read from the journal again,
-so that a catalog that is made anew has the same content. Applying a fact twice changes nothing.
+The same functions apply a fact when it becomes known and when it is read from the journal again, so
+that a catalog that is rebuilt has the same content. Applying a fact twice changes nothing.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _SHORT_NUMBERS: Final = frozenset(
 )
 _LENGTHS: Final[Mapping[str, int]] = {"checksum": 64, "state": 8, "lineage": 16, "run_id": 64}
 
-#: Kind of a fact -> its fields and what they may hold; every fact but a run has a recording_id,
-#: and the recording's start_time_ms where it is known, so that it is never taken for that of
-#: another recording that has got the same id since.
+#: Kind of a fact -> its fields and the types of their values. Every fact but a run has a
+#: recording_id and, where it is known, the recording's start_time_ms: it tells the recording apart
+#: from a later one that was given the same id.
 FIELDS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
     "tag": {"key": _TEXT, "value": _TEXT_OR_NONE},
     "name": {"name": _TEXT, "given": (bool,)},
@@ -119,12 +119,12 @@ _OF_A_RECORDING: Final[Mapping[str, tuple[type, ...]]] = {"recording_id": _INT}
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of an archive.
+    """A fact about an archive or one of its recordings.
 
     Attributes:
-        place: of the archive, see `Archive.place`.
+        place: the archive's place, see `Archive.place`.
         kind: a key of ``FIELDS``.
-        values: its fields, and the ``recording_id`` for all kinds but ``run``.
+        values: the fact's fields, with the ``recording_id`` for all kinds but ``run``.
     """
 
     place: str
@@ -134,12 +134,12 @@ class Fact:
 
 @dataclass(slots=True)
 class Target:
-    """The rows of an archive that facts are applied to.
+    """The rows of one archive, to which facts are applied.
 
     Attributes:
-        session: in a transaction that writes.
-        archive_fk: key of the archive.
-        in_folder: ids of the recordings that the folder has, None where it was not looked at.
+        session: a session whose transaction writes.
+        archive_fk: the key of the archive's row.
+        in_folder: the ids of the recordings in the folder, None when the folder was not read.
     """
 
     session: Session
@@ -148,7 +148,7 @@ class Target:
     _keys: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def recording(self, recording_id: int) -> tuple[int, int] | None:
-        """Key and start time of a recording, None when the catalog does not have it."""
+        """The key and start time of a recording, None when the catalog does not have it."""
         known = self._keys.get(recording_id)
         if known is None:
             found = self.session.execute(
@@ -162,10 +162,10 @@ class Target:
 
 
 def checked(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A fact's values, with what was left out as None where it may be.
+    """Check a fact's values; optional fields that were left out become None.
 
     Raises:
-        JournalError: there is no such kind, or a field is missing, unknown or of another type.
+        JournalError: the kind is unknown, or a field is missing, unknown or of another type.
     """
     fields = FIELDS.get(kind) if isinstance(kind, str) else None
     if fields is None:
@@ -188,18 +188,18 @@ def checked(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _can_be_stored(name: str, value: Any) -> bool:
-    """Whether both kinds of database take a value of the right type."""
+    """Whether both kinds of database can store a value that has the right type."""
     if isinstance(value, int):
         return value in (_I32 if name in _SHORT_NUMBERS else _I64)
     if isinstance(value, str):
-        # Half of a surrogate pair is no text, and PostgreSQL has no zero character.
+        # A lone surrogate is no text, and PostgreSQL cannot store the zero character.
         is_text = "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
         return is_text and len(value) <= _LENGTHS.get(name, len(value))
     return True
 
 
 def apply(target: Target, kind: str, values: Mapping[str, Any]) -> bool:
-    """Bring a checked fact into the tables; False when the catalog lacks its recording."""
+    """Apply a checked fact to the tables; False when the catalog does not have its recording."""
     rest = dict(values)
     if kind == "run":
         _put(target.session, PipelineRun, {"run_id": rest.pop("run_id")}, rest)
@@ -274,7 +274,7 @@ def _apply_mark(target: Target, key: int, rest: dict[str, Any]) -> None:
 
 
 def _apply_gone(target: Target, rest: dict[str, Any]) -> None:
-    """Bring a recording whose entry is gone into the tables: the fact is all that is left of it."""
+    """Store a recording whose entry is gone: the fact is all that is left of it."""
     recording_id = rest["recording_id"]
     found = target.recording(recording_id)
     if found is not None:
@@ -308,7 +308,7 @@ _APPLIED: Final[Mapping[str, Callable[[Target, int, dict[str, Any]], None]]] = {
 
 
 def stream_key(session: Session, archive_fk: int, stream_id: int, channel: str) -> int:
-    """Key of a stream, which is made if it is not there."""
+    """The key of a stream's row, which is added if it is missing."""
     where = {"archive_fk": archive_fk, "stream_id": stream_id, "channel": channel}
     found = session.scalar(select(Stream.id).where(*_conditions(Stream, where)))
     if found is None:
@@ -320,7 +320,7 @@ def stream_key(session: Session, archive_fk: int, stream_id: int, channel: str) 
 def _put(
     session: Session, table: type[Base], where: Mapping[str, Any], values: Mapping[str, Any]
 ) -> None:
-    """Update the row with a key, or insert it."""
+    """Update the row that has a key, or insert it."""
     is_there = session.execute(
         select(*(getattr(table, name) for name in where)).where(*_conditions(table, where))
     ).first()

@@ -1,7 +1,7 @@
 """Fingerprints of closed segments: xxh3 over their recorded bytes, computed once.
 
-A segment is closed when the recording has gone on behind it, or has stopped. Memory is that of one
-block, whatever the segments' length.
+A segment is closed when the recording has continued in the next one or has stopped. A segment is
+read in blocks, so that memory does not grow with its length.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
     from aerolog.transport.memory.filesystem import FileSystem
 
-#: Segments in a transaction; what was read before a crash is not read again.
+#: Segments whose fingerprints are stored in one transaction; after a crash only the rest is read.
 CHUNK: Final = 64
 _PAGE: Final = 1000
 
 
 def fingerprint(files: FileSystem, path: str, length: int) -> str | None:
-    """Fingerprint of the first bytes of a file, None where it is shorter.
+    """The fingerprint of the first bytes of a file, None when the file is shorter.
 
-    The same that a verification keeps in health files.
+    Verification keeps the same fingerprint in health files.
 
     Args:
         files: the file system to read through.
-        path: of the file.
-        length: how many bytes from the beginning are hashed.
+        path: the file's path.
+        length: the number of bytes to hash, from the beginning of the file.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the file does not exist.
         MissingExtraError: xxhash is not installed.
     """
     value = file_fingerprint(files, path, length)
@@ -54,13 +54,13 @@ def note_fingerprints(
     scan: FolderScan,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Compute the fingerprints that closed segments of an archive lack; returns how many.
+    """Compute the missing fingerprints of an archive's closed segments; return their number.
 
     Args:
-        catalog: stores the fingerprints.
-        archive_fk: key of the archive.
-        scan: the scan of its folder, to which problems are added.
-        progress: told how many there are so far.
+        catalog: the catalog that stores the fingerprints.
+        archive_fk: the key of the archive's row.
+        scan: the scan of the archive's folder, to which problems are added.
+        progress: called with the number of fingerprints computed so far.
     """
     done = 0
     wanted = lacking(catalog, archive_fk)
@@ -123,14 +123,14 @@ def _page(session: Session, archive_fk: int, last: tuple[int, int]) -> Sequence[
 def computed(
     scan: FolderScan, chunk: Sequence[tuple[int, int, int, int]]
 ) -> list[tuple[int, int, str]]:
-    """Fingerprints of some segments: recording's key, base position, fingerprint."""
+    """Compute the fingerprints of some segments: recording's key, base position, fingerprint."""
     rows = []
     for key, recording_id, base, length in chunk:
         path = f"{scan.path}/{segment_file_name(recording_id, base)}"
         try:
             value = fingerprint(scan.files, path, length)
         except FileNotFoundError:
-            continue  # The segment was purged meanwhile; the next scan of the folder finds that.
+            continue  # The segment was purged meanwhile; the next scan of the folder reports it.
         if value is None:
             scan.problems.setdefault(
                 f"segment of recording {recording_id} ends before byte {length}, up to which it is "
@@ -142,7 +142,7 @@ def computed(
 
 
 def store(session: Session, rows: Sequence[tuple[int, int, str]]) -> None:
-    """Write fingerprints; a row that was deleted meanwhile is not made again."""
+    """Store fingerprints; rows that were deleted meanwhile are not added again."""
     for key, base, value in rows:
         session.execute(
             update(Segment)

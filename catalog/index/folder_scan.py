@@ -1,8 +1,8 @@
-"""What an archive's folder says of its recordings, read beside a running archive or without one.
+"""Reads what an archive's folder tells of its recordings, with or without a running archive.
 
-Read-only. Damaged files and entries are reported and skipped. Beside a running archive files
-change between two scans: the folder is listed first and the catalog read after that, so that a
-segment is looked for again before it is called missing.
+A scan writes nothing. It reports and skips damaged files and entries. A running archive changes
+files between two reads: the folder is listed before its catalog is read, so a segment is looked up
+once more before it is reported as missing.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
     from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
 
-#: Missing segments of a recording that are listed one by one; a damaged position could mean any
-#: number of them.
+#: The largest number of missing segments of a recording that are listed one by one; a damaged
+#: position could imply any number of them.
 MISSING_MAX: Final = 1000
 _LOOKS: Final = 3
 _ID: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
-#: Up to this many files are looked for one by one.
+#: Up to this number of recordings, files are looked up one by one instead of listing the folder.
 _FEW: Final = 32
 
 
 def index_id(name: str) -> int | None:
-    """The id in the name of a time index file, None when it is not the name of one."""
+    """The recording id in the name of a time index file, None for any other name."""
     stem = name.removesuffix(INDEX_SUFFIX)
     return int(stem) if name == f"{stem}{INDEX_SUFFIX}" and _ID.fullmatch(stem) else None
 
@@ -58,13 +58,13 @@ class FoundSegment:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A recording as the folder has it.
+    """A recording as its catalog entry and files describe it.
 
     Attributes:
-        descriptor: of its entry, checked.
-        state: of the entry and its files.
-        end_position: up to which there is data.
-        segments: by base position.
+        descriptor: the descriptor of its entry, checked.
+        state: the state that follows from the entry and the files.
+        end_position: the position up to which there is data.
+        segments: the segments in the order of their base positions.
     """
 
     descriptor: RecordingDescriptor
@@ -78,11 +78,11 @@ class FolderScan:
     """One scan of a folder.
 
     Attributes:
-        path: of the folder.
+        path: the folder's path.
         files: the file system to read through.
-        problems: what is damaged or does not fit, with file or recording, in order.
+        problems: what is damaged or inconsistent, with its file or recording, in the order found.
         is_whole: whether the catalog could be read from its first entry to its last.
-        ids: of all entries looked at, whatever their state.
+        ids: the ids of all entries that were read, whatever their state.
     """
 
     path: str
@@ -96,7 +96,7 @@ class FolderScan:
     _indexed: set[int] | None = None
 
     def archive_id(self) -> int | None:
-        """The archive's id in its mark file, None without one."""
+        """The archive's id from its mark file, None when there is no mark file."""
         try:
             return MarkFile.open(self.path, files=self.files).header.archive_id
         except FileNotFoundError:
@@ -106,11 +106,11 @@ class FolderScan:
             return None
 
     def chunks(self, length: int) -> Iterator[list[CatalogEntry]]:
-        """The catalog's entries in id order, each chunk read when it is asked for.
+        """The catalog's entries in id order; each chunk is read when it is asked for.
 
         Raises:
             FileNotFoundError: the folder has no catalog.
-            FileFormatError: it is of another version, or its header is damaged.
+            FileFormatError: the catalog is of another version, or its header is damaged.
         """
         self._list_folder()
         entries = self._entries()
@@ -120,31 +120,31 @@ class FolderScan:
             yield chunk
 
     def chosen(self, recording_ids: list[int]) -> list[CatalogEntry]:
-        """The VALID entries of some recordings; those that are not there are left out."""
+        """The VALID entries of some recordings; ids without such an entry are left out."""
         wanted = set(recording_ids)
         self._list_folder(wanted)
-        # Stays open: what seems to be missing is read again.
+        # The catalog stays open: entries whose files seem to be missing are read again.
         self._catalog = catalog = CatalogReader.open(self.path, self.files)
         found = [catalog.entry(one) for one in sorted(wanted) if one in catalog]
         self.ids.update(entry.descriptor.recording_id for entry in found)
         return found
 
     def strays(self) -> None:
-        """Name the segment files that belong to no entry; all chunks have been looked at."""
+        """Report segment files that belong to no entry; all chunks must have been read before."""
         for recording_id in sorted(self._bases.keys() - self.ids):
             for base in self._bases[recording_id]:
                 name = segment_file_name(recording_id, base)
                 self._name(f"segment file of no recording: {Path(self.path) / name}")
 
     def look_at(self, entry: CatalogEntry) -> Found | None:
-        """A recording's entry with its files; None when the entry is damaged."""
+        """Compare a recording's entry with its files; None when the entry is damaged."""
         for _ in range(_LOOKS):
             found = self._look_once(entry)
             if found is None or found.state not in {State.ACTIVE, State.STOPPED}:
                 return found
             if all(segment.state != SegmentState.MISSING for segment in found.segments):
                 return found
-            # The archive may have purged them since its entry was read.
+            # The archive may have purged the segments since the entry was read.
             again = self._read_again(entry)
             if again is None or again == entry:
                 return found
@@ -152,7 +152,7 @@ class FolderScan:
         return found
 
     def indexed(self, recording_ids: Sequence[int]) -> set[int]:
-        """Which of some recordings have a file of a time index."""
+        """The recordings among the given ones that have a time index file."""
         if len(recording_ids) <= _FEW:
             paths = {one: index_path(self.path, one) for one in recording_ids}
             return {one for one, path in paths.items() if self.files.exists(path)}
@@ -166,7 +166,7 @@ class FolderScan:
         return self._indexed
 
     def _name(self, problem: str) -> None:
-        """Note a problem, once: some things are looked at again."""
+        """Report a problem once: some entries are read more than once."""
         self.problems.setdefault(problem)
 
     def _entries(self) -> Iterator[CatalogEntry]:
@@ -177,7 +177,7 @@ class FolderScan:
                 yield entry
                 last_id = entry.descriptor.recording_id
         except FileFormatError:
-            # Damaged; or a running archive has just moved entries to make one of them longer.
+            # The catalog is damaged, or a running archive has just moved entries to lengthen one.
             entries, damages = salvage_entries(self.path, self.files)
             self.is_whole = False
             for damage in damages:
@@ -190,7 +190,7 @@ class FolderScan:
         try:
             return self._catalog.entry(entry.descriptor.recording_id)
         except (ArchiveError, FileFormatError):
-            return None  # It was purged or damaged meanwhile; the next scan tells.
+            return None  # The entry was purged or damaged meanwhile; the next scan reports it.
 
     def _list_folder(self, wanted: set[int] | None = None) -> None:
         self._bases = {}
@@ -239,12 +239,13 @@ class FolderScan:
         return State.INVALID
 
     def _sizes(self, descriptor: RecordingDescriptor) -> dict[int, int]:
-        """Sizes of the segment files that can be the recording's, by base position."""
+        """Sizes of the segment files that can belong to the recording, by base position."""
         recording_id = descriptor.recording_id
         found: dict[int, int] = {}
         for base in self._bases.get(recording_id, ()):
             path = self._segment_path(recording_id, base)
-            # Bases agree modulo the segment length with the first, before and behind it too.
+            # All base positions, below and above the first one too, are equal modulo the segment
+            # length.
             if (base - descriptor.segment_base(descriptor.start_position)) % (
                 descriptor.segment_file_length
             ):
@@ -274,7 +275,7 @@ class FolderScan:
         return f"{self.path}/{segment_file_name(recording_id, base)}"
 
     def _end_of(self, descriptor: RecordingDescriptor, sizes: dict[int, int]) -> tuple[int, bool]:
-        """Where the data ends, and whether a running archive says so."""
+        """The position where the data ends, and whether a running archive reported it."""
         if not descriptor.is_active:
             return descriptor.stop_position, False
         if self._live is None:
@@ -295,7 +296,7 @@ class FolderScan:
     ) -> list[FoundSegment]:
         start, length = descriptor.start_position, descriptor.segment_file_length
         first = descriptor.segment_base(start)
-        # Where the last segment is full, the recorder has opened the next one.
+        # When the last segment is full, the recorder has opened the next one already.
         last = segment_base(end, start, descriptor.term_buffer_length, length)
         segments = []
         for base, size in sizes.items():

@@ -1,8 +1,8 @@
-"""Bringing a catalog up to an archive's folder, whatever state a crash has left either in.
+"""Brings a catalog up to date with an archive's folder, whatever state a crash left either in.
 
-The folder is compared with the tables as a whole, in chunks of recordings: each chunk is read and
-written in one transaction. So a sync that ends half-way leaves nothing wrong behind, and the next
-one has only the rest to write; one that finds nothing new writes nothing.
+The whole folder is compared with the tables in chunks of recordings. Each chunk is read and written
+in one transaction, so a sync that is interrupted leaves consistent rows, and the next one writes
+only the rest. A sync that finds no difference writes nothing.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import CatalogEntry
     from aerolog.catalog.index.recording_catalog import RecordingCatalog
 
-    #: Told how many recordings have been looked at.
+    #: Called with the number of recordings compared so far.
     Progress = Callable[[int], None]
 
-#: Recordings in a transaction.
+#: Recordings in one transaction.
 CHUNK: Final = 2000
 _NO_LOCKS: Final = frozenset({errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EINVAL})
 
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync found and did.
+    """What a sync found and changed.
 
     Attributes:
-        place: of the archive.
-        recordings: entries of the folder's catalog that were looked at.
-        added: recordings that are new in the tables.
-        changed: recordings whose row changed.
-        purged: recordings whose entry is gone.
-        segments_changed: rows of segments that were added, changed or removed.
-        facts: that were read from the journal.
-        fingerprints: that were computed.
-        times_changed: recordings whose rows of the time index changed.
-        holds_changed: holds that came, went, or have another end.
-        problems: what is damaged and was passed over, with file and position.
+        place: the archive's place.
+        recordings: the number of entries of the folder's catalog that were compared.
+        added: the number of recordings that are new in the tables.
+        changed: the number of recordings whose rows changed.
+        purged: the number of recordings whose entries are gone.
+        segments_changed: the number of segments whose rows were added, changed or removed.
+        facts: the number of facts that were read from the journal.
+        fingerprints: the number of fingerprints that were computed.
+        times_changed: the number of recordings whose rows of the time index changed.
+        holds_changed: the number of holds that were added, removed, or given another end.
+        problems: what is damaged and was skipped, with file and position.
     """
 
     place: str
@@ -77,7 +77,7 @@ class SyncReport:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the tables had everything already."""
+        """Whether the tables were up to date already."""
         return not (
             self.added
             or self.changed
@@ -97,20 +97,20 @@ def sync_folder(
     fingerprints: bool = False,
     progress: Progress | None = None,
 ) -> SyncReport:
-    """Bring a catalog up to a folder, beside a running archive or without one.
+    """Bring a catalog up to date with a folder, whether or not its archive is running.
 
-    Another sync of the same folder is waited for.
+    The call waits for any other sync of the same folder.
 
     Args:
-        catalog: gets the rows.
-        archive_dir: of an archive of ours or the reference's; only read.
-        fingerprints: compute those of closed segments that have none.
-        progress: told how many recordings have been looked at.
+        catalog: the catalog whose rows are written.
+        archive_dir: the folder of an archive, ours or the reference's; it is only read.
+        fingerprints: whether to compute the fingerprints that closed segments lack.
+        progress: called with the number of recordings compared so far.
 
     Raises:
         FileNotFoundError: the folder has no catalog.
-        FileFormatError: its catalog is of another version, or its header is damaged.
-        CatalogError: the database fails; what was committed stays.
+        FileFormatError: the folder's catalog is of another version, or its header is damaged.
+        CatalogError: the database fails. Chunks that were committed before stay.
     """
     place = place_of(archive_dir)
     with folder_lock(place):
@@ -132,9 +132,10 @@ def sync_folder(
 def sync_recordings(
     catalog: RecordingCatalog, archive_dir: Path | str, recording_ids: Sequence[int]
 ) -> SyncReport:
-    """Bring some recordings up to date: those that an archive told something of.
+    """Bring some recordings up to date, for example those of an archive's events.
 
-    Ids that are no VALID recordings are left to the next `sync_folder`. Errors as there.
+    Ids without a VALID entry are left to the next `sync_folder`. The errors are those of
+    `sync_folder`.
     """
     place = place_of(archive_dir)
     with folder_lock(place):
@@ -150,10 +151,10 @@ def sync_recordings(
 
 @contextmanager
 def folder_lock(place: str) -> Iterator[None]:
-    """Let one sync at a time look at a folder, so that an older look never comes after a newer.
+    """Let one sync at a time read a folder, so that an older read never overwrites a newer one.
 
-    Nothing is written to the folder. A file system without locks goes without: rows stay right,
-    and the next sync brings up to date what an older look has written.
+    Nothing is written to the folder. On a file system without locks no lock is taken: the rows stay
+    consistent, and the next sync corrects those of an older read.
     """
     fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -168,7 +169,7 @@ def folder_lock(place: str) -> Iterator[None]:
 
 
 def enter_archive(catalog: RecordingCatalog, scan: FolderScan) -> int:
-    """The key of a folder's archive, whose row is made, or moved, if it has to be."""
+    """The key of an archive's row, which is added, or given a new place, where necessary."""
     archive_id = scan.archive_id()
     with catalog.session(writes=True) as session:
         return _enter(session, catalog, scan.path, archive_id)
@@ -194,7 +195,7 @@ def _enter(session: Session, catalog: RecordingCatalog, place: str, archive_id: 
 
 
 def _moved(session: Session, catalog: RecordingCatalog, place: str) -> Sequence[Archive]:
-    """The one archive of a database that lies in this folder: folder and database were moved."""
+    """The one archive of a database in this folder: folder and database were moved together."""
     own = Path(place, DATABASE_NAME)
     database = catalog.engine.url.database
     is_here = catalog.engine.dialect.name == "sqlite" and database is not None
@@ -208,7 +209,7 @@ def _moved(session: Session, catalog: RecordingCatalog, place: str) -> Sequence[
 
 
 def lock_archive(session: Session, archive_fk: int) -> None:
-    """Let one transaction at a time write an archive's rows; SQLite has only one anyway."""
+    """Let one transaction at a time write an archive's rows; SQLite has one writer anyway."""
     session.execute(select(Archive.id).where(Archive.id == archive_fk).with_for_update())
 
 
@@ -220,7 +221,7 @@ def write_chunk(
     report: SyncReport,
     progress: Progress | None = None,
 ) -> None:
-    """Bring the rows of some entries up to date, with those of their time indexes."""
+    """Bring the rows of some entries and of their time indexes up to date."""
     counts = ChunkWriter(session, archive_fk).write(chunk, scan)
     report.times_changed += TimeMirror(session, archive_fk, scan).write(chunk)
     report.recordings += counts.recordings
@@ -251,9 +252,9 @@ def read_journal(
     report: SyncReport,
     journal: JournalFile | None,
 ) -> list[dict[str, Any]]:
-    """Bring the tables up to the journal; the facts of recordings whose entries are gone.
+    """Bring the tables up to date with the journal; return facts of recordings that are gone.
 
-    A catalog that is damaged says nothing about what is gone.
+    A damaged catalog does not show which entries are gone, so the list is empty then.
     """
     lock_archive(session, archive_fk)
     archive = session.get_one(Archive, archive_fk)
@@ -267,13 +268,13 @@ def read_journal(
 def note_gone(
     catalog: RecordingCatalog, archive_fk: int, scan: FolderScan, report: SyncReport
 ) -> None:
-    """Note recordings whose entries are gone, in the journal too: nothing else tells of them."""
+    """Note recordings whose entries are gone, in the journal too: no other file tells of them."""
     with ExitStack() as stack:
         journal = None
         try:
             journal = stack.enter_context(JournalFile.locked(scan.path, create=True))
         except JournalError as error:
-            # A fact that the journal cannot take is at least kept in this catalog.
+            # A fact that the journal cannot take is kept in this catalog at least.
             scan.problems.setdefault(str(error))
         session = stack.enter_context(catalog.session(writes=True))
         gone = read_journal(session, archive_fk, scan, report, journal)
@@ -292,7 +293,7 @@ def note_gone(
 
 
 def _gone(session: Session, archive_fk: int, ids: set[int]) -> list[dict[str, Any]]:
-    """Facts of the recordings that are not in the folder, by id."""
+    """Facts about the recordings that are not in the folder, in id order."""
     here = (Recording.archive_fk == archive_fk, Recording.state != State.PURGED)
     known = session.scalars(select(Recording.recording_id).where(*here))
     gone = sorted(recording_id for recording_id in known if recording_id not in ids)
@@ -309,6 +310,6 @@ def _gone(session: Session, archive_fk: int, ids: set[int]) -> list[dict[str, An
 
 
 def drop_streams(session: Session, archive_fk: int) -> None:
-    """Delete the streams that no recording is of any more."""
+    """Delete the streams to which no recording belongs any more."""
     is_used = exists().where(Recording.stream_fk == Stream.id)
     session.execute(delete(Stream).where(Stream.archive_fk == archive_fk, ~is_used))

@@ -1,9 +1,10 @@
-"""Finds the recordings of a folder that have changed since the last look, and reads little for it.
+"""Finds the recordings of a folder that have changed since the last look, at little cost.
 
-Not every change of an archive is announced: whoever purges, truncates or detaches segments alone
-gets a signal, and recording events may be off. So the folder itself is looked at: digests of the
-binary catalog's blocks, the names of segment files when the folder's time has changed, and the
-counters of what is being recorded. What is found is where to look, never what to believe.
+An archive does not announce every change: only a client that purges, truncates or detaches segments
+gets a signal, and recording events may be switched off. So the watch looks at the folder itself: at
+digests of the binary catalog's blocks, at the names of segment files when the folder's modification
+time has changed, and at the counters of active recordings. It tells which recordings to read again;
+what their rows say comes from the folder.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ if TYPE_CHECKING:
 
     from aerolog.transport.concurrent.clock import Clock
 
-#: Of the binary catalog, a digest each: some ten entries.
+#: Bytes of the binary catalog that have one digest: about ten entries.
 BLOCK: Final = 4096
 _READ: Final = 256 * BLOCK
-#: A folder that was changed this recently may change again without its time showing it.
+#: A folder that was modified this recently may change again with the same modification time.
 _TIME_GRAIN_NS: Final = 100_000_000
 
 
 @dataclass(slots=True)
 class Changes:
-    """Where something has changed.
+    """Which parts of a folder have changed.
 
     Attributes:
-        ids: of recordings.
-        is_whole: the folder has to be looked at as a whole: entries are gone, it is damaged, an
+        ids: the ids of the recordings that have changed.
+        is_whole: whether the whole folder has to be synced: entries are gone, it is damaged, an
             archive has started, or its journal has grown.
     """
 
@@ -64,7 +65,7 @@ class Changes:
 
 
 class FolderWatch:
-    """A folder as it was at the last look. The first look finds all that is there."""
+    """A folder as it was at the last look. The first look reports all recordings."""
 
     def __init__(self, archive_dir: str | Path, clock: Clock | None = None) -> None:
         self._path = Path(archive_dir)
@@ -85,10 +86,10 @@ class FolderWatch:
         self._indexes_time_ns = -1
 
     def look(self) -> Changes:
-        """What has changed since the last look.
+        """Find what has changed since the last look.
 
         Raises:
-            FileNotFoundError: the folder, or its catalog, is gone.
+            FileNotFoundError: the folder or its catalog does not exist.
         """
         changes = Changes()
         self._look_at_archive(changes)
@@ -96,7 +97,7 @@ class FolderWatch:
         self._look_at_names(changes)
         self._look_at_catalog(changes)
         self._look_at_indexes(changes)
-        # What is left of recordings that are deleted is known to a look at the whole alone.
+        # Only a sync of the whole folder handles files that deleted recordings have left.
         changes.is_whole = changes.is_whole or not changes.ids <= self._valid
         return changes
 
@@ -130,7 +131,7 @@ class FolderWatch:
         self._folder_time_ns = folder_time_ns if is_settled else -1
 
     def _look_at_indexes(self, changes: Changes) -> None:
-        """Time indexes that came, went or were made anew; others grow as recordings do."""
+        """Find time indexes that were added, removed or rebuilt; others grow with recordings."""
         folder = Path(times_dir(self._path))
         try:
             folder_time_ns = folder.stat().st_mtime_ns
@@ -162,12 +163,11 @@ class FolderWatch:
                 for first, last in _ranges(changed):
                     changes.ids.update(_within(reader, valid, first * BLOCK, (last + 1) * BLOCK))
         except (FileFormatError, ArchiveError):
-            # The file is damaged or in the middle of a change; a scan of the whole folder handles
-            # both.
+            # The file is damaged or is being changed; a scan of the whole folder handles both.
             changes.is_whole = True
 
     def _digests(self) -> list[int]:
-        # Read, not mapped: a file that is cut short meanwhile ends, and that is all.
+        # The file is read and not mapped: a read of a file that is truncated meanwhile just ends.
         digests = []
         with (self._path / CATALOG_NAME).open("rb", buffering=0) as catalog:
             while content := catalog.read(_READ):
@@ -199,7 +199,7 @@ def _ids(names: Iterable[str]) -> set[int]:
 
 
 def _ranges(changed: list[int]) -> list[tuple[int, int]]:
-    """Neighbouring numbers as ranges, both ends included."""
+    """Consecutive numbers as ranges, both ends included."""
     ranges: list[tuple[int, int]] = []
     for at in changed:
         if ranges and ranges[-1][1] == at - 1:
@@ -210,11 +210,11 @@ def _ranges(changed: list[int]) -> list[tuple[int, int]]:
 
 
 def _within(reader: CatalogReader, ids: list[int], start: int, end: int) -> list[int]:
-    """Ids of the entries that have bytes from ``start`` up to ``end``; entries lie in id order."""
+    """Ids of the entries that have bytes in ``start`` to ``end``; entries lie in id order."""
 
     def offset(recording_id: int) -> int:
         return reader.entry(recording_id).offset
 
     first = bisect_left(ids, start, key=offset)
-    # The entry before the range may reach into it.
+    # The entry before the range may extend into it.
     return ids[max(first - 1, 0) : bisect_left(ids, end, lo=first, key=offset)]

@@ -1,10 +1,10 @@
-"""Following an archive live: the catalog stays as the folder is, within a look's time.
+"""Follows an archive live: the catalog is at most one interval between looks behind the folder.
 
-A follower begins with a whole sync. Then recording events, and the signals of a client that is
-handed to it, say at once that something has happened; a look at the folder every so often finds
-what nobody announces. Either way rows are written from the folder, which is the truth: an event
-that is lost, comes late or twice makes no difference. Driver and archive may stop and start again,
-and so may the follower; all that it keeps is in the database.
+A follower begins with a sync of the whole folder. After that, recording events and the signals of a
+client that is handed to it tell at once that something has happened, and a regular look at the
+folder finds what nobody announces. In both cases rows are written from the folder: an event that is
+lost, late or repeated makes no difference. Driver and archive may stop and start again, and so may
+the follower: all its state is in the database.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S: Final = 1.0
 RETRY_S: Final = 2.0
-#: With more changes than this the folder is synced as a whole.
+#: With more changed recordings than this, the whole folder is synced.
 CHOSEN_MAX: Final = 2000
 _DRIVER_TIMEOUT_S: Final = 5.0
 _IDLE_S: Final = 0.02
@@ -43,13 +43,13 @@ _NS_PER_S: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """Where an archive publishes its recording events; what is None the mark file tells.
+    """Where an archive publishes its recording events; the mark file tells what is None here.
 
     Attributes:
-        aeron_dir: of the driver that the archive uses.
-        channel: of the events.
-        stream_id: of the events.
-        wanted: whether to listen at all; the folder is looked at in any case.
+        aeron_dir: the folder of the driver that the archive uses.
+        channel: the channel of the events.
+        stream_id: the stream id of the events.
+        wanted: whether to subscribe at all; the folder is looked at in any case.
     """
 
     aeron_dir: str | None = None
@@ -59,15 +59,15 @@ class EventSource:
 
 
 class Follower(Resource):
-    """Keeps a catalog as an archive's folder is. A context manager; for one thread.
+    """Keeps a catalog up to date with an archive's folder. A context manager for one thread.
 
     Example:
         with Follower(catalog, "aeron-archive", on_report=print) as follower:
             follower.run(until=lambda: stopped)
 
     Attributes:
-        place: of the archive.
-        events: how many have come.
+        place: the archive's place.
+        events: the number of events received.
         is_listening: whether there is a subscription to the archive's events.
     """
 
@@ -81,15 +81,15 @@ class Follower(Resource):
         on_report: Callable[[SyncReport], object] | None = None,
         on_problem: Callable[[BaseException], object] | None = None,
     ) -> None:
-        """Nothing is read yet.
+        """Create a follower; it reads nothing yet.
 
         Args:
-            catalog: to keep current.
-            archive_dir: of an archive of ours or the reference's; only read.
-            look_every_s: how old the catalog may become without an event.
-            event_source: where to hear of events.
-            on_report: told of each sync that changed something, and of the first.
-            on_problem: told what keeps the follower from its work for now; it goes on trying.
+            catalog: the catalog to keep up to date.
+            archive_dir: the folder of an archive, ours or the reference's; it is only read.
+            look_every_s: the time between two looks at the folder, in seconds.
+            event_source: where to receive recording events.
+            on_report: called with the report of the first sync and of each sync that changed rows.
+            on_problem: called with an error that interrupts the follower's work; it keeps trying.
         """
         self.place = place_of(archive_dir)
         self.events = 0
@@ -112,16 +112,16 @@ class Follower(Resource):
         return self._subscription.events is not None
 
     def on_signal(self, event: RecordingSignalEvent) -> None:
-        """A signal of a client of the archive has come: a handler for `AeronArchive`."""
+        """Handle a recording signal: a handler for `AeronArchive`."""
         self._due.ids.add(event.recording_id)
         self._look_at_ns = 0
 
     def turn(self) -> int:
-        """Do the work that is due; returns how much was done.
+        """Do the work that is due; return how much was done.
 
         Raises:
-            FileNotFoundError: there is no catalog in the folder, at the first turn.
-            CatalogError: the database fails for good.
+            FileNotFoundError: the folder has no catalog, at the first turn.
+            CatalogError: the database fails with an error that a retry cannot mend.
         """
         heard = self._subscription.poll()
         self.events += len(heard)
@@ -136,7 +136,7 @@ class Follower(Resource):
         return len(heard) + self._look()
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Follow until told to stop. Errors as for `turn`."""
+        """Follow the archive until ``until`` returns True. The errors are those of `turn`."""
         while not until():
             if not self.turn():
                 time.sleep(_IDLE_S)
@@ -147,7 +147,7 @@ class Follower(Resource):
 
     def _look(self) -> int:
         try:
-            # Before the sync: what changes during it is found at the next look.
+            # The look comes before the sync: changes during the sync are found by the next look.
             self._due.add(self._watch.look())
             if not self._due:
                 return 0
@@ -173,7 +173,7 @@ class Follower(Resource):
         return sync_recordings(self._catalog, self.place, sorted(due.ids))
 
     def _put_off(self, error: BaseException) -> None:
-        """Do everything again later: what the last look found did not get into the tables."""
+        """Schedule a full sync: the changes of the last look did not get into the tables."""
         self._due.is_whole = True
         self._look_at_ns = self._catalog.clock.now_ns() + int(RETRY_S * _NS_PER_S)
         self._tell("catalog", error)
@@ -182,14 +182,14 @@ class Follower(Resource):
         self._tell("driver", error)
 
     def _tell(self, source: str, error: BaseException) -> None:
-        # The same trouble is told once, until it is over.
+        # A problem is reported once until it is over.
         if self._on_problem is not None and str(error) != self._told.get(source):
             self._on_problem(error)
         self._told[source] = str(error)
 
 
 class _EventSubscription:
-    """A subscription to the events of whatever archive runs in the folder, made when it can be."""
+    """A subscription to the events of the folder's archive, which is retried until it succeeds."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class _EventSubscription:
                 return
             header = mark.header
         except (FileNotFoundError, FileFormatError):
-            return  # No archive has run here, or one is about to start.
+            return  # No archive has run here yet, or one is about to start.
         event_source = self._source
         channel = event_source.channel or header.events_channel
         stream_id = (

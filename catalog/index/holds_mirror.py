@@ -1,4 +1,4 @@
-"""The holds of a folder in the SQL catalog: as the folder has them, and nothing else."""
+"""Copies the holds of an archive's folder to the SQL catalog."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def mirror_holds(session: Session, archive_fk: int, scan: FolderScan) -> int:
-    """Make an archive's rows of holds equal to its folder's holds; returns how many differed.
+    """Make an archive's rows of holds equal to its folder's holds; return how many differed.
 
-    Holds that cannot be read are reported, and their rows stay, so that no hold is lost.
+    Holds that cannot be read are reported and their rows stay, so that no hold is lost.
     """
     try:
         holds = list(Holds.open(scan.path, scan.files))

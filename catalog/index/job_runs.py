@@ -1,8 +1,8 @@
-"""How far jobs have come: their runs, one at a time, and marks by recording and output.
+"""The progress of jobs: their runs, one at a time, and marks by recording and output.
 
-What an output has is told by the output itself: its commits. Here it is repeated, so that it can be
-asked for, in one transaction a commit; a commit that is missing here, after a crash or because the
-database is another one, is applied by the next run.
+The commits in an output are the authority on what the output has. The tables repeat each commit in
+one transaction, so that it can be searched. A commit that the tables lack, after a crash or with
+another database, is applied by the next run.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ _RUN_FIELDS: Final = (
 _FILE_FIELDS: Final = ("from_position", "until_position", "rows", "bytes", "checksum", "state")
 _EXPORT_FIELDS: Final = (*_FILE_FIELDS, "time_ms")
 
-#: A run of another machine that has not said for this long that it is alive is taken to be dead.
+#: A run on another machine that has sent no heartbeat for this long is taken to be dead.
 LEASE_MS: Final = 60_000
 BEAT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process of a run.
+    """The process that executes a run.
 
     Attributes:
-        host: its machine's name.
-        pid: its id there.
-        started: since when it runs, in the kernel's ticks, so that an id used again is noticed.
-        beat_ms: when it last said that it is alive.
+        host: the name of its machine.
+        pid: its process id on that machine.
+        started: its start time in the kernel's ticks, which reveals a process id that is used
+            again.
+        beat_ms: the time of its last heartbeat, epoch milliseconds.
     """
 
     host: str
@@ -72,13 +73,13 @@ class Owner:
         return cls(socket.gethostname(), pid, _started(pid) or 0, now_ms)
 
     def is_dead(self, now: int) -> bool:
-        """Whether the process has ended or has been silent for too long."""
+        """Whether the process has ended or has sent no heartbeat for too long."""
         if self.host == socket.gethostname():
             return _started(self.pid) != self.started
         return now - self.beat_ms > LEASE_MS
 
     def to_json(self) -> str:
-        """As the table of runs has it while the run goes on."""
+        """The JSON text that the table of runs holds while the run is active."""
         return json.dumps(
             {"host": self.host, "pid": self.pid, "started": self.started, "beat_ms": self.beat_ms}
         )
@@ -86,15 +87,15 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class AppliedRange:
-    """A recording's part of a commit.
+    """The part of a commit that belongs to one recording.
 
     Attributes:
-        place: of the archive.
-        recording_id: there.
-        from_position: where it began.
-        until_position: the new mark.
-        rows: loaded.
-        files: path -> rows, bytes, checksum of the files that have them.
+        place: the archive's place.
+        recording_id: the recording's id in that archive.
+        from_position: the position where the part begins.
+        until_position: the position where the part ends, which is the new mark.
+        rows: the number of rows loaded.
+        files: path -> rows, bytes and checksum of the files that hold the rows.
     """
 
     place: str
@@ -107,7 +108,7 @@ class AppliedRange:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """What a run's row says at its end."""
+    """The totals of a run that has ended."""
 
     rows: int
     bytes: int
@@ -116,12 +117,12 @@ class RunTotals:
 
 
 def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
-    """Note that a run begins, unless another one of its job goes on.
+    """Note that a run begins, unless another run of its job is active.
 
     Runs whose process is dead are noted as failed.
 
     Returns:
-        The process that runs the job, None when it is this one now.
+        The process that executes another run of the job; None when this run has begun.
     """
     with catalog.session(writes=True) as session:
         if session.get_bind().dialect.name == "postgresql":
@@ -151,7 +152,7 @@ def begin_run(catalog: RecordingCatalog, job: str, run_id: str) -> Owner | None:
 
 
 def beat(catalog: RecordingCatalog, run_id: str) -> bool:
-    """Say that a run is alive; False when another process took its job over."""
+    """Send a run's heartbeat; False when another process has taken over its job."""
     with catalog.session(writes=True) as session:
         changed = session.execute(
             update(PipelineRun)
@@ -176,7 +177,7 @@ def fail_run(catalog: RecordingCatalog, run_id: str, reason: str) -> None:
 
 
 def finish_run(catalog: RecordingCatalog, run_id: str, totals: RunTotals) -> None:
-    """Note that a run without a commit is complete: there was nothing to do."""
+    """Note that a run without a commit is complete because it found nothing to load."""
     with catalog.session(writes=True) as session:
         session.execute(
             update(PipelineRun)
@@ -186,7 +187,7 @@ def finish_run(catalog: RecordingCatalog, run_id: str, totals: RunTotals) -> Non
 
 
 def load_marks(catalog: RecordingCatalog, job: str, output: str) -> dict[tuple[str, int], int]:
-    """Positions up to which a job has loaded recordings, by place and recording id."""
+    """The positions up to which a job has loaded recordings, by place and recording id."""
     with catalog.session() as session:
         rows = session.execute(
             select(Archive.place, Recording.recording_id, Mark.position)
@@ -198,14 +199,14 @@ def load_marks(catalog: RecordingCatalog, job: str, output: str) -> dict[tuple[s
 
 
 def forget_marks(catalog: RecordingCatalog, job: str, output: str) -> int:
-    """Let a job begin again; returns how many marks there were."""
+    """Delete a job's marks, so that it loads everything again; return how many there were."""
     with catalog.session(writes=True) as session:
         gone = session.execute(delete(Mark).where(Mark.job == job, Mark.output == output))
         return int(gone.rowcount)  # type: ignore[attr-defined]
 
 
 def applied_runs(catalog: RecordingCatalog, job: str, output: str) -> set[str]:
-    """Ids of the runs whose commits these tables have."""
+    """The ids of the runs whose commits are in the tables."""
     with catalog.session() as session:
         return set(
             session.scalars(
@@ -230,19 +231,19 @@ def apply_commit(
     ranges: Iterable[AppliedRange],
     totals: RunTotals,
 ) -> bool:
-    """Note a commit: marks, exports with their files, the run; all of it or nothing.
+    """Note a commit in one transaction: marks, exports with their files, and the run.
 
     Args:
-        catalog: to note it in.
-        job: name of the job.
-        output: the target.
-        run_id: of the run.
-        time_ms: of the commit.
-        ranges: that it loaded, a recording's in the order of positions.
-        totals: of the run.
+        catalog: the catalog that gets the commit.
+        job: the name of the job.
+        output: the target that the job writes to.
+        run_id: the id of the run.
+        time_ms: the time of the commit, epoch milliseconds.
+        ranges: the ranges that were loaded, those of one recording in the order of positions.
+        totals: the totals of the run.
 
     Returns:
-        False when it was noted before, and nothing was done.
+        False when the commit had been noted before; nothing was changed then.
     """
     with catalog.session(writes=True) as session:
         run = session.get(PipelineRun, run_id, with_for_update=True)
@@ -257,7 +258,7 @@ def apply_commit(
         session.flush()
         for part in ranges:
             key = _recording_key(session, part.place, part.recording_id)
-            if key is not None:  # the catalog has never seen it, or lost it
+            if key is not None:  # the catalog does not have the recording
                 _apply(session, key, part, (job, output, run_id, time_ms))
     return True
 
@@ -265,11 +266,11 @@ def apply_commit(
 def journal_commit(
     catalog: RecordingCatalog, *, job: str, output: str, run_id: str, ranges: Iterable[AppliedRange]
 ) -> list[str]:
-    """Note an applied commit in the journals of its archives as well, for a catalog made anew.
+    """Note an applied commit in the journals of its archives too, for a catalog that is rebuilt.
 
     Returns:
-        What could not be noted, and why: an archive that is not here, or whose folder is read only.
-        Nothing is lost by that, the output has it.
+        What could not be noted, and why: an archive is not on this machine, or its folder is
+        read-only. Nothing is lost by that, as the output has the commit.
     """
     from aerolog.catalog.index.journal import Fact, record_all
 
@@ -312,11 +313,11 @@ def list_runs(
 
 
 def run_error(run: PipelineRun, now_ms: int) -> str | None:
-    """Why a run failed; None when it did not.
+    """The reason why a run failed; None when it did not.
 
     Args:
-        run: of the table.
-        now_ms: epoch milliseconds, by which a process that is silent is taken to be dead.
+        run: the run's row.
+        now_ms: the time, epoch milliseconds, at which a silent process is judged to be dead.
     """
     if run.state == RUNNING:
         owner = _owner(run.report)
@@ -372,7 +373,7 @@ def _apply(
 def _facts(
     session: Session, key: int, recording_id: int, paths: list[str], where: tuple[str, str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the tables say now of a recording in an output, as facts of the journal."""
+    """The current rows of a recording in an output, as facts of the journal."""
     job, output = where
     named = {"recording_id": recording_id}
     mark = session.get(Mark, (job, key, output))
@@ -418,6 +419,6 @@ def _json(report: str | None) -> dict[str, Any]:
 
 
 def _started(pid: int) -> int | None:
-    """Since when a process of this machine runs; None when there is none of that id."""
+    """The start time of a process of this machine in ticks; None when no process has the id."""
     status = process_status(pid)
     return None if status is None or status.state == "Z" else status.start_ticks

@@ -1,9 +1,9 @@
-"""Noting what an archive's folder cannot tell: in the folder's journal and in the tables, at once.
+"""Notes what an archive's files do not tell, in the folder's journal and in the tables at once.
 
-All facts are noted by `record`. A fact is applied to the tables first, so that one that they refuse
-is not noted; then it is written to the journal, durably; then the transaction is committed. After a
-crash between the last two the journal is ahead, and whoever next holds it brings the tables up to
-it: they say how far they have come in it.
+`record` and `record_all` note all facts. A fact is applied to the tables first, so that a fact that
+they refuse is not noted. Then it is written to the journal, durably, and then the transaction is
+committed. A crash between the last two steps leaves the journal ahead of the tables: the tables
+hold how far they have read the journal, and the next process that locks it brings them up to date.
 """
 
 from __future__ import annotations
@@ -31,38 +31,40 @@ __all__ = ["CaughtUp", "Fact", "catch_up", "place_of", "record", "record_all"]
 
 
 def place_of(archive_dir: str | Path) -> str:
-    """The place of an archive: its folder's path without links, or the URL as it is."""
+    """The place of an archive: its folder's path without symbolic links, or its URL unchanged."""
     text = str(archive_dir)
     return text if "://" in text else str(Path(text).resolve())
 
 
 def record(catalog: RecordingCatalog, place: str | Path, kind: str, **values: Any) -> None:
-    """Note a fact of an archive, durably.
+    """Note a fact of an archive durably.
 
     Args:
-        catalog: gets it now; other catalogs of the archive when they are next synced.
-        place: of the archive, its folder, which is here.
-        kind: a key of `facts.FIELDS`.
-        values: its fields; ``recording_id`` for all kinds but ``run``.
+        catalog: the catalog that gets the fact now; others of the archive get it at their next
+            sync.
+        place: the archive's folder, on this machine.
+        kind: the kind of the fact, a key of `facts.FIELDS`.
+        values: the fact's fields, with ``recording_id`` for all kinds but ``run``.
 
     Raises:
-        JournalError: the fact cannot be, its recording is not in the catalog, or the journal cannot
-            be written. Nothing was noted.
+        JournalError: the fact is malformed, its recording is not in the catalog, or the journal
+            cannot be written. Nothing was noted.
     """
     record_all(catalog, [Fact(place_of(place), kind, values)])
 
 
 def record_all(catalog: RecordingCatalog, facts: Sequence[Fact]) -> None:
-    """Note facts that became known together: all or none of those of an archive, in one line.
+    """Note facts that became known together; each archive's journal gets its facts in one line.
 
-    They may be of several archives; the tables get them in one transaction. Errors as for `record`.
+    The facts may be about several archives; the tables get them in one transaction. All facts of an
+    archive are noted, or none. The errors are those of `record`.
     """
     by_place: dict[str, list[Fact]] = {}
     for fact in facts:
         by_place.setdefault(place_of(fact.place), []).append(fact)
     with ExitStack() as stack:
         journals = {
-            # In one order, so that two processes never wait for each other.
+            # The fixed order keeps two processes from waiting for each other.
             place: stack.enter_context(JournalFile.locked(place, create=True))
             for place in sorted(by_place)
         }
@@ -83,11 +85,11 @@ def record_all(catalog: RecordingCatalog, facts: Sequence[Fact]) -> None:
 
 @dataclass(slots=True)
 class CaughtUp:
-    """What a look into the journal brought.
+    """What `catch_up` found in a journal.
 
     Attributes:
-        facts: applied.
-        problems: lines and facts that cannot be used, with their offset.
+        facts: the number of facts applied.
+        problems: lines and facts that cannot be used, with their offsets in the journal.
     """
 
     facts: int = 0
@@ -103,10 +105,10 @@ def catch_up(
     """Bring the tables up to the end of a journal, in the session's transaction.
 
     Args:
-        session: that writes.
-        archive: whose journal it is.
-        journal: locked; None where there is none.
-        in_folder: ids of the recordings in the folder, if they are known.
+        session: a session whose transaction writes.
+        archive: the row of the archive whose journal it is.
+        journal: the locked journal, None where there is none.
+        in_folder: the ids of the recordings in the folder, None when they are unknown.
     """
     done = CaughtUp()
     if journal is None:
@@ -118,10 +120,10 @@ def catch_up(
         return done
     start = archive.journal_position
     if archive.journal_id != journal.journal_id or start > journal.end():
-        start = 0  # The journal is another one than the tables know, so that all of it is new.
+        start = 0  # The tables have read another journal, so all of this one is new.
     target = Target(session, archive.id, in_folder)
-    # What was noted of a recording stands before the fact that it is gone, which is all that tells
-    # of it in tables made anew.
+    # In a rebuilt catalog a "gone" fact is what adds the row of a recording without an entry, and
+    # facts about that recording stand before it in the journal.
     _apply_gone(target, journal, start)
     end = start
     for line in journal.lines(start):
@@ -140,7 +142,7 @@ def _apply_gone(target: Target, journal: JournalFile, start: int) -> None:
     for line in journal.lines(start):
         for fact in line.facts:
             if isinstance(fact, dict) and fact.get("kind") == "gone":
-                # The other pass names what is wrong with it.
+                # The caller's own pass reports what is wrong with the line.
                 _apply_again(target, fact, journal, line.end, CaughtUp())
 
 
@@ -164,7 +166,7 @@ def _apply_again(target: Target, fact: Any, journal: JournalFile, end: int, done
 
 
 def _archive(session: Session, place: str) -> Archive:
-    # Locked, as two processes may note facts in two catalogs' journals at once.
+    # The row is locked: two processes may note facts in the journals of two catalogs at once.
     found = session.scalars(select(Archive).where(Archive.place == place).with_for_update()).first()
     if found is None:
         raise JournalError(
@@ -175,10 +177,10 @@ def _archive(session: Session, place: str) -> Archive:
 
 
 def _noted(target: Target, fact: Fact) -> dict[str, Any]:
-    """Apply a fact; what the journal's line has of it.
+    """Apply a fact and return the form in which the journal's line holds it.
 
     Raises:
-        JournalError: its recording is not there.
+        JournalError: the fact's recording is not in the catalog.
     """
     values = checked(fact.kind, fact.values)
     if fact.kind not in {"run", "gone"}:
@@ -194,5 +196,5 @@ def _noted(target: Target, fact: Fact) -> dict[str, Any]:
 
 
 def move_archive(session: Session, archive_fk: int, place: str) -> None:
-    """Give an archive another place: its folder was moved."""
+    """Change an archive's place after its folder was moved."""
     session.execute(update(Archive).where(Archive.id == archive_fk).values(place=place))

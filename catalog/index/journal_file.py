@@ -1,9 +1,10 @@
-"""The journal: a file of JSON lines in an archive's folder, only ever appended to.
+"""The journal: a file of JSON lines in an archive's folder, to which lines are only appended.
 
-Its first line names it. Each further line holds facts that became known together, and ends in a
-line feed: one without is a write that a crash cut off, and was told to nobody. Whoever appends, and
-whoever brings a database up to date from it, holds the file's lock, so that lines get into a
-database in their order and none is left out. The format is described in docs/catalog/sql.md.
+The first line identifies the journal. Each further line holds facts that became known together and
+ends in a line feed. A line without one is a write that a crash interrupted; its facts were never
+reported as noted. Whoever appends, and whoever brings a database up to date from the journal, holds
+the file's lock, so that a database gets all lines in their order. The format is described in
+docs/catalog/sql.md.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 JOURNAL_NAME: Final = "aerolog-catalog.journal"
 VERSION: Final = 1
-#: Of a line; one that is longer is damaged.
+#: The longest valid line in bytes; a longer one is damaged.
 LINE_MAX: Final = 64 * 1024 * 1024
 
 
@@ -35,9 +36,9 @@ class Line:
     """A line of a journal.
 
     Attributes:
-        end: offset behind it.
-        facts: in it, none where it is damaged.
-        problem: what is wrong with it.
+        end: the offset of the next line.
+        facts: the line's facts; empty when the line is damaged.
+        problem: what is wrong with the line, None when nothing is.
     """
 
     end: int
@@ -49,8 +50,8 @@ class JournalFile:
     """An archive's journal, open and locked; see `locked`.
 
     Attributes:
-        path: of the file.
-        journal_id: in its first line.
+        path: the file's path.
+        journal_id: the id in the file's first line.
     """
 
     def __init__(self, path: Path, fd: int) -> None:
@@ -63,14 +64,14 @@ class JournalFile:
     def locked(
         cls, archive_dir: str | Path, *, create: bool = False
     ) -> Iterator[JournalFile | None]:
-        """The journal of a folder under its lock, waited for; None when there is none.
+        """Open and lock the journal of a folder; None when there is none.
 
         Args:
-            archive_dir: the folder.
-            create: start one where there is none, and be able to append.
+            archive_dir: the archive's folder. The call waits for its journal's lock.
+            create: whether to start a journal where there is none, and to open it for appending.
 
         Raises:
-            JournalError: it cannot be opened.
+            JournalError: the file cannot be opened.
         """
         path = Path(archive_dir) / JOURNAL_NAME
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT if create else os.O_RDONLY
@@ -98,7 +99,7 @@ class JournalFile:
             os.close(fd)
 
     def lines(self, start: int = 0) -> Iterator[Line]:
-        """The complete lines from an offset on, which is that of a line, or 0."""
+        """The complete lines from an offset on, which must be the beginning of a line, or 0."""
         at = max(start, self._first)
         with os.fdopen(os.dup(self._fd), "rb") as file:
             file.seek(at)
@@ -116,10 +117,10 @@ class JournalFile:
                     return
 
     def append(self, facts: Sequence[dict[str, Any]], time_ms: int) -> int:
-        """Add a line and make it durable; returns the offset behind it.
+        """Add a line and make it durable; return the offset behind it.
 
         Raises:
-            JournalError: it could not be written; nothing of it is there.
+            JournalError: the line could not be written. No part of it is in the file.
         """
         text = json.dumps({"time_ms": time_ms, "facts": facts}, separators=(",", ":"))
         if len(text) >= LINE_MAX:
@@ -141,7 +142,7 @@ class JournalFile:
         return os.fstat(self._fd).st_size
 
     def end(self) -> int:
-        """Offset behind the last complete line."""
+        """The offset behind the last complete line."""
         return _end_of_lines(self._fd)
 
     def _read_header(self) -> tuple[str, int]:
@@ -152,7 +153,7 @@ class JournalFile:
             header = json.loads(line)
             version, journal_id = header["version"], header["journal"]
         except (ValueError, KeyError, TypeError):
-            # It stays the same one as long as nobody touches it.
+            # The id that a damaged line gets stays the same as long as the line does.
             return f"damaged-{zlib.crc32(line):08x}", first
         if version != VERSION or not isinstance(journal_id, str):
             raise JournalError(
@@ -173,7 +174,7 @@ class JournalFile:
 
 
 def _begin(path: Path, fd: int) -> None:
-    """Write the first line of a journal that is new, or whose first line was cut off."""
+    """Write the first line of a journal that is new or whose first line was cut off."""
     if _end_of_lines(fd):
         return
     os.ftruncate(fd, 0)
@@ -190,7 +191,7 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _end_of_lines(fd: int) -> int:
-    """Offset behind the last line feed of a file."""
+    """The offset behind the last line feed of a file."""
     at = os.fstat(fd).st_size
     while at:
         start = max(at - 4096, 0)
@@ -202,7 +203,7 @@ def _end_of_lines(fd: int) -> int:
 
 
 def _pass_over(file: Any, at: int) -> int:
-    """Offset behind the line feed that ends a line that is too long; -1 when there is none."""
+    """The offset behind the line feed that ends an overlong line; -1 when there is none."""
     while text := file.readline(LINE_MAX):
         at += len(text)
         if text.endswith(b"\n"):

@@ -1,8 +1,8 @@
-"""Tags and names: what people say of recordings.
+"""Tags and names, which people give to recordings.
 
-A tag is a key with a value, one value of a key for a recording. A name belongs to one recording of
-an archive at a time. Both go into the tables and the folder's journal at once, so that a catalog
-that is made anew has them, see `aerolog.catalog.index.journal`.
+A tag is a key with a value; a recording has one value of a key at most. A name belongs to one
+recording of an archive at a time. Both are written to the tables and to the folder's journal at
+once, so that a rebuilt catalog has them, see `aerolog.catalog.index.journal`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAME_MAX: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class LabelledRecording:
-    """A recording, named by its archive's place and its id there."""
+    """A recording, identified by its archive's place and its id there."""
 
     place: str
     recording_id: int
@@ -50,22 +50,22 @@ def label(
     unname: Collection[str] = (),
     move: bool = False,
 ) -> None:
-    """Give recordings of an archive tags and a name, and take them away; all of it or nothing.
+    """Add tags and a name to recordings of an archive, or remove them, in one transaction.
 
-    What is there already, or gone already, is left as it is.
+    Labels that are set or removed already are left as they are.
 
     Args:
-        catalog: its tables get the labels at once.
-        place: of the archive, whose folder is here.
-        recording_ids: which recordings; one when there is a name.
-        tags: key -> value, in place of the value that the key has.
-        untag: keys to take away.
-        name: to give the recording.
-        unname: names to take away from the recordings.
-        move: take the name from the recording that has it.
+        catalog: the catalog whose tables get the labels at once.
+        place: the archive's folder, on this machine.
+        recording_ids: the recordings; only one when a name is given.
+        tags: key -> value, which replaces the key's present value.
+        untag: the keys of tags to remove.
+        name: the name to give to the recording.
+        unname: the names to remove from the recordings.
+        move: whether to take the name from the recording that has it now.
 
     Raises:
-        LabelError: one cannot be given, or there is no such recording.
+        LabelError: a label cannot be given, or a recording does not exist.
         JournalError: the folder's journal cannot be written.
     """
     tags = {} if tags is None else tags
@@ -86,15 +86,16 @@ def label(
 def resolve(
     catalog: RecordingCatalog, wanted: str | int, archive: str | int | None = None
 ) -> LabelledRecording:
-    """The recording of an id or a name.
+    """Find the recording with an id or a name.
 
     Args:
-        catalog: to look in.
-        wanted: id, or name.
-        archive: its place or the id of its mark file; not needed where one alone has that.
+        catalog: the catalog to search.
+        wanted: the id or the name.
+        archive: the archive's place, or the id of its mark file; needed only when recordings of
+            several archives match.
 
     Raises:
-        LabelError: there is none, or more than one.
+        LabelError: no recording matches, or several do.
     """
     found = select(Archive.place, Recording.recording_id).join(
         Recording, Recording.archive_fk == Archive.id

@@ -1,4 +1,4 @@
-"""Which revision a catalog's tables have, and bringing them to this package's."""
+"""Tells the revision of a catalog's tables, and migrates them to this package's."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def revisions() -> list[str]:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """The revision of a database's tables, None when it has none of ours."""
+    """The revision of a database's tables, None when it has no tables of a catalog."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def prepare(engine: Engine) -> None:
-    """Make the tables of a database that is new, and check those of any other.
+    """Create the tables in a new database, and check the revision of existing ones.
 
     Raises:
-        CatalogOutOfDateError: they are of another revision.
-        NotACatalogError: it holds something else.
+        CatalogOutOfDateError: the tables are of another revision.
+        NotACatalogError: the database holds something other than a catalog.
     """
     with engine.connect() as connection, connection.begin():
         found = revision_of(connection)
@@ -62,18 +62,18 @@ def prepare(engine: Engine) -> None:
 
 
 def migrate(engine: Engine, revision: str = "head") -> tuple[str | None, str | None]:
-    """Bring a database's tables to a revision, in one transaction.
+    """Migrate a database's tables to a revision in one transaction.
 
     Args:
-        engine: of the database.
-        revision: ``head`` for this package's, or one of `revisions`, back as well as forth.
+        engine: the engine of the database.
+        revision: ``head`` for this package's, or one of `revisions`, which may be an older one.
 
     Returns:
         The revisions before and after.
 
     Raises:
         CatalogOutOfDateError: the tables are of a revision that this package does not know.
-        NotACatalogError: it holds something else.
+        NotACatalogError: the database holds something other than a catalog.
     """
     with engine.connect() as plain:
         connection = plain.execution_options(**{WRITES: True})
@@ -131,6 +131,6 @@ def _remedy(found: str) -> str:
 
 def _config() -> Config:
     config = Config()
-    # Per cent signs are the configuration's own.
+    # The configuration interpolates per cent signs, so those of the path are doubled.
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     return config

@@ -1,9 +1,9 @@
-"""Tables of the SQL catalog, as SQLAlchemy models. Migrations in ``migrations/versions`` make them.
+"""The tables of the SQL catalog as SQLAlchemy models. ``migrations/versions`` creates them.
 
-Times are UTC epoch milliseconds unless the name says otherwise, positions and sizes bytes. Keys
-named ``id`` belong to one database: what names a recording everywhere is the place of its archive
-and its ``recording_id`` there. What a table holds that the archive's folder cannot tell is in the
-folder's journal too, see ``journal``.
+Times are UTC epoch milliseconds unless the column's name says otherwise; positions and sizes are
+bytes. Keys named ``id`` are valid in one database only: everywhere else a recording is identified
+by the place of its archive and its ``recording_id`` there. What a table holds that the archive's
+files do not tell is in the folder's journal too, see ``journal``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from aerolog.catalog.index.spans import SPAN_CLASS_SQL
 
-#: A key that both databases count up by themselves; SQLite does so for INTEGER alone.
+#: A key that both databases increment by themselves; SQLite does so only for INTEGER.
 Key = BigInteger().with_variant(Integer, "sqlite")
 
 NAMING = {
@@ -41,9 +41,10 @@ NAMING = {
 class State(StrEnum):
     """State of a recording in the SQL catalog.
 
-    ``ACTIVE`` has no stop position: it is being recorded, or a crash left it so. ``INVALID`` was
-    put aside by a tool, ``DELETED`` was purged; the archive's catalog still has their entries.
-    ``PURGED`` is one whose entry is gone as well: its row, and the journal, are all that is left.
+    ``ACTIVE`` recordings have no stop position: they are being recorded, or a crash left them so. A
+    tool marked ``INVALID`` ones so and ``DELETED`` ones were purged; the archive's catalog still
+    has the entries of both. The entry of a ``PURGED`` recording is gone as well: only its row and
+    the journal tell of it.
     """
 
     ACTIVE = "active"
@@ -54,9 +55,9 @@ class State(StrEnum):
 
 
 class SegmentState(StrEnum):
-    """Whether a segment's file is there.
+    """Whether a segment's file exists.
 
-    ``DETACHED``: it is there, and the recording does not reach over it (any more).
+    A ``DETACHED`` segment's file exists, but the recording does not, or no longer, include it.
     """
 
     PRESENT = "present"
@@ -65,7 +66,7 @@ class SegmentState(StrEnum):
 
 
 class Base(DeclarativeBase):
-    """Root of the models."""
+    """The base class of the models."""
 
     metadata = MetaData(naming_convention=NAMING)
 
@@ -74,10 +75,11 @@ class Archive(Base):
     """An archive, which is a folder.
 
     Attributes:
-        archive_id: of its mark file, None without one; the reference changes it at a restart.
+        archive_id: the id in its mark file, None without one. The reference changes it at a
+            restart.
         place: the folder's absolute path, or a URL.
-        journal_id: of the folder's journal, None while there is none.
-        journal_position: offset in the journal up to which it is in these tables.
+        journal_id: the id of the folder's journal, None while there is none.
+        journal_position: the offset up to which the tables have read the journal.
     """
 
     __tablename__ = "archives"
@@ -90,7 +92,7 @@ class Archive(Base):
 
 
 class Stream(Base):
-    """What recordings of one stripped channel and stream id have in common."""
+    """The stripped channel and stream id that recordings of an archive share."""
 
     __tablename__ = "streams"
     __table_args__ = (UniqueConstraint("archive_fk", "stream_id", "channel"),)
@@ -102,13 +104,13 @@ class Stream(Base):
 
 
 class Recording(Base):
-    """A recording as its descriptor says, and how far it has come.
+    """A recording's descriptor and its size.
 
     Attributes:
-        stop_position: None while it has none.
-        stop_time_ms: None while it has none.
-        size_bytes: of the stream from the start position up to where it ends, or had come to when
-            the folder was last looked at.
+        stop_position: None while the recording is active.
+        stop_time_ms: None while the recording has no stop time.
+        size_bytes: the bytes of stream from the start position to the stop position, or to the
+            recorded position when the folder was last read.
     """
 
     __tablename__ = "recordings"
@@ -153,9 +155,10 @@ class Segment(Base):
     """A segment file.
 
     Attributes:
-        size_bytes: of the file, 0 when it is missing.
-        fingerprint: xxh3 (64 bits, hex) of its recorded bytes once it is closed, if asked for.
-        place: where it is when that is not the archive's place.
+        size_bytes: the length of the file, 0 when it is missing.
+        fingerprint: xxh3 (64 bits, hex) of the recorded bytes of a closed segment; None when it was
+            not computed.
+        place: the segment's place when it is not the archive's place.
     """
 
     __tablename__ = "segments"
@@ -181,7 +184,7 @@ class Tag(Base):
 
 
 class Name(Base):
-    """A name, which one recording of an archive has at a time."""
+    """A name, which belongs to one recording of an archive at a time."""
 
     __tablename__ = "names"
     __table_args__ = (Index(None, "recording_fk"), Index(None, "name"))
@@ -192,12 +195,12 @@ class Name(Base):
 
 
 class Export(Base):
-    """What of a recording was written to a target.
+    """The part of a recording that was written to a target.
 
     Attributes:
-        target: folder or URL.
+        target: the folder or URL.
         state: ``running``, ``complete`` or ``failed``.
-        checksum: over those of its files, None while it runs.
+        checksum: a checksum over those of the export's files, None while it is running.
     """
 
     __tablename__ = "exports"
@@ -231,11 +234,12 @@ class ExportFile(Base):
 
 
 class Lineage(Base):
-    """Where a recording, or its part from a position on, came from.
+    """The source of a recording, or of its part from a position on.
 
     Attributes:
         kind: ``replication`` or ``extension``.
-        source_archive: place or control channel of the source's archive, None when unknown.
+        source_archive: the place or control channel of the source's archive, None when it is
+            unknown.
     """
 
     __tablename__ = "lineage"
@@ -250,7 +254,7 @@ class Lineage(Base):
 
 
 class Mark(Base):
-    """How far a job has brought a recording into an output."""
+    """The position up to which a job has loaded a recording into an output."""
 
     __tablename__ = "marks"
     __table_args__ = (Index(None, "recording_fk"),)
@@ -264,11 +268,12 @@ class Mark(Base):
 
 
 class PipelineRun(Base):
-    """A run of a job; one may go over several archives.
+    """A run of a job, which may load recordings of several archives.
 
     Attributes:
         state: ``running``, ``complete`` or ``failed``.
-        report: JSON: of the process that runs it, and of the job's own once it has ended.
+        report: JSON: the process of a run that is active, or the job's own report once it has
+            ended.
     """
 
     __tablename__ = "pipeline_runs"
@@ -286,19 +291,20 @@ class PipelineRun(Base):
 
 
 class TimeIndexFile(Base):
-    """A recording's time index, as far as ``time_index`` has it.
+    """The state of a recording's time index that ``time_index`` holds.
 
     Attributes:
-        source: where its times are from, ``clock`` or ``channel``.
-        is_rebuilt: 1 when it was made afterwards, not while recording.
-        shift: a row of ``time_index`` spans 2 to that power nanoseconds.
-        first_ns: where the first row's span begins, epoch nanoseconds.
-        last_ns: where the last one's does.
-        steps_back: how often the clock went back.
-        start_position: of the recording then.
-        end_position: of the recording; None while it goes on, like all of the rest.
-        size_bytes: of the file.
-        modified_ns: when it was written last.
+        source: where the times come from, ``clock`` or ``channel``.
+        is_rebuilt: 1 when the index was built after the recording, 0 when it was written during it.
+        shift: a row of ``time_index`` spans 2 to the power of this many nanoseconds.
+        first_ns: the beginning of the first row's span, epoch nanoseconds.
+        last_ns: the beginning of the last row's span, epoch nanoseconds.
+        steps_back: the number of times that the clock was set back.
+        start_position: the recording's start position when the index was read.
+        end_position: the recording's end position then; None, as in the columns below, while it is
+            active.
+        size_bytes: the length of the index file.
+        modified_ns: the modification time of the index file, epoch nanoseconds.
     """
 
     __tablename__ = "time_index_files"
@@ -317,17 +323,18 @@ class TimeIndexFile(Base):
 
 
 class TimeIndexEntry(Base):
-    """A span of time in which something was recorded: what the time index says, in few rows.
+    """A span of time in which something was recorded; a few spans summarize a time index.
 
-    Nothing was recorded in the gaps between the rows of a recording. What was recorded in a span
-    lies between its positions; where the clock was set back, so may something else.
+    Nothing was recorded in the gaps between the spans of a recording. Everything recorded in a span
+    lies between its positions; where the clock was set back, data of other times may lie there too.
 
     Attributes:
-        time_ns: where the span begins, epoch nanoseconds; at the first one perhaps the beginning
-            of time.
-        until_ns: where it ends; None: it goes on.
-        position: nothing of it lies before.
-        until_position: nor from here on; None: nobody knows yet.
+        time_ns: the beginning of the span, epoch nanoseconds; in the first one it may be the least
+            int64.
+        until_ns: the end of the span; None when it has no end yet.
+        position: the position before which nothing of the span lies.
+        until_position: the position from which on nothing of the span lies; None when it is not
+            known yet.
     """
 
     __tablename__ = "time_index"
@@ -340,11 +347,11 @@ class TimeIndexEntry(Base):
 
 
 class Hold(Base):
-    """A reason to keep a recording, whatever retention says; as the archive's folder has it.
+    """A hold on a recording, which exempts it from retention, as in the archive's folder.
 
     Attributes:
-        until_ms: when it ends by itself; None: never.
-        since_ms: when it began.
+        until_ms: when the hold expires, None when it never does.
+        since_ms: when the hold began.
     """
 
     __tablename__ = "holds"

@@ -1,4 +1,4 @@
-"""Making an archive's part of a catalog anew, with the same content, from folder and journal."""
+"""Rebuilds an archive's part of a catalog, with the same content, from folder and journal."""
 
 from __future__ import annotations
 
@@ -42,29 +42,31 @@ def rebuild(
     without_journal: bool = False,
     progress: Progress | None = None,
 ) -> SyncReport:
-    """Drop what a catalog has of an archive and scan its folder again, in one transaction.
+    """Drop an archive's rows and scan its folder again, in one transaction.
 
-    Others see the old rows until the new ones are there; after a crash the old ones are.
+    Other processes see the old rows until the transaction is committed; a crash before that leaves
+    them in place.
 
     Args:
-        catalog: its other archives stay as they are.
-        archive_dir: of the archive; only read.
-        fingerprints: compute those of closed segments; None does so where there were any.
-        without_journal: go on when the journal is gone, and lose what it had noted.
-        progress: told how many recordings have been looked at.
+        catalog: the catalog; the rows of its other archives stay as they are.
+        archive_dir: the archive's folder, which is only read.
+        fingerprints: whether to compute the fingerprints of closed segments; None computes them
+            when the old rows had any.
+        without_journal: whether to continue when the journal is gone, and lose what it had noted.
+        progress: called with the number of recordings scanned so far.
 
     Raises:
-        JournalError: the journal that the rows say was there is gone.
+        JournalError: the rows name a journal, and it is gone.
         FileNotFoundError: the folder has no catalog.
-        FileFormatError: its catalog is of another version, or its header is damaged.
-        CatalogError: the database fails; the old rows are still there.
+        FileFormatError: the folder's catalog is of another version, or its header is damaged.
+        CatalogError: the database fails. The old rows stay.
     """
     place = place_of(archive_dir)
     with folder_lock(place):
         scan = FolderScan(place)
         report = SyncReport(place)
         archive_fk = enter_archive(catalog, scan)
-        # The journal before the database, as everybody who takes both.
+        # The journal is locked before the database, as everywhere, so that there is no deadlock.
         with JournalFile.locked(place) as journal, catalog.session(writes=True) as session:
             lock_archive(session, archive_fk)
             archive = session.get_one(Archive, archive_fk)

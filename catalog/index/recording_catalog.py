@@ -1,4 +1,4 @@
-"""Opens a catalog: finds its database and checks that its tables are this package's."""
+"""Opens a catalog: finds its database and checks that its tables have this package's revision."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from aerolog.transport.concurrent.clock import Clock
 
-#: The default database's name in an archive's folder.
+#: The name of the default database in an archive's folder.
 DATABASE_NAME: Final = "aerolog-catalog.db"
 
 
 def catalog_url(url: str | None = None, archive_dir: Path | str | None = None) -> URL:
-    """The database of a catalog: the URL's, or the one in an archive's folder.
+    """The URL of a catalog's database: the given one, or the database in an archive's folder.
 
     Raises:
-        CatalogUrlError: neither is given, or the URL is of no use.
+        CatalogUrlError: neither is given, or the URL cannot be used.
     """
     if url is not None:
         return parsed_url(url)
@@ -42,17 +42,17 @@ def catalog_url(url: str | None = None, archive_dir: Path | str | None = None) -
 
 
 def open_engine(url: str | None = None, archive_dir: Path | str | None = None) -> Engine:
-    """An engine of a catalog's database, whatever the state of its tables; see `catalog_url`."""
+    """Make an engine for a catalog's database without a look at its tables; see `catalog_url`."""
     return make_engine(catalog_url(url, archive_dir))
 
 
 class RecordingCatalog(Resource):
-    """A SQL catalog that is open. A context manager; threads may share it.
+    """An open SQL catalog. A context manager; threads may share it.
 
     Attributes:
-        url: of the database, without its password.
-        engine: of SQLAlchemy; raises `aerolog.catalog.index.errors`.
-        clock: gives the times that are noted in the catalog.
+        url: the URL of the database, without its password.
+        engine: the SQLAlchemy engine, which raises `aerolog.catalog.index.errors`.
+        clock: the source of the times that are noted in the catalog.
     """
 
     def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
@@ -68,16 +68,16 @@ class RecordingCatalog(Resource):
         archive_dir: Path | str | None = None,
         clock: Clock | None = None,
     ) -> Self:
-        """Open a catalog; one that is new gets its tables.
+        """Open a catalog; a new database gets its tables.
 
         Args:
-            url: of the database, ``sqlite:///FILE`` or ``postgresql+psycopg://...``.
-            archive_dir: its folder has the database when there is no URL.
-            clock: of what is noted in it; the system's by default.
+            url: the database's URL, ``sqlite:///FILE`` or ``postgresql+psycopg://...``.
+            archive_dir: the folder of an archive, which holds the database when there is no URL.
+            clock: the source of noted times, the system's clock by default.
 
         Raises:
-            CatalogOutOfDateError: its tables are of another version of this package.
-            CatalogError: it cannot be opened; see the subclasses.
+            CatalogOutOfDateError: the tables are of another version of this package.
+            CatalogError: the catalog cannot be opened; see the subclasses.
             MissingExtraError: the database's driver is not installed.
         """
         engine = open_engine(url, archive_dir)
@@ -90,10 +90,11 @@ class RecordingCatalog(Resource):
 
     @contextmanager
     def session(self, *, writes: bool = False) -> Iterator[Session]:
-        """A session in one transaction, committed at the end, rolled back by an exception.
+        """A session in one transaction, committed at the end and rolled back by an exception.
 
         Args:
-            writes: whether it may write. On SQLite others that write wait from its beginning.
+            writes: whether the session may write. On SQLite other writers wait from its beginning
+                on.
         """
         with self.engine.connect() as connection:
             chosen = connection.execution_options(**{WRITES: writes})
@@ -102,7 +103,7 @@ class RecordingCatalog(Resource):
                 session.flush()
 
     def close(self) -> None:
-        """Close its connections; a second call does nothing."""
+        """Close the catalog's connections; a second call does nothing."""
         self.engine.dispose()
 
     def __repr__(self) -> str:

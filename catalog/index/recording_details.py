@@ -1,4 +1,4 @@
-"""All facts that a catalog holds of one recording."""
+"""Collects everything that a catalog holds about one recording."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def details(catalog: RecordingCatalog, wanted: LabelledRecording) -> dict[str, A
     """A recording with its labels, segments, lineage, exports, marks, holds and times.
 
     Raises:
-        LabelError: there is no such recording.
+        LabelError: the recording is not in the catalog.
     """
     with catalog.session() as session:
         found = session.execute(
@@ -97,6 +97,6 @@ def _rows(session: Session, statement: Select[Any]) -> list[dict[str, Any]]:
 
 
 def _values(row: Base) -> dict[str, Any]:
-    """A row's columns without the keys of this database."""
+    """A row's columns without the keys, which mean something in this database only."""
     names = [attribute.key for attribute in inspect(row).mapper.column_attrs]
     return {name: getattr(row, name) for name in names if name != "id" and not name.endswith("_fk")}

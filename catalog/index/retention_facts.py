@@ -1,9 +1,9 @@
-"""What a SQL catalog tells retention: labels to choose by, and readers that have not finished.
+"""What a SQL catalog tells retention: labels to select by, and readers that have not finished.
 
-An archive knows who replays from it now. It does not know an export that was killed and will be
-gone on with, a pipeline that loads what is new every night, or another archive that replicates in
-pieces: those are in a catalog, and here they become needs. Only read; of a running archive or of
-none.
+An archive knows its present replays. It does not know of an export that was interrupted and will be
+resumed, of a pipeline that loads new data every night, or of another archive that replicates in
+parts. A catalog knows them, and this module turns them into needs. It only reads, and works whether
+or not the archive is running.
 """
 
 from __future__ import annotations
@@ -42,20 +42,22 @@ if TYPE_CHECKING:
 REPLICATION: Final = "replication"
 EXPORT: Final = "export"
 PIPELINE: Final = "pipeline"
-#: Recordings whose files there may be.
+#: The states of recordings that may have segment files.
 _HERE: Final = (State.ACTIVE, State.STOPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFacts:
-    """What is known of an archive's recordings beside its folder.
+    """What is known of an archive's recordings besides its folder.
 
     Attributes:
-        labels: recording id -> key -> value of its tags; those without are left out.
-        names: recording id -> its names, sorted; those without are left out.
-        needs: of exports, pipelines and replications: nothing from the position on may go.
-        problems: what could not be found out; nothing should go by mistake for it.
-        has_catalog: whether there was a catalog that knows the archive.
+        labels: recording id -> key -> value of its tags; recordings without tags are left out.
+        names: recording id -> its names, sorted; recordings without names are left out.
+        needs: the needs of exports, pipelines and replications: data from a need's position on must
+            stay.
+        problems: what could not be determined; retention should delete nothing because of such a
+            gap.
+        has_catalog: whether there is a catalog that knows the archive.
     """
 
     labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
@@ -71,19 +73,19 @@ def retention_facts(
     *,
     exports: Iterable[str | Path] = (),
 ) -> CatalogFacts:
-    """Labels and needs of an archive's recordings.
+    """Collect the labels and needs of an archive's recordings.
 
-    A pipeline needs a recording that it has loaded from its mark on, and while its first run is
-    under way all of what it has no mark of. An export that began and did not end needs what it has
-    not written. A replication needs what the recording that it makes does not have yet.
+    A pipeline needs each recording that it has loaded from its mark on, and during its first run
+    also all recordings without a mark. An unfinished export needs what it has not written yet. A
+    replication needs what its copy of the recording does not have yet.
 
     Args:
         archive_dir: the archive's folder.
-        catalog: open, or its URL; None: the one in the folder, if it has one.
-        exports: further targets whose manifests are looked at: folders or URLs.
+        catalog: an open catalog, or its URL; None uses the one in the folder, if there is one.
+        exports: further targets whose manifests are read: folders or URLs.
 
     Raises:
-        CatalogError: the catalog that was named, or is in the folder, cannot be asked.
+        CatalogError: the catalog cannot be queried.
     """
     place = place_of(archive_dir)
     problems: list[str] = []
@@ -170,7 +172,7 @@ def _of_marks(session: Session, archive_fk: int) -> Iterator[Need]:
 
 
 def _of_first_runs(session: Session, archive_fk: int, now_ms: int) -> Iterator[Need]:
-    """What a job may be reading now that has never said how far it is."""
+    """Needs of jobs that are active and have no mark yet."""
     going_on = select(PipelineRun).where(PipelineRun.state == RUNNING)
     jobs = sorted({run.job for run in session.scalars(going_on) if run_error(run, now_ms) is None})
     for job in jobs:
@@ -183,7 +185,7 @@ def _of_first_runs(session: Session, archive_fk: int, now_ms: int) -> Iterator[N
 
 
 def _of_replications(session: Session, place: str) -> Iterator[Need]:
-    """Recordings that another archive's recording, which is active, is made from."""
+    """Needs of another archive's active recordings, which are copies of these recordings."""
     copy, home = aliased(Recording), aliased(Archive)
     rows = (
         select(
@@ -205,7 +207,7 @@ def _of_replications(session: Session, place: str) -> Iterator[Need]:
 
 
 def _of_target(to: str | Path, problems: list[str]) -> list[Need]:
-    """What the manifest of an export's target says is under way."""
+    """Needs of the unfinished exports in the manifest of an export's target."""
     from aerolog.catalog.export.manifest import Manifest
     from aerolog.catalog.export.store import open_store
 

@@ -1,4 +1,4 @@
-"""Compares some of a folder's recordings with their rows, and writes only what differs."""
+"""Compares recordings of a folder with their rows, and writes only the differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _RECORDINGS: Final[Table] = Recording.__table__  # type: ignore[assignment]
 _SEGMENTS: Final[Table] = Segment.__table__  # type: ignore[assignment]
 
-#: Columns that the folder tells, but for the stream's key.
+#: The columns that the folder determines, apart from the stream's key.
 COLUMNS: Final = (
     "recording_id",
     "session_id",
@@ -57,12 +57,12 @@ COLUMNS: Final = (
 _START_TIME: Final = COLUMNS.index("start_time_ms")
 _INITIAL_TERM: Final = COLUMNS.index("initial_term_id")
 
-#: Tables whose rows refer to a recording's row.
+#: The tables whose rows refer to a recording's row.
 OF_A_RECORDING: Final = (Segment, Tag, Name, Lineage, Mark, TimeIndexEntry, TimeIndexFile, Hold)
 
 
 class Stored(NamedTuple):
-    """A recording's row."""
+    """A recording's row: its key, its stream's key, and its columns in the order of ``COLUMNS``."""
 
     key: int
     stream_id: int
@@ -70,7 +70,7 @@ class Stored(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """By the names of ``COLUMNS``."""
+        """The columns by their names."""
         return dict(zip(COLUMNS, self.in_order, strict=True))
 
 
@@ -84,7 +84,7 @@ class StoredSegment(NamedTuple):
 
 @dataclass(slots=True)
 class Counts:
-    """How many rows a chunk added and changed."""
+    """The numbers of recordings compared, rows added and rows changed in a chunk."""
 
     recordings: int = 0
     added: int = 0
@@ -94,7 +94,7 @@ class Counts:
 
 @dataclass(slots=True)
 class _Changes:
-    """Rows to be written for a chunk."""
+    """The rows to write for a chunk."""
 
     added: list[tuple[dict[str, Any], int, Found]] = field(default_factory=list)
     changed: list[dict[str, Any]] = field(default_factory=list)
@@ -127,11 +127,11 @@ def values_of(found: Found) -> dict[str, Any]:
 
 
 def covered_until(values: dict[str, Any], base_position: int) -> int | None:
-    """Up to where a closed segment has data of its recording, None while it can still grow.
+    """The position up to which a closed segment has data; None while the segment may still grow.
 
     Args:
-        values: of the recording's row.
-        base_position: of the segment.
+        values: the columns of the recording's row.
+        base_position: the base position of the segment.
     """
     end: int = values["start_position"] + values["size_bytes"]
     behind: int = base_position + values["segment_length"]
@@ -143,7 +143,7 @@ def covered_until(values: dict[str, Any], base_position: int) -> int | None:
 
 
 class ChunkWriter:
-    """Writes what differs, in the transaction of a session. The archive's rows are locked."""
+    """Writes differing rows in a session's transaction, which has locked the archive's rows."""
 
     def __init__(self, session: Session, archive_fk: int) -> None:
         self._session = session
@@ -151,7 +151,7 @@ class ChunkWriter:
         self._streams: dict[tuple[int, str], int] = {}
 
     def write(self, chunk: Sequence[CatalogEntry], scan: FolderScan) -> Counts:
-        """Look at some entries and bring their rows up to date."""
+        """Compare some entries with their rows, and bring the rows up to date."""
         ids = [entry.descriptor.recording_id for entry in chunk]
         stored = self._stored(ids)
         segments = self._stored_segments([one.key for one in stored.values()])
@@ -346,7 +346,7 @@ def drop_recordings(session: Session, keys: Sequence[int]) -> None:
 
 
 def _is_another(before: tuple[Any, ...], found: Found) -> bool:
-    """Whether an id now belongs to another recording: a fact that never changes is different."""
+    """Whether an id now belongs to another recording: a column that never changes differs."""
     descriptor = found.descriptor
     return (before[_START_TIME], before[_INITIAL_TERM]) != (
         descriptor.start_timestamp,
@@ -355,5 +355,5 @@ def _is_another(before: tuple[Any, ...], found: Found) -> bool:
 
 
 def _text(text: str) -> str:
-    # PostgreSQL has no zero character; a damaged descriptor may.
+    # PostgreSQL cannot store the zero character, which a damaged descriptor may contain.
     return text.replace("\0", "\ufffd")

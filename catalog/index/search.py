@@ -1,6 +1,6 @@
-"""Searching a catalog: what to look for, and what is found.
+"""Searches of a catalog: their conditions and results.
 
-Conditions are joined by "and". How a database is asked is in `aerolog.catalog.index.search_query`.
+All conditions of a search must hold. `aerolog.catalog.index.search_query` turns them into queries.
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ class Search:
     """The conditions of a search; a condition that is None is not applied.
 
     Attributes:
-        stream_id: of the recording.
-        channel: part of its stripped channel, capitals as they are.
-        tags: key -> value; a value of None is any.
-        name: of the recording, all of it.
-        state: of `State`: ``active``, ``stopped``, ``invalid``, ``deleted``, ``purged``.
-        since_ms: recorded at this time or later, UTC epoch milliseconds; that is from its start to
-            its stop, but where its time index knows that it was silent.
-        until_ms: recorded before this time. With ``since_ms``: at some time between the two.
-        min_size: least size of the stream, bytes.
-        max_size: greatest size of the stream, bytes.
-        archive: its place (a path or URL) or the id of its mark file.
-        recording_ids: one of these.
-        limit: how many at most.
-        offset: how many of the first to leave out.
-        order: of `ORDERS`: ``newest`` and ``oldest`` by start, ``largest``, ``smallest``, ``id``.
+        stream_id: the recording's stream id.
+        channel: a part of the stripped channel; case matters.
+        tags: key -> value; the value None matches any value.
+        name: the whole name of the recording.
+        state: a value of `State`: ``active``, ``stopped``, ``invalid``, ``deleted``, ``purged``.
+        since_ms: the recording was active at this time or later, UTC epoch milliseconds. It is
+            active from its start to its stop, except where its time index shows that nothing was
+            recorded.
+        until_ms: the recording was active before this time; with ``since_ms``, at some time between
+            the two.
+        min_size: the least size of the stream in bytes.
+        max_size: the greatest size of the stream in bytes.
+        archive: the archive's place (a path or URL) or the id of its mark file.
+        recording_ids: the recording's id is one of these.
+        limit: the largest number of results.
+        offset: the number of results to leave out at the beginning.
+        order: one of `ORDERS`: ``newest`` and ``oldest`` by start time, ``largest``, ``smallest``,
+            ``id``.
     """
 
     stream_id: int | None = None
@@ -65,20 +68,20 @@ class Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRecording:
-    """A recording as the catalog has it.
+    """A recording that a search found.
 
     Attributes:
-        archive_id: of the archive's mark file, None where there was none.
-        place: the archive's folder or URL; with ``recording_id`` it names the recording.
-        channel: stripped of what is one publication's own.
-        original_channel: as it was asked to be recorded.
-        state: of `State`.
-        stop_position: None while it has none.
+        archive_id: the id in the archive's mark file, None where there was none.
+        place: the archive's folder or URL; with ``recording_id`` it identifies the recording.
+        channel: the channel without the parameters that belong to one publication only.
+        original_channel: the channel that the request to record it named.
+        state: a value of `State`.
+        stop_position: None while the recording is active.
         start_time_ms: UTC epoch milliseconds.
-        stop_time_ms: None while it has none.
-        size_bytes: of the stream, as far as the catalog knows.
+        stop_time_ms: None while the recording has no stop time.
+        size_bytes: the bytes of stream that the catalog knows of.
         tags: key -> value.
-        names: sorted.
+        names: the recording's names, sorted.
     """
 
     archive_id: int | None
@@ -99,11 +102,11 @@ class FoundRecording:
 
 
 def search(catalog: RecordingCatalog, wanted: Search) -> list[FoundRecording]:
-    """The recordings that meet all conditions, in the order that is asked for.
+    """Find the recordings that meet all conditions, in the search's order.
 
     Raises:
-        SearchError: a condition makes no sense.
-        CatalogError: the database cannot be asked.
+        SearchError: a condition is malformed or out of range.
+        CatalogError: the database cannot be queried.
     """
     conditions = checked(wanted)
     with catalog.session() as session:
@@ -117,7 +120,7 @@ def _chunks(keys: list[int]) -> Iterator[list[int]]:
 
 
 def _found(session: Session, keys: list[int]) -> Iterator[FoundRecording]:
-    """Recordings in the order of their keys, with their tags and names."""
+    """The recordings in the order of their keys, with their tags and names."""
     tags: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for key, tag, value in session.execute(
         select(Tag.recording_fk, Tag.key, Tag.value)

@@ -1,7 +1,7 @@
-"""The conditions of a search as they may go to a database: bounds first.
+"""Checks the conditions of a search before they go to a database.
 
-A number outside its column, or a text that no database can hold, is refused here with its name: a
-driver would fail with an error of its own, each with another.
+A number outside the range of its column, or a text that no database can store, is refused here with
+the name of its condition: each driver would fail with a different error.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _RANGES: Final = {
 
 
 def checked(wanted: Search) -> Search:
-    """A search whose conditions make sense.
+    """Check the conditions of a search, and return the search.
 
     Raises:
-        SearchError: one does not; says which, its value and what may be there.
+        SearchError: a condition is malformed; the text has its name, its value and what is allowed.
     """
     for name, (least, most) in _RANGES.items():
         _check_number(name, getattr(wanted, name), least, most)
@@ -60,11 +60,11 @@ def checked(wanted: Search) -> Search:
 
 
 def check_text(name: str, text: object, *, most: int = TEXT_MAX) -> str:
-    """A text that both databases can compare with.
+    """Check a text that is to be compared by either database, and return it.
 
     Raises:
-        SearchError: it is no text, longer than ``most`` characters, or has characters that no
-            database holds.
+        SearchError: it is not a text, is longer than ``most`` characters, or has characters that no
+            database can store.
     """
     if not isinstance(text, str):
         raise SearchError(f"{name} is {text!r}, which is no text")

@@ -1,12 +1,12 @@
-"""How a search asks the database, so that its time does not grow with the catalog.
+"""Builds the queries of a search so that its time does not grow with the catalog.
 
-Each condition comes in two forms: one that an index answers, and one for a row that is at hand.
-First each index is asked for a bounded number of rows. If a condition turns out to be rare, its
-rows are looked at one by one and sorted. If all are common, rows are walked in the order that is
-asked for, and enough of them are found after a short way. Planners are not left to guess between
-the two: they have no statistics of a catalog that was filled a moment ago, and none of substrings.
-A range of time, in order of time, is tried before all that: its page is most often among its first
-rows, which are looked at whatever the other conditions are.
+Each condition has two forms: one that an index answers, and one that tests a row that has been read
+already. First each index is asked for a bounded number of rows. If a condition turns out to be
+rare, all its rows are read, tested and sorted. If all are common, rows are read in the search's
+order until the page is full, which happens soon. Planners cannot choose between the two: they have
+no statistics of a catalog that was just filled, and none of substrings. For a search by a range of
+time in the order of time there is a step before that: its page is usually among the first rows of
+the range, which are tested against all other conditions.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
     from aerolog.catalog.index.search import Search
 
-#: A condition that this many recordings meet at most is rare.
+#: A condition is rare when at most this many recordings meet it.
 FEW: Final = 5000
-#: How many of the first rows of a range of time are looked at.
+#: The number of first rows of a range of time that are tested.
 SIFTED: Final = 250
-#: Streams that are named one by one.
+#: Up to this many streams are named one by one in a query.
 _LISTED: Final = 200
 
-#: What planners are told for every search.
+#: The planner's settings for every search.
 _ALWAYS: Final = {"enable_seqscan": "off", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 _SPAN_CLASS: Final[ColumnElement[int]] = literal_column(SPAN_CLASS_SQL)
@@ -61,13 +61,13 @@ _BY_SIZE: Final = ("largest", "smallest")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition in its two forms.
+    """A condition in its two forms.
 
     Attributes:
-        keys: of recordings that meet it, as an index has them; None where it is common for sure.
-        indexed: what an index answers.
-        at_hand: the same for a row that is there anyway; keeps planners from other indexes.
-        walks: in which orders an index that answers it also has the rows.
+        keys: a query for the keys of the recordings that meet it; None when it is certainly common.
+        indexed: the form that an index answers.
+        at_hand: the form that tests a row; its shape keeps planners from using an index.
+        walks: the orders in which the index that answers the condition returns the rows.
     """
 
     keys: Select[Any] | None
@@ -77,7 +77,7 @@ class Condition:
 
 
 def chosen_keys(session: Session, wanted: Search) -> list[int]:
-    """Keys (of the table ``recordings``) of what a search finds, in its order."""
+    """The keys (of the table ``recordings``) of what a search finds, in the search's order."""
     _trust_indexes(session)
     conditions = [*_of_labels(wanted), *_of_columns(wanted)]
     if wanted.since_ms is not None:
@@ -124,16 +124,16 @@ def _rarest(session: Session, conditions: list[Condition]) -> _Rare | None:
 
 
 def _count(session: Session, keys: Select[Any]) -> int:
-    """How many keys there are; more than ``FEW`` are not counted."""
+    """The number of keys, counted up to ``FEW`` and one more."""
     some = keys.limit(FEW + 1).subquery()
     return session.scalar(select(func.count()).select_from(some)) or 0
 
 
 def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> list[int] | None:
-    """The page, if it is among the first rows of a range of time; None when it may go on behind.
+    """The page, if it is among the first rows of a range of time; None when it may not be.
 
-    Most often it is, and neither counting what is rare nor a statement with all conditions in each
-    class of length, which takes longer to be written and planned than to be carried out, is needed.
+    It usually is. That saves counting the rows of each condition, and a statement with all
+    conditions for each class of duration, which takes longer to build and plan than to execute.
     """
     needed = _needed(wanted)
     if needed is None or needed > SIFTED:
@@ -153,7 +153,7 @@ def _sifted(session: Session, wanted: Search, conditions: list[Condition]) -> li
 
 
 def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
-    """Rows in order, from the index that has them so; the other conditions as they pass."""
+    """A query that reads rows in order from an index and tests the other conditions on each."""
     if _walks_a_range(wanted):
         others = [one.at_hand for one in conditions[:-1]]
         return _page(_Spans(wanted).walked(others, _needed(wanted)), wanted)
@@ -164,12 +164,12 @@ def _walked(wanted: Search, conditions: list[Condition]) -> Select[Any]:
 
 
 def _walks_a_range(wanted: Search) -> bool:
-    """Whether rows of a range of time are wanted in order of time; the range comes last then."""
+    """Whether a range of time is read in order of time; the range is the last condition then."""
     return wanted.since_ms is not None and wanted.order in _BY_TIME
 
 
 def _needed(wanted: Search) -> int | None:
-    """Rows up to the end of the page, None for all."""
+    """The number of rows up to the end of the page, None for all rows."""
     return None if wanted.limit is None else min(wanted.limit + wanted.offset, INT64_MAX)
 
 
@@ -186,25 +186,25 @@ def _of_keys(keys: Select[Any], at_hand: ColumnElement[bool]) -> Condition:
 def _one(rows: Select[Any]) -> ColumnElement[bool]:
     """A condition that a row exists, looked up for one recording at a time.
 
-    Planners make a join of EXISTS, and read all that ever was tagged for the first hundred rows.
+    Planners turn EXISTS into a join, and would read all tagged rows to return the first hundred.
     """
     return rows.limit(1).correlate(Recording).scalar_subquery() == 1
 
 
 def _stream_clauses(session: Session, wanted: Search) -> list[ColumnElement[bool]]:
-    """Conditions on ``streams``."""
+    """The conditions on ``streams``."""
     clauses: list[ColumnElement[bool]] = []
     if wanted.stream_id is not None:
         clauses.append(Stream.stream_id == wanted.stream_id)
     if wanted.channel:
-        # No LIKE: it has wildcards, and each database its own idea of capitals.
+        # LIKE would not do: it has wildcards, and each database treats case differently.
         position = func.instr if _is_sqlite(session) else func.strpos
         clauses.append(position(Stream.channel, wanted.channel) > 0)
     return clauses
 
 
 def _is_of(clauses: list[ColumnElement[bool]]) -> ColumnElement[bool]:
-    """That a recording's stream meets conditions."""
+    """The condition that a recording's stream meets other conditions."""
     return _one(select(1).where(Stream.id == Recording.stream_fk, *clauses))
 
 
@@ -222,7 +222,7 @@ def _of_streams(session: Session, wanted: Search) -> list[Condition]:
         return [_of_column(Recording.stream_fk.in_(keys), at_hand)]
     inside = Recording.stream_fk.in_(streams)
     if _count(session, streams) > FEW:
-        # Each stream has a recording.
+        # Each stream has a recording, so there are more than FEW recordings too.
         return [Condition(None, inside, at_hand)]
     return [_of_column(inside, at_hand)]
 
@@ -279,7 +279,7 @@ def _of_columns(wanted: Search) -> list[Condition]:
 
 
 def is_archive(archive: str | int) -> ColumnElement[bool]:
-    """The condition on ``archives`` of a place (path or URL), or of a mark file's id."""
+    """The condition that an archive has a place (path or URL) or a mark file's id."""
     if isinstance(archive, int):
         return Archive.archive_id == archive
     return Archive.place == place_of(archive)
@@ -294,9 +294,10 @@ def _overlaps(wanted: Search) -> ColumnElement[bool]:
 
 
 def _of_range(wanted: Search) -> Condition:
-    """That a recording's start and stop overlap a range of time.
+    """The condition that a recording's time from start to stop overlaps a range of time.
 
-    In order of time its rows are walked by classes, which meet no others: nothing is rarer.
+    In the order of time the classes of duration are read one by one. The condition then counts as
+    common, as they have no single query for its keys.
     """
     at_hand = _overlaps(wanted)
     if _walks_a_range(wanted):
@@ -305,10 +306,10 @@ def _of_range(wanted: Search) -> Condition:
 
 
 def _of_times(session: Session, wanted: Search) -> list[Condition]:
-    """That the time index, where there is one, knows something of the range of time.
+    """The condition that the time index, where there is one, has data in the range of time.
 
-    A recording may have been silent for hours between its start and its stop. Rows are looked up
-    for one recording at a time, by the key of their table.
+    A recording may have received nothing for hours between its start and its stop. Rows are looked
+    up for one recording at a time by the primary key of their table.
     """
     if session.scalar(select(TimeIndexEntry.time_ns).limit(1)) is None:
         return []
@@ -326,7 +327,7 @@ def _of_times(session: Session, wanted: Search) -> list[Condition]:
 
 
 def _found(rows: Select[Any]) -> ColumnElement[bool]:
-    """As `_one`, but false and not null where there is no row, so that it can be negated."""
+    """The condition of `_one`, but false and not null without a row, so that it can be negated."""
     row = rows.limit(1).correlate(Recording).scalar_subquery()
     return func.coalesce(row, 0) == 1
 
@@ -337,17 +338,17 @@ def _nanoseconds(time_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Recordings that overlap a range of time, from each class of length its part: `spans`."""
+    """The recordings that overlap a range of time, from each class of duration in `spans`."""
 
     wanted: Search
 
     def keys(self) -> Select[Any]:
-        """Their keys, in no order."""
+        """A query for their keys, in no order."""
         parts = (select(Recording.id).where(*self._of_class(k)) for k in CLASSES)
         return select(union_all(*parts).subquery().c.id)
 
     def walked(self, others: Sequence[ColumnElement[bool]], needed: int | None) -> Select[Any]:
-        """Keys in order of time: of each class as many as could be needed, then of them all."""
+        """A query for keys in order of time: from each class at most ``needed``, then merged."""
         start = Recording.start_time_ms
         parts = []
         for k in CLASSES:
@@ -374,7 +375,7 @@ class _Spans:
 
 
 def _order(wanted: Search, *, indexed: bool) -> tuple[ColumnElement[Any], ...]:
-    """Columns to sort by; the key after them, so that pages neither overlap nor leave gaps."""
+    """The columns to sort by, ending with the key, so that pages neither overlap nor leave gaps."""
     columns: dict[str, tuple[Any, ...]] = {
         "newest": (Recording.start_time_ms, Recording.id),
         "oldest": (Recording.start_time_ms, Recording.id),
@@ -401,16 +402,16 @@ def _is_sqlite(session: Session) -> bool:
 
 
 def _trust_indexes(session: Session) -> None:
-    """For this transaction: no whole tables read where an index serves, nothing compiled first.
+    """Make the planner use indexes and compile nothing, for this transaction.
 
-    Nor are whole indexes gathered or sorted before the first row comes, or helpers started: who
-    counts a few, or walks to the first page, stops early.
+    It also starts no parallel workers and does not collect or sort a whole index before the first
+    row: counts of a few rows and reads of the first page stop early.
     """
     _configure(session, enable_bitmapscan="off", enable_sort="off", **_ALWAYS)
 
 
 def _gather_rows(session: Session) -> None:
-    """For the rest of this transaction: rows of a rare condition are all read, and sorted."""
+    """Let the planner read and sort all rows of a rare condition, until the transaction ends."""
     _configure(session, enable_bitmapscan="on", enable_sort="on")
 
 

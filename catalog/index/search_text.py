@@ -1,4 +1,4 @@
-"""Parses searches that people write as options of a command, a TOML table or words of an option."""
+"""Parses searches written as options of a command, as a TOML table or as words of an option."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _NS_PER_MS: Final = 1_000_000
 
 
 def parse_search(given: Mapping[str, Any] | Iterable[str]) -> Search:
-    """A search from its conditions by name.
+    """Make a search from its conditions by name.
 
-    Names are those of the options of ``aerolog catalog search`` without the dashes in front:
+    The names are those of the options of ``aerolog catalog search`` without the dashes in front:
     ``stream``, ``channel``, ``tag``, ``name``, ``state``, ``since``, ``until``, ``min-size``,
-    ``max-size``, ``archive``, ``id``, ``limit``, ``offset``, ``order``. Underscores do as well as
-    dashes, and what is None does not matter.
+    ``max-size``, ``archive``, ``id``, ``limit``, ``offset``, ``order``. Underscores are accepted in
+    place of dashes, and conditions that are None are ignored.
 
     Args:
-        given: name -> value, as a table of TOML has it: ``tag`` is a table itself or a list of
+        given: name -> value, as in a TOML table: ``tag`` is a table itself or a list of
             ``KEY=VALUE`` and ``KEY``, ``id`` a number or a list, times are text, dates or numbers
-            since the epoch, sizes numbers or text such as ``64k``. Or a list of ``NAME=VALUE``,
-            where ``tag`` and ``id`` may come more than once.
+            since the epoch, sizes numbers or text such as ``64k``. It may also be a list of
+            ``NAME=VALUE``, in which ``tag`` and ``id`` may occur more than once.
 
     Raises:
-        SearchError: a name is unknown or a value makes no sense.
+        SearchError: a name is unknown or a value is malformed.
     """
     table = given if isinstance(given, Mapping) else _table(given)
     found: dict[str, Any] = {}
@@ -66,10 +66,10 @@ def _table(words: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_tags(name: str, given: object) -> dict[str, str | None]:
-    """Tags to search by: a table, or ``KEY=VALUE`` and ``KEY`` (any value), one or a list.
+    """Parse the tags of a search: a table, or one or a list of ``KEY=VALUE`` and ``KEY``.
 
     Raises:
-        SearchError: it is something else, or a key comes twice.
+        SearchError: the value has another form, or a key occurs twice.
     """
     if isinstance(given, Mapping):
         return {str(key): None if value is None else str(value) for key, value in given.items()}
@@ -112,7 +112,7 @@ def _size(name: str, value: object) -> int:
 
 
 def _time(name: str, value: object) -> int:
-    """Milliseconds; a time between two is the later one, for it bounds whole ones."""
+    """Epoch milliseconds, rounded up, because a search's times bound whole milliseconds."""
     if isinstance(value, date):
         moment = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])  # noqa: DTZ001 - a day of the machine's own
         return -((_EPOCH - moment.astimezone(UTC)) // _MILLISECOND)
@@ -123,7 +123,7 @@ def _time(name: str, value: object) -> int:
 
 
 def parse_archive(name: str, value: object) -> str | int:
-    """An archive by its place, a path or URL, or by the number that its mark file has."""
+    """Parse an archive's place, a path or URL, or the number that its mark file has."""
     if isinstance(value, str) and value.lstrip("-").isdecimal():
         return _integer(name, value)
     return value if isinstance(value, int) else _text(name, value)

@@ -1,9 +1,9 @@
-"""The time indexes of a folder in the SQL catalog: a few spans of time a recording.
+"""Copies the time indexes of a folder to the SQL catalog, as a few spans of time a recording.
 
-An index has up to hundreds of entries a second, a catalog wants to know when something was recorded
-at all. Time is cut into at most ``SPANS`` spans, whose length is a power of two and whose ends are
-multiples of it; those in which something was recorded become rows. So the rows follow from the
-index alone, and while a recording goes on they change only when another span begins.
+An index has up to hundreds of entries a second, and a catalog only needs to know when something was
+recorded at all. Time is cut into at most ``SPANS`` spans whose length is a power of two and whose
+ends are multiples of it; the spans in which something was recorded become rows. So the rows depend
+on the index alone, and those of an active recording change only when another span begins.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from aerolog.archive.format.descriptor import CatalogEntry, RecordingDescriptor
     from aerolog.catalog.index.folder_scan import FolderScan
 
-#: Rows of a recording, but for one before and one behind where the clock has jumped.
+#: The most rows of a recording, apart from one before and one behind them when the clock has
+#: jumped.
 SPANS: Final = 32
-#: The shortest span, about a second.
+#: The shortest span is 2 to this power nanoseconds, about a second.
 _SHIFT_MIN: Final = 30
 _SHIFT_MAX: Final = 62
 _NS_PER_MS: Final = 1_000_000
@@ -41,7 +42,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A recording's row, as far as it matters here."""
+    """The columns of a recording's row that this module needs."""
 
     key: int
     state: str
@@ -50,7 +51,7 @@ class _Row:
 
 
 class TimeMirror:
-    """Writes what differs, in the transaction of a session. The archive's rows are locked."""
+    """Writes differing rows in a session's transaction, which has locked the archive's rows."""
 
     def __init__(self, session: Session, archive_fk: int, scan: FolderScan) -> None:
         self._session = session
@@ -58,10 +59,10 @@ class TimeMirror:
         self._scan = scan
 
     def write(self, chunk: Sequence[CatalogEntry]) -> int:
-        """Look at the indexes of some entries, whose recordings' rows are up to date.
+        """Compare entries' time indexes with the rows; the recordings' rows must be up to date.
 
         Returns:
-            Of how many recordings rows were changed.
+            The number of recordings whose rows changed.
         """
         descriptors = {one.descriptor.recording_id: one.descriptor for one in chunk}
         indexed = self._scan.indexed(list(descriptors))
@@ -110,10 +111,10 @@ class TimeMirror:
     def _look_at(
         self, descriptor: RecordingDescriptor, row: _Row, before: Values | None
     ) -> tuple[Values, list[Values]] | None:
-        """The rows of a recording; None when there is nothing to be known."""
+        """The rows of a recording; None when it has no usable index or its state has changed."""
         state = State.ACTIVE if descriptor.is_active else State.STOPPED
         if row.state != state:
-            return None  # It may have stopped meanwhile; the next sync tells.
+            return None  # It may have stopped meanwhile; the next sync brings it up to date.
         stamp: Values = {"end_position": None, "size_bytes": None, "modified_ns": None}
         if state == State.STOPPED:
             try:
@@ -174,14 +175,14 @@ class TimeMirror:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Where time is cut: at all the bounds, and before the first and behind the last of them."""
+    """The bounds at which time is cut; a span before the first and behind the last may be added."""
 
     shift: int
     bounds: list[int]
 
     @classmethod
     def of(cls, index: TimeIndex, descriptor: RecordingDescriptor) -> _Grid:
-        """The finest grid that has not too many spans."""
+        """The finest grid that has at most ``SPANS`` spans."""
         first = min(descriptor.start_timestamp * _NS_PER_MS, index.first_time_ns)
         last = max(first, index.last_time_ns)
         if not descriptor.is_active:
@@ -194,10 +195,10 @@ class _Grid:
         return cls(shift, [_bounded(number << shift) for number in numbers])
 
     def spans(self, index: TimeIndex, *, is_active: bool) -> list[Values]:
-        """The spans in which something was recorded, or may be still."""
+        """The spans in which something was recorded, or may be recorded still."""
         bounds, found = self.bounds, list[Values]()
         begin, end = index.start_position, index.end_position
-        # A nanosecond to spare: a time may stand at an entry and before it as well.
+        # The margin of a nanosecond is needed because an entry's time may also occur before it.
         ends = [index.end_position_at(min(bound + 1, INT64_MAX)) for bound in bounds]
         starts = [index.position_at(max(bound - 1, INT64_MIN)) for bound in bounds]
         if ends[0] > begin:
@@ -214,7 +215,7 @@ class _Grid:
         last = _span(bounds[-2], None, starts[-2], None)
         found = [span for span in found if span["time_ns"] != last["time_ns"]]
         if index.clock_steps_back:
-            # What is recorded next may be of any of these times.
+            # The clock has been set back, so new data may have any of these times.
             found = [{**span, "until_position": None} for span in found]
         return [*found, last]
 

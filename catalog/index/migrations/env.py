@@ -1,4 +1,4 @@
-"""Runs revisions on the connection, and in its transaction, of `catalog.index.migration`."""
+"""Runs revisions on the connection, and in the transaction, of `catalog.index.migration`."""
 
 from alembic import context
 
@@ -7,7 +7,7 @@ from aerolog.catalog.index.models import Base
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
-    render_as_batch=True,  # SQLite changes a table by copying it
+    render_as_batch=True,  # SQLite alters a table by copying it
     compare_server_default=True,
 )
 with context.begin_transaction():

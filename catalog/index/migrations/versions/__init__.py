@@ -1,1 +1,1 @@
-"""A module a revision; released ones do not change any more."""
+"""One module for each revision of the tables; released ones are never changed."""

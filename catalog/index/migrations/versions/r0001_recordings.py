@@ -1,4 +1,4 @@
-"""Recordings with their segments, labels, exports, lineage, and the marks of jobs."""
+"""Tables of recordings with their segments, labels, exports, lineage, and the marks of jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "archives",
         sa.Column("id", KEY, nullable=False),
@@ -225,7 +225,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop the tables."""
     for name in (
         "export_files",
         "tags",

@@ -1,4 +1,4 @@
-"""Room for a time index and for holds against retention."""
+"""Tables for time indexes and for holds against retention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "holds",
         sa.Column("recording_fk", KEY, nullable=False),
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop the tables."""
     for name in (
         "time_index",
         "holds",

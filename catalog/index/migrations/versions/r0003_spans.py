@@ -1,4 +1,4 @@
-"""An index that finds recordings by a range of time, in classes of how long they lasted."""
+"""An index that finds recordings by a range of time, in classes of their durations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPAN_CLASS = f"""(CASE WHEN stop_time_ms IS NULL THEN 12
 
 
 def upgrade() -> None:
-    """Make the index."""
+    """Create the index."""
     op.create_index(
         op.f("ix_recordings_span_class"),
         "recordings",
@@ -35,5 +35,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop it."""
+    """Drop the index."""
     op.drop_index(op.f("ix_recordings_span_class"), table_name="recordings")

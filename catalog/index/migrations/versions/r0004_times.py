@@ -1,4 +1,4 @@
-"""The time index as spans of time, and how long holds hold. Both come from the folder again."""
+"""Time indexes as spans of time, and the end of holds; a sync fills both from the folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Make the tables anew: nothing has ever written to them."""
+    """Drop and create the tables: no version has ever written to the old ones."""
     op.drop_table("time_index")
     op.drop_table("holds")
     op.create_table(
@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Make them as they were, empty."""
+    """Create the tables of the former revision, empty."""
     for name in ("holds", "time_index", "time_index_files"):
         op.drop_table(name)
     op.create_table(
