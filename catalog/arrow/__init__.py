@@ -1,4 +1,5 @@
-"""Recordings as Arrow data: batches and tables of one, lazy datasets of many, times of their rows.
+"""Recordings as Arrow data: batches and tables, lazy datasets of several, and times of rows.
 
-Needs the optional packages of ``aerolog[arrow]``, which are imported when they are first used.
+The package needs the optional packages of ``aerolog[arrow]``, which are imported when they are
+first used.
 """

@@ -1,8 +1,8 @@
-"""Recordings as Arrow data: record batches straight from mapped segments, tables, frames.
+"""Recordings as Arrow data: record batches straight from mapped segments, tables, and frames.
 
 The native scan writes rows into memory of Arrow's own pool, so a batch costs one copy of its
-payloads. Batches are of about 10,000 rows or 1 MiB, whichever comes first, and so is the memory
-that a stream of them needs.
+payloads. A batch has about 10,000 rows or 1 MiB of payload, whichever limit it reaches first, and a
+stream of batches needs memory for about one of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SCANNED = tuple(name for name in COLUMN_NAMES if name not in {"recording_id", _
 
 
 class BatchMaker:
-    """Turns the native scan's columns into record batches of one recording."""
+    """Makes record batches of one recording from the columns of the native scan."""
 
     def __init__(
         self,
@@ -50,12 +50,12 @@ class BatchMaker:
         columns: tuple[str, ...] = COLUMN_NAMES,
         times: RowTimes | None = None,
     ) -> None:
-        """Prepare for batches.
+        """Prepare the conversion.
 
         Args:
-            recording_id: of the recording.
-            columns: names of the wanted ones.
-            times: of its rows; None: they have none.
+            recording_id: the recording's id.
+            columns: the names of the wanted columns.
+            times: the times of its rows, None when rows have none.
         """
         self.schema = arrow_schema(columns)
         self._times = times
@@ -65,15 +65,16 @@ class BatchMaker:
         self._recording_id = recording_id
 
     def allocate(self, length: int) -> Any:
-        """Memory of Arrow's pool, for the scan to write into."""
+        """Allocate memory of Arrow's pool for the scan to write into."""
         return self._pyarrow.allocate_buffer(length)
 
     def batch(self, columns: ScanColumns, *, compact: bool = False) -> pa.RecordBatch:
-        """A batch over the memory of ``columns``.
+        """Make a batch over the memory of ``columns``.
 
         Args:
-            columns: as filled by the scan.
-            compact: copy payloads that leave most of their memory empty, to keep the batch long.
+            columns: the columns that the scan has filled.
+            compact: whether to copy payloads that leave most of their memory empty, for batches
+                that are kept long.
         """
         arrays = [self._array(name, columns, compact) for name in self.schema.names]
         return self._pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -113,27 +114,28 @@ def record_batches(
     compact: bool = False,
     totals: ScanTotals | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Stream a recording as record batches; arguments and errors as ``Recording.batches`` has.
+    """Stream a recording as record batches; for further errors see ``Recording.batches``.
 
     Args:
-        recording: to read.
-        columns: names of the wanted ones; a scan without ``payload`` copies no payload.
-        assemble: rows are messages; False: every fragment is a row.
+        recording: the recording to read.
+        columns: the names of the wanted columns; without ``payload`` no payload is copied.
+        assemble: True makes a row of each message, False of each fragment.
         from_position: see ``Recording.batches``.
         until_position: see ``Recording.batches``.
-        after_position: see ``Recording.batches``; any number.
-        session_ids: of the wanted rows; None for all.
-        since: epoch milliseconds or a datetime: rows that were recorded then or later. Where rows
-            have no times, for want of a time index, a recording that had stopped by then has none.
-        until: likewise: rows that were recorded before.
-        within: the same, more finely; what is in both.
-        time_source: of ``record_time``; see `TimeSource`.
-        settled: what of the time index counts, so that the same rows have the same times while a
-            recording goes on; all that there is by default.
-        rows_max: rows a batch at most.
-        payload_capacity: payload bytes a batch at most, but for a longer single message.
+        after_position: see ``Recording.batches``; any number is allowed.
+        session_ids: the session ids of the wanted rows, None for all rows.
+        since: epoch milliseconds or a datetime: only rows that were recorded then or later. When
+            rows have no times for lack of a time index, a recording that had stopped by then has no
+            rows.
+        until: the same form: only rows that were recorded before.
+        within: a range in microseconds, which must hold in addition to ``since`` and ``until``.
+        time_source: the source of ``record_time``; see `TimeSource`.
+        settled: the part of the time index to use, so that rows keep their times while a recording
+            is active; all of it by default.
+        rows_max: the most rows of a batch.
+        payload_capacity: the most payload bytes of a batch, unless a single message is longer.
         compact: see ``BatchMaker.batch``.
-        totals: kept up to date while reading.
+        totals: totals that are updated while reading.
 
     Raises:
         MissingExtraError: Arrow is not installed.
@@ -145,7 +147,7 @@ def record_batches(
     if span or _TIME in columns:
         times = RowTimes.of(recording, source, settled)
         if not times.known and source.kind == "index":
-            # Rows without times are chosen all together.
+            # Rows without times are selected or left out all together.
             if not span.overlaps(recording.descriptor):
                 return iter(())
             span = TimeRange()
@@ -175,7 +177,7 @@ def record_batches(
 
 
 class ArrowRecording(Resource):
-    """A recording that opens as Arrow data, or as a pandas or Polars frame. A context manager."""
+    """A recording as Arrow data, or as a pandas or Polars frame. A context manager."""
 
     def __init__(self, folder: ArchiveFolder, recording_id: int) -> None:
         self._folder = folder
@@ -188,18 +190,18 @@ class ArrowRecording(Resource):
 
     @property
     def schema(self) -> pa.Schema:
-        """Arrow schema of all columns."""
+        """The Arrow schema of all columns."""
         return arrow_schema()
 
     def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
-        """Record batches in bounded memory; options as for ``record_batches``."""
+        """The recording as record batches, in bounded memory; options as for ``record_batches``."""
         return record_batches(self.recording, **options)
 
     def scan(self, **options: Any) -> pa.RecordBatchReader:
-        """A stream of record batches for whatever reads Arrow, in bounded memory.
+        """The recording as a stream of record batches for any reader of Arrow, in bounded memory.
 
-        DuckDB, Polars and others take it as it is (``__arrow_c_stream__``); it is read once.
-        Options as for ``record_batches``.
+        DuckDB, Polars and others read it directly (``__arrow_c_stream__``), once. The options are
+        those of ``record_batches``.
         """
         pyarrow = require("pyarrow", "reading recordings as Arrow data")
         schema = arrow_schema(options.get("columns", COLUMN_NAMES))
@@ -232,22 +234,22 @@ class ArrowRecording(Resource):
         return polars.from_arrow(self.to_arrow(**options))
 
     def close(self) -> None:
-        """Let go of the folder; what was read stays."""
+        """Close the folder; what was read stays valid."""
         self._folder.close()
 
 
 def open_recording(archive_dir: str | Path, recording_id: int) -> ArrowRecording:
-    """Open one recording of an archive's folder, read-only, with no archive running or beside one.
+    """Open one recording of an archive's folder read-only, whether or not the archive is running.
 
-    ``open_recording(folder, 7).to_pandas()`` is the recording as a frame.
+    ``open_recording(folder, 7).to_pandas()`` returns the recording as a frame.
 
     Args:
-        archive_dir: the folder, ours or the reference's.
-        recording_id: of a VALID recording.
+        archive_dir: the archive's folder, ours or the reference's.
+        recording_id: the id of a VALID recording.
 
     Raises:
         FileNotFoundError: the folder has no catalog.
-        ArchiveError: UNKNOWN_RECORDING.
+        ArchiveError: the recording does not exist (UNKNOWN_RECORDING).
         FileFormatError: the catalog is truncated, of another version, or damaged.
     """
     folder = ArchiveFolder(archive_dir)

@@ -1,8 +1,8 @@
-"""Recordings of one or many archives as one dataset of Arrow, read when it is asked for.
+"""Recordings of one or many archives as one Arrow dataset, which is read on demand.
 
-``ArchiveDataset`` is what ``pyarrow.dataset.Dataset`` is to Parquet files: it has a schema, gives
-scanners with wanted columns and a filter, and is read in bounded memory. DuckDB and Polars take it
-where they take a dataset, and hand their columns and filters down to it.
+``ArchiveDataset`` is to recordings what ``pyarrow.dataset.Dataset`` is to Parquet files: it has a
+schema, makes scanners for wanted columns and a filter, and is read in bounded memory. DuckDB and
+Polars accept it as a dataset, and hand their columns and filters down to it.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 _pyarrow = require("pyarrow", "reading recordings as Arrow data")
 
 ARCHIVE_COLUMN = "archive_fk"
-# Bounds of these are kept by choosing recordings, or natively.
+# Bounds of these columns are applied exactly, by selecting recordings or in the native scan.
 _PUSHED = frozenset({"recording_id", "position", "session_id", "stream_id", ARCHIVE_COLUMN})
 _READABLE = frozenset({"active", "stopped"})
 
 
 class ArchiveDataset(LazyDataset):
-    """Recordings of archives' folders, or of those that a SQL catalog knows.
+    """Recordings in archives' folders, or those that a SQL catalog knows.
 
     Bounds of ``recording_id``, ``stream_id``, ``session_id``, ``position`` and ``record_time`` in a
-    filter choose what is read; everything else is looked at row by row. Without ``payload`` among
-    the columns no payload is copied.
+    filter limit what is read; the other conditions are tested row by row. When ``payload`` is not
+    among the columns, no payload is copied.
     """
 
     def __init__(
@@ -64,18 +64,20 @@ class ArchiveDataset(LazyDataset):
         time_source: TimeSource | str = "index",
         archive_keys: Mapping[str, int] | None = None,
     ) -> None:
-        """Nothing is opened before it is read.
+        """Create the dataset; nothing is opened before it is read.
 
         Args:
             source: an archive's folder or its URL (see ``aerolog.catalog.locations``), several of
-                them, the URL of a SQL catalog, or a SQL catalog that is open.
-            choice: which recordings; ``Search`` goes with an open catalog.
-            assemble: rows are messages; False: every fragment is a row.
-            since: rows that were recorded then or later; epoch milliseconds or a datetime. Of
-                recordings without a time index, those that had not stopped by then.
-            until: rows that were recorded before; or recordings that began before.
-            time_source: of ``record_time``; see `TimeSource`.
-            archive_keys: place -> number; gives rows a column ``archive_fk`` of those.
+                them, the URL of a SQL catalog, or an open SQL catalog.
+            choice: which recordings; a ``Search`` needs an open catalog.
+            assemble: True makes a row of each message, False of each fragment.
+            since: only rows that were recorded then or later, epoch milliseconds or a datetime; of
+                recordings without a time index, all rows of those that had not stopped by then.
+            until: only rows that were recorded before; of recordings without a time index, all rows
+                of those that had begun before.
+            time_source: the source of ``record_time``; see `TimeSource`.
+            archive_keys: place -> number, which adds a column ``archive_fk`` with the number to the
+                rows.
 
         Raises:
             MissingExtraError: Arrow is not installed.
@@ -96,14 +98,14 @@ class ArchiveDataset(LazyDataset):
     def read(
         self, columns: Sequence[str], bounds: Bounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
-        """Batches of everything within bounds, recording after recording.
+        """Read the batches within bounds, recording by recording.
 
         Args:
-            columns: wanted.
-            bounds: of columns; those of ``recording_id``, ``stream_id``, ``session_id`` and
-                ``position`` are kept, the others are left to the caller; that of ``record_time``
-                says which rows need not be looked for.
-            options: of ``record_batches``.
+            columns: the wanted columns.
+            bounds: the bounds of columns. Those of ``recording_id``, ``stream_id``, ``session_id``
+                and ``position`` are applied exactly; the bound of ``record_time`` only limits what
+                is read, and the caller applies the others.
+            options: options of ``record_batches``.
         """
         folders: dict[str, ArchiveFolder] = {}
         try:
@@ -118,7 +120,7 @@ class ArchiveDataset(LazyDataset):
                 folder.close()
 
     def answers(self, bounds: Bounds) -> bool:
-        """Whether a read within bounds gives just the rows that they ask for."""
+        """Whether a read within bounds returns just the rows that they select."""
         position, sessions = bounds.of("position"), bounds.of("session_id")
         return (
             bounds.exact
@@ -168,7 +170,7 @@ class ArchiveDataset(LazyDataset):
         if "record_time" in bounds.columns:
             asked = _range_of(bounds.of("record_time"))
             if not self._has_times(recording):
-                return  # a comparison with null is true of no row
+                return  # a comparison with null is true for no row
             within &= asked
         schema = _pyarrow.schema([self.schema.field(name) for name in columns])
         for batch in record_batches(
@@ -199,7 +201,7 @@ class ArchiveDataset(LazyDataset):
 
 
 def _range_of(bound: Bound) -> TimeRange:
-    """Values of ``record_time``, both ends included, as a range of time."""
+    """The range of time that a bound of ``record_time`` allows; both ends of it are included."""
     return TimeRange(
         None if bound.low <= LOWEST else bound.low,
         None if bound.high >= HIGHEST else bound.high + 1,

@@ -1,8 +1,8 @@
-"""Datasets of Arrow whose rows are made when they are asked for.
+"""Arrow datasets whose rows are made on demand.
 
-DuckDB, Polars and others take a ``pyarrow.dataset.Dataset`` and hand down to its scanner which
-columns and rows they want. ``LazyDataset`` is one for them, with two methods left to say what
-there is to read.
+DuckDB, Polars and others take a ``pyarrow.dataset.Dataset`` and tell its scanner which columns and
+rows they want. ``LazyDataset`` is such a dataset; a subclass implements two methods, ``read`` and
+``answers``.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _pyarrow = require("pyarrow", _PURPOSE)
 _dataset = require("pyarrow.dataset", _PURPOSE)
 _fs = require("pyarrow.fs", _PURPOSE)
 
-# Arrow's own dataset below names a file, for whoever goes around the methods here.
+# Arrow's base class has to name a file; this text is shown to callers of its other methods.
 _NO_FILE = "rows are read through scanner(), to_table() or to_reader() of this dataset"
 
 
 class LazyScanner:
-    """One way of reading a dataset: wanted columns, a filter. It may be read more than once."""
+    """A read of a dataset with wanted columns and a filter, which can be repeated."""
 
     def __init__(
         self,
@@ -51,33 +51,34 @@ class LazyScanner:
         self.bounds = bounds_of(filter)
         self._is_answered = dataset.answers(self.bounds)
         self._read = wanted if self._is_answered else _with_columns_of(filter, wanted, names)
-        self._read = self._read or names[:1]  # A batch without columns has no rows.
+        self._read = self._read or names[:1]  # A batch without columns would have no rows.
         self.projected_schema = _pyarrow.schema([dataset.schema.field(name) for name in wanted])
 
     @property
     def dataset_schema(self) -> pa.Schema:
-        """Schema of all columns."""
+        """The schema of all columns of the dataset."""
         return self._dataset.schema
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Record batches, in bounded memory.
+        """Read the record batches, in bounded memory.
 
         Raises:
-            RecordingDamagedError: after the rows before the damage.
+            RecordingDamagedError: a recording is damaged; it is raised after the rows before the
+                damage.
         """
         names = self.projected_schema.names
         return (batch.select(names) for batch in self._chosen())
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """A stream of record batches, in bounded memory; errors as for ``to_batches``."""
+        """Open a stream of record batches, in bounded memory; errors as for ``to_batches``."""
         return _pyarrow.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
 
     def to_table(self) -> pa.Table:
-        """All rows."""
+        """Read all rows."""
         return self._table(self._chosen())
 
     def head(self, num_rows: int) -> pa.Table:
-        """The first rows; no more is read than they take."""
+        """Read the first rows, and no more than they need."""
         batches: list[pa.RecordBatch] = []
         left = num_rows
         chosen = self._chosen()
@@ -87,11 +88,11 @@ class LazyScanner:
         return self._table(batches)
 
     def take(self, indices: Any) -> pa.Table:
-        """Rows by their numbers; all are read."""
+        """Select rows by their numbers; all rows are read."""
         return self.to_table().take(indices)
 
     def count_rows(self) -> int:
-        """The number of rows."""
+        """Count the rows."""
         return sum(batch.num_rows for batch in self._chosen())
 
     def _chosen(self) -> Iterator[pa.RecordBatch]:
@@ -105,12 +106,12 @@ class LazyScanner:
         return _pyarrow.Table.from_batches(batches, schema).select(self.projected_schema.names)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A stream by Arrow's C interface."""
+        """Open a stream through Arrow's C interface."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
 
 class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-defined]
-    """A dataset whose rows come from ``read``."""
+    """A dataset whose rows come from ``read``, which subclasses implement with ``answers``."""
 
     def __new__(cls, *_args: object, **_options: object) -> Self:
         """Create the dataset without the arguments, which Arrow's class would reject."""
@@ -127,17 +128,17 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
     def read(
         self, columns: Sequence[str], bounds: Bounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
-        """Batches with these columns; rows out of bounds may be among them.
+        """Read batches of these columns; they may contain rows that are out of bounds.
 
         Args:
-            columns: wanted, in this order.
-            bounds: of columns.
-            options: of this kind of dataset.
+            columns: the wanted columns, in this order.
+            bounds: the bounds of columns.
+            options: options of the subclass.
         """
 
     @abstractmethod
     def answers(self, bounds: Bounds) -> bool:
-        """Whether ``read`` gives all rows that the bounds' filter asks for, and no others."""
+        """Whether ``read`` returns all rows that the bounds' filter selects, and no others."""
 
     def scanner(
         self,
@@ -147,22 +148,22 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         batch_size: int | None = None,
         **_ignored: object,
     ) -> LazyScanner:
-        """A scanner of some columns and rows.
+        """Make a scanner of some columns and rows.
 
         Args:
-            columns: names of the wanted ones.
+            columns: the names of the wanted columns.
             filter: an Arrow expression, or comparisons ``(column, operator, value)``.
-            batch_size: rows a batch at most.
-            _ignored: what else scanners of Arrow know; none of it changes an answer.
+            batch_size: the most rows of a batch.
+            _ignored: other options of Arrow's scanners; none of them changes a result.
 
         Raises:
-            ValueError: no such column, or a filter that is none.
+            ValueError: a column does not exist, or the filter is malformed.
         """
         options = {} if batch_size is None else {"rows_max": batch_size}
         return LazyScanner(self, columns, self._joined(filter), options)
 
     def filter(self, expression: Any) -> Self:
-        """The same dataset with fewer rows."""
+        """The dataset of the rows that pass a filter."""
         fewer = type(self).__new__(type(self))
         LazyDataset.__init__(fewer, self.schema)
         fewer.__dict__ |= self.__dict__ | {"_own_filter": self._joined(expression)}
@@ -175,41 +176,41 @@ class LazyDataset(_dataset.FileSystemDataset):  # type: ignore[misc, name-define
         return self._own_filter & expression
 
     def to_reader(self, **options: Any) -> pa.RecordBatchReader:
-        """A stream of record batches; options as for ``scanner``."""
+        """Open a stream of record batches; options as for ``scanner``."""
         return self.scanner(**options).to_reader()
 
     def to_batches(self, **options: Any) -> Iterator[pa.RecordBatch]:
-        """Record batches; options as for ``scanner``."""
+        """Read record batches; options as for ``scanner``."""
         return self.scanner(**options).to_batches()
 
     def to_table(self, **options: Any) -> pa.Table:
-        """All rows; options as for ``scanner``."""
+        """Read all rows; options as for ``scanner``."""
         return self.scanner(**options).to_table()
 
     def head(self, num_rows: int, **options: Any) -> pa.Table:
-        """The first rows; options as for ``scanner``."""
+        """Read the first rows; options as for ``scanner``."""
         return self.scanner(**options).head(num_rows)
 
     def take(self, indices: Any, **options: Any) -> pa.Table:
-        """Rows by their numbers; options as for ``scanner``."""
+        """Select rows by their numbers; options as for ``scanner``."""
         return self.scanner(**options).take(indices)
 
     def count_rows(self, filter: Any = None, **_ignored: object) -> int:  # noqa: A002
-        """The number of rows that pass the filter."""
+        """Count the rows that pass the filter."""
         return self.scanner([], filter).count_rows()
 
     def to_polars(self) -> pl.LazyFrame:
-        """A lazy frame of Polars, which hands down columns and filters when it is collected."""
+        """Make a lazy frame of Polars, which hands columns and filters down on collection."""
         polars = require("polars", "reading recordings as Polars frames")
         return polars.scan_pyarrow_dataset(self)
 
     def get_fragments(self, filter: Any = None) -> NoReturn:  # noqa: A002
-        """The dataset has no files, and so it has no fragments."""
+        """Raise an error: the dataset has no files, and so it has no fragments."""
         del filter
         raise TypeError(_NO_FILE)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """All rows, by Arrow's C interface."""
+        """Open a stream of all rows through Arrow's C interface."""
         return self.scanner().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> NoReturn:
@@ -222,7 +223,7 @@ def _with_columns_of(
     wanted: Sequence[str],
     names: Sequence[str],
 ) -> list[str]:
-    """Wanted columns, and those that a filter looks at."""
+    """The wanted columns and those that a filter needs."""
     words = set(re.findall(r"\w+", str(filter)))
     looks_at = set(names) if words & {"FieldPath", "FieldRef"} else words
     return [*wanted, *(name for name in names if name in looks_at and name not in wanted)]

@@ -1,8 +1,8 @@
-"""Bounds of columns, derived from a filter before anything is read.
+"""Derives bounds of columns from a filter before anything is read.
 
 Filters are Arrow's expressions, as a user, DuckDB or Polars gives them, or plain comparisons such
-as ``("position", ">", 4096)``. An expression shows what it is by its text alone. What is not
-understood bounds nothing, so that a filter of any form is right; it is merely slower.
+as ``("position", ">", 4096)``. Only its text shows what an expression means. A form that is not
+understood gives no bounds, so that every filter is answered correctly, some merely slower.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 _COMPARISON = re.compile(r"(\w+) (==|!=|<=|>=|<|>) (-?\d+)")
 _REVERSED = re.compile(r"(-?\d+) (==|!=|<=|>=|<|>) ([A-Za-z_]\w*)")
-# A point in time as Arrow writes it, with a zone; without one it says nothing of columns with one.
+# A point in time as Arrow writes it, with a zone; one without a zone gives no bound.
 _MOMENT = re.compile(
     r"(\w+) (==|<=|>=|<|>) (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII
 )
 _IS_IN = re.compile(
     r"is_in\((\w+), \{value_set=u?int\d+:\[([\s\d,-]*)\], null_matching_behavior=\w+\}\)"
 )
-# DuckDB asks whether a value is there first.
+# DuckDB tests whether a value is null first.
 _IF_VALID = re.compile(r"if_else\(is_valid\((\w+)\), (.*), null\[bool\]\)", re.DOTALL)
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
@@ -39,13 +39,13 @@ _OPERATORS = ("==", "=", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Values that a column may have; points in time are epoch microseconds.
+    """The values that a column may have; points in time are epoch microseconds.
 
     Attributes:
         low: the least value.
         high: the greatest value.
         values: the only values allowed; None when the filter does not list them.
-        without: values that are excluded.
+        without: the values that are excluded.
     """
 
     low: int = LOWEST
@@ -55,7 +55,7 @@ class Bound:
 
     @classmethod
     def of(cls, values: Iterable[int]) -> Bound:
-        """Just these values."""
+        """A bound that allows just these values."""
         found = frozenset(values)
         return cls(min(found, default=HIGHEST), max(found, default=LOWEST), found)
 
@@ -83,18 +83,18 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a filter says about columns.
+    """The bounds that a filter sets for columns.
 
     Attributes:
-        columns: name -> values that rows of the answer can have there.
-        exact: whether every row within the bounds is in the answer.
+        columns: name -> values that rows of the result can have in the column.
+        exact: whether every row within the bounds is in the result.
     """
 
     columns: Mapping[str, Bound] = field(default_factory=dict)
     exact: bool = False
 
     def of(self, column: str) -> Bound:
-        """The values of one column."""
+        """The bound of one column."""
         return self.columns.get(column, Bound())
 
     def __and__(self, other: Bounds) -> Bounds:
@@ -116,9 +116,9 @@ NO_FILTER = Bounds({}, exact=True)
 
 
 def bounds_of(expression: pc.Expression | None) -> Bounds:
-    """What an expression says about columns of whole numbers and of points in time.
+    """The bounds that an expression sets for columns of whole numbers and of points in time.
 
-    Where a column may be null, rows within the bounds may still not be in the answer.
+    Where a column may be null, rows within the bounds may still not be in the result.
     """
     return NO_FILTER if expression is None else _parsed(str(expression))
 
@@ -129,11 +129,11 @@ def as_expression(
     """A filter as an Arrow expression.
 
     Args:
-        given: one, or comparisons ``(column, operator, value)`` that must all hold; operators are
-            ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not in``.
+        given: an expression, or comparisons ``(column, operator, value)`` that must all hold;
+            operators are ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` and ``not in``.
 
     Raises:
-        ValueError: no such operator, or not a comparison.
+        ValueError: an operator does not exist, or an item is not a comparison.
     """
     compute = require("pyarrow.compute", "filtering recordings")
     if given is None or isinstance(given, compute.Expression):
@@ -210,7 +210,7 @@ def _compared_bound(name: str, operator: str, value: int) -> Bounds:
 def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) -> Bounds:
     try:
         moment = datetime.strptime(f"{seconds}+0000", "%Y-%m-%d %H:%M:%S%z")
-    except ValueError:  # the year 0
+    except ValueError:  # datetime has no year 0
         return Bounds()
     part = int((fraction or "0").ljust(9, "0"))
     before = (moment - _EPOCH) // _SECOND * 1_000_000 + part // 1000
@@ -226,7 +226,7 @@ def _moment_bound(name: str, operator: str, seconds: str, fraction: str | None) 
 
 
 def _split(text: str, word: str) -> list[str]:
-    """The parts of a text between a word where it stands outside of brackets and quotes."""
+    """Split a text at a word where it stands outside of brackets and quotes."""
     parts, begun = [], 0
     for at, depth in _unquoted(text):
         if depth == 0 and at >= begun and text.startswith(word, at):
@@ -236,7 +236,7 @@ def _split(text: str, word: str) -> list[str]:
 
 
 def _end_of_group(text: str) -> int:
-    """Where the bracket ends that the text begins with; -1 when it does not."""
+    """The end of the bracket that the text begins with; -1 when it does not begin with one."""
     return next(
         (at + 1 for at, depth in _unquoted(text) if depth == 0 and text[at] in ")]}"),
         -1,
@@ -244,7 +244,7 @@ def _end_of_group(text: str) -> int:
 
 
 def _unquoted(text: str) -> Iterator[tuple[int, int]]:
-    """Places outside of quotes, and how many brackets are open behind each."""
+    """The offsets outside of quotes, each with the number of brackets that are open behind it."""
     depth, at, is_quoted = 0, 0, False
     while at < len(text):
         letter = text[at]

@@ -1,4 +1,4 @@
-"""Rows of a range of time: the index bounds the positions to scan, each row's time decides."""
+"""Rows of a range of time: the index limits the positions to scan, each row's time decides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIME: Final = "record_time"
 
 @dataclass(frozen=True, slots=True)
 class ScanPart:
-    """A part of a recording; positions as ``Recording.batches`` has them."""
+    """A part of a recording; positions have the meaning of ``Recording.batches``."""
 
     recording: Recording
     from_position: int | None
@@ -50,12 +50,12 @@ class RangedRows:
         *,
         compact: bool,
     ) -> Iterator[pa.RecordBatch]:
-        """Batches with ``record_time`` among their columns.
+        """Read the rows as batches, whose columns must include ``record_time``.
 
         Args:
-            part: to read.
-            scan: gives scanned rows from and up to positions.
-            maker: makes batches of them.
+            part: the part of the recording to read.
+            scan: scans rows between two positions.
+            maker: makes batches of the scanned rows.
             compact: see ``BatchMaker.batch``.
         """
         recording = part.recording
@@ -63,7 +63,7 @@ class RangedRows:
         begin, end = self._times.narrowed(self._within, first, last)
         start = first if part.from_position is None else part.from_position
         until = last if part.until_position is None else part.until_position
-        # A message that begins before the end may go on behind it, up to the end of its term.
+        # A message that begins before the end may extend beyond it, up to the end of its term.
         term = recording.descriptor.term_buffer_length
         reach = max(min(-(-end // term) * term, until), start)
         after = max(begin, -1 if part.after_position is None else part.after_position)
@@ -74,7 +74,7 @@ class RangedRows:
             totals=self._totals,
         )
         if begin >= end:
-            # The scan has checked what it was asked for; there is nothing in it.
+            # Making the scan has checked the arguments; there is nothing to read.
             return
         for columns in scanned:
             batch = self._chosen(maker.batch(columns, compact=compact))
@@ -95,7 +95,7 @@ class RangedRows:
     def _mask(self, times: Any) -> Any:
         pyarrow, compute = require("pyarrow", _PURPOSE), self._compute
         numbers = times.view(pyarrow.int64())
-        # Rows without a time are in no range.
+        # Rows without times are in no range.
         mask = compute.is_valid(numbers)
         for bound, compare in (
             (self._within.since_us, compute.greater_equal),

@@ -1,4 +1,4 @@
-"""The times of one recording's rows, batch by batch: from its time index, or from its messages."""
+"""The times of one recording's rows, batch by batch, from its time index or its messages."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
 _PURPOSE: Final = "reading recordings as Arrow data"
 _PLACES: Final = ("term_id", "term_offset")
 _NS_PER_MS: Final = 1_000_000
-#: An index that lags by more is not written any more: rows behind its end have no time.
+#: An index that lags by more than this is not written any more: rows behind its end have no time.
 LAG_NS_MAX: Final = 10_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SettledTimes:
-    """What of a recording's time index counts for a read.
+    """The part of a recording's time index that a read uses.
 
-    An index grows while a recording goes on, and rows behind its last entry get other times when
-    the next one comes. What is read in parts, or again after a crash, notes this at its beginning.
+    An index grows while a recording is active, and rows behind its last entry get other times when
+    the next entry comes. A read in parts, or one that is repeated after a crash, keeps this value
+    from its beginning, so that rows have the same times each time.
 
     Attributes:
-        position: of the last entry; -1 when there is no index. Rows that begin before it have
-            their times from entries, which stay as they are.
-        time_ns: of that entry.
-        end_position: of the recording.
-        end_time_ns: when that was reached, up to which rows behind the entry are spread evenly;
-            -1 when nobody knows: they have no time.
+        position: the position of the last entry that is used; -1 when there is no index. Rows that
+            begin before it have their times from entries, which never change.
+        time_ns: the time of that entry, epoch nanoseconds.
+        end_position: the recording's end position.
+        end_time_ns: when the end position was reached; the rows behind the entry are spread evenly
+            up to that time. -1 when it is unknown, and then these rows have no times.
     """
 
     position: int = -1
@@ -59,13 +60,14 @@ class SettledTimes:
         end_position: int,
         clock: Clock | None = None,
     ) -> SettledTimes:
-        """As the index of a recording is now.
+        """The present state of a recording's index.
 
         Args:
-            index: of the recording, None without one.
-            descriptor: of the recording.
-            end_position: up to which it has frames.
-            clock: says when an active recording has got there, the system's by default.
+            index: the time index, None without one.
+            descriptor: the recording's descriptor.
+            end_position: the position up to which the recording has frames.
+            clock: the clock that tells when an active recording reached its end, the system's by
+                default.
         """
         if index is None:
             return UNINDEXED
@@ -81,19 +83,19 @@ class SettledTimes:
 
     @classmethod
     def from_json(cls, values: Sequence[int] | None) -> SettledTimes:
-        """From what `to_json` made; None and nothing are no index.
+        """Make the value from the result of `to_json`; None and an empty list mean no index.
 
         Raises:
-            TypeError: something else.
+            TypeError: the value is something else.
         """
         return cls(*values) if values else UNINDEXED
 
     def time_at(self, index: TimeIndex, position: int) -> int | None:
-        """When the frame at a position was recorded, epoch nanoseconds; None when nobody knows.
+        """The time at which a frame was recorded, epoch nanoseconds; None when it is unknown.
 
         Args:
-            index: of the recording.
-            position: of a message's first frame.
+            index: the recording's time index.
+            position: the position of a message's first frame.
         """
         places, times = array("q", [position]), array("q", [0])
         index.fill_times(places, times)
@@ -101,7 +103,7 @@ class SettledTimes:
         return times[0] or None
 
     def to_json(self) -> list[int]:
-        """As numbers, none without an index."""
+        """The value as a list of numbers, which is empty without an index."""
         return list(astuple(self)) if self.position >= 0 else []
 
 
@@ -120,7 +122,7 @@ def index_of(recording: Recording) -> TimeIndex | None:
 def settled_times(
     recording: Recording, source: TimeSource = FROM_INDEX, clock: Clock | None = None
 ) -> SettledTimes:
-    """What of a recording's time index counts now, for rows that have their times from it."""
+    """The part of a recording's time index that reads can use now, for times from the index."""
     if source.kind != "index":
         return UNINDEXED
     index = index_of(recording)
@@ -131,13 +133,13 @@ def settled_times(
 
 
 class RowTimes:
-    """When the rows of one recording were recorded.
+    """The times of one recording's rows.
 
     Attributes:
-        source: where times are from; ``channel`` has become what the recording's channel says.
-        needs: columns of the scan that it takes.
-        index: of the recording; None without one, or with another source.
-        settled: what of the index counts.
+        source: the source of the times; ``channel`` has become the channel's own source.
+        needs: the columns of the scan that the times are computed from.
+        index: the time index; None without one, or with another source.
+        settled: the part of the index that is used.
     """
 
     def __init__(
@@ -169,7 +171,7 @@ class RowTimes:
         Args:
             recording: the recording whose rows get times.
             source: where the times come from.
-            settled: what of the index counts; None: what there is now.
+            settled: the part of the index to use; None for all that there is now.
         """
         index = index_of(recording) if source.kind == "index" and settled != UNINDEXED else None
         descriptor = recording.descriptor
@@ -179,7 +181,7 @@ class RowTimes:
 
     @property
     def known(self) -> bool:
-        """Whether rows have times at all; without, the column is null."""
+        """Whether rows have times at all; otherwise the column is null."""
         return self.index is not None or self.source.kind in {"reserved", "payload"}
 
     def _needs(self) -> tuple[str, ...]:
@@ -190,10 +192,10 @@ class RowTimes:
         )
 
     def column(self, columns: ScanColumns) -> pa.Array:
-        """The column ``record_time`` of a scanned batch.
+        """Make the column ``record_time`` of a scanned batch.
 
         Args:
-            columns: with those that this needs.
+            columns: the scanned columns, among them those in ``needs``.
         """
         rows = columns.rows
         if self.index is not None:
@@ -205,7 +207,7 @@ class RowTimes:
         return self._carried(columns.column("payload"), columns.column("payload_offset"))
 
     def of_arrays(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        """As `column`, from columns that are Arrow arrays already, unsliced and without nulls."""
+        """Do the same as `column` for Arrow arrays that are neither sliced nor have nulls."""
         if self.index is not None:
             return self._of_places(*(_numbers(columns[name], "i") for name in _PLACES))
         if not self.known:
@@ -238,19 +240,19 @@ class RowTimes:
         return self._array(times, view)
 
     def narrowed(self, within: TimeRange, start: int, end: int) -> tuple[int, int]:
-        """Positions outside of which no message begins whose time lies in a range.
+        """The positions between which all messages begin whose times are in a range.
 
         Args:
             within: the range.
-            start: of the recording.
-            end: of the recording.
+            start: the recording's start position.
+            end: the recording's end position.
         """
         if self.index is None:
             return start, end
-        # What lies behind the last entry that counts has times of its own.
+        # Data behind the last entry that is used gets its times from the end of the recording.
         last = self.settled.position
         if within.since_ns is not None:
-            # A nanosecond to spare: a time may stand at an entry and before it as well.
+            # The margin of a nanosecond is needed because an entry's time may also occur before it.
             found = self.index.position_at(_bounded(within.since_ns - 1))
             start = max(start, min(found, last))
         if within.until_ns is not None:
@@ -281,7 +283,7 @@ class RowTimes:
 
 
 def _numbers(column: pa.Array, form: Literal["i", "q"]) -> memoryview:
-    """The values of an array, which is not a part of another."""
+    """The values of an array, which must not be a slice."""
     values: memoryview = memoryview(column.buffers()[1]).cast("B").cast(form)
     return values[: len(column)]
 

@@ -1,4 +1,4 @@
-"""Times of scanned rows, column by column: where their first frames are, and what they carry."""
+"""Times of scanned rows: the positions of their first frames, and timestamps in messages."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -14,14 +14,14 @@ def first_positions(
     int32_t initial_term_id,
     int32_t term_length,
 ):
-    """Positions where rows' first frames begin.
+    """Compute the positions at which rows' first frames begin.
 
     Args:
-        term_ids: int32, of the first frames.
-        term_offsets: int32, of the first frames.
+        term_ids: int32, the term ids of the first frames.
+        term_offsets: int32, the term offsets of the first frames.
         out: int64, filled from its beginning.
-        initial_term_id: of the recording.
-        term_length: of the recording, bytes.
+        initial_term_id: the recording's initial term id.
+        term_length: the recording's term length in bytes.
 
     Raises:
         ValueError: a column is shorter than ``term_ids``.
@@ -44,16 +44,16 @@ def carried_times(
     int64_t at,
     int64_t[::1] out,
 ):
-    """What messages carry at an offset, little-endian int64; 0 where they are too short.
+    """Read a little-endian int64 at an offset of each message; 0 where the message is too short.
 
     Args:
-        payload: of all rows, bytes.
-        payload_offsets: int32, where each begins, and where the last one ends.
-        at: offset in each message.
+        payload: the payloads of all rows, one after the other.
+        payload_offsets: int32, the offset of each payload, and the end of the last one.
+        at: the offset in each message.
         out: int64, filled from its beginning.
 
     Raises:
-        ValueError: ``out`` is too short, or the offset negative.
+        ValueError: ``out`` is too short, or the offset is negative.
     """
     cdef Py_ssize_t rows = payload_offsets.shape[0] - 1
     if rows < 0 or out.shape[0] < rows or at < 0:
@@ -78,18 +78,19 @@ def settle(
     int64_t end_position,
     int64_t end_time_ns,
 ):
-    """Replace the times of what lies behind the last entry of an index that counts.
+    """Replace the times of rows at or behind the last entry of an index that is used.
 
     Args:
-        positions: int64, of the rows' first frames.
+        positions: int64, the positions of the rows' first frames.
         times: int64, epoch nanoseconds; those at or behind ``position`` are replaced.
-        position: of that entry.
-        time_ns: of that entry.
-        end_position: of the recording.
-        end_time_ns: of the recording, linear up to it; negative: nobody knows, and rows get 0.
+        position: the position of that entry.
+        time_ns: the time of that entry.
+        end_position: the end position of the recording.
+        end_time_ns: the time of the end position, up to which times grow linearly; when it is
+            negative, it is unknown and rows get 0.
 
     Raises:
-        ValueError: fewer times than positions.
+        ValueError: there are fewer times than positions.
     """
     cdef Py_ssize_t rows = positions.shape[0]
     if times.shape[0] < rows:
@@ -112,14 +113,14 @@ def settle(
 
 
 def to_microseconds(int64_t[::1] times, uint8_t[::1] validity):
-    """Turn epoch nanoseconds to microseconds, in place; what is not above zero becomes null.
+    """Convert epoch nanoseconds to microseconds in place; times that are not above 0 become null.
 
     Args:
-        times: int64.
-        validity: gets a bit a row, 1 where there is a time.
+        times: int64, epoch nanoseconds, and microseconds afterwards.
+        validity: gets one bit for each row, 1 where there is a time.
 
     Returns:
-        How many are null.
+        The number of nulls.
     """
     cdef Py_ssize_t rows = times.shape[0]
     if validity.shape[0] < (rows + 7) // 8:

@@ -1,19 +1,19 @@
-"""The one table of a recording's columns, in Arrow batches, Parquet files and frames alike.
+"""The columns of a recording's rows, the same in Arrow batches, Parquet files and frames.
 
-Columns are only ever appended. Times are UTC, in microseconds.
+New columns are only ever appended. Times are UTC, in microseconds.
 
 ========================  =====================  ==================================================
 column                    type                   meaning
 ========================  =====================  ==================================================
-``recording_id``          int64                  of the recording in its archive
-``position``              int64                  in the stream, *after* the message
-``term_id``               int32                  of the message's first frame
-``term_offset``           int32                  of the message's first frame
-``session_id``            int32                  of the publication; where a record checksum has
-                                                 taken its place, that of the recording
-``stream_id``             int32                  of the recording
+``recording_id``          int64                  the recording's id in its archive
+``position``              int64                  the position *after* the message
+``term_id``               int32                  that of the message's first frame
+``term_offset``           int32                  that of the message's first frame
+``session_id``            int32                  the publication's; where a record checksum has
+                                                 replaced it, that of the recording
+``stream_id``             int32                  the recording's stream id
 ``flags``                 int16                  0xC0 for a whole message; all fragments' together
-``reserved_value``        int64                  of the message's first frame
+``reserved_value``        int64                  that of the message's first frame
 ``payload``               binary                 the message's bytes
 ``record_time``           timestamp[us, UTC]     when its first frame was recorded; null where there
                                                  is no time index, see ``TimeSource``
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-# Name, Arrow type, nullable.
+# Each column is a name, an Arrow type, and whether the column may be null.
 COLUMNS = (
     ("recording_id", "int64", False),
     ("position", "int64", False),
@@ -59,11 +59,11 @@ METADATA_TOTALS = b"aerolog.totals"
 
 
 def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
-    """Arrow schema of the named columns, in the table's order.
+    """The Arrow schema of the named columns, in the table's order.
 
     Raises:
         MissingExtraError: Arrow is not installed.
-        ValueError: there is no such column.
+        ValueError: a column does not exist.
     """
     pyarrow = require("pyarrow", "reading recordings as Arrow data")
     unknown = [name for name in columns if name not in COLUMN_NAMES]
@@ -81,7 +81,7 @@ def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
 def recording_metadata(
     recording: Recording, *, assemble: bool, from_position: int, until_position: int
 ) -> dict[bytes, bytes]:
-    """What a file says about the recording that its rows are from; values are JSON or numbers."""
+    """A file's metadata about the recording of its rows; values are JSON or numbers."""
     descriptor = asdict(recording.descriptor)
     return {
         METADATA_SCHEMA_VERSION: str(SCHEMA_VERSION).encode(),
