@@ -1,7 +1,7 @@
-"""Recordings to look into: Arrow batches, Parquet files, pandas and Polars frames.
+"""The contents of recordings as Arrow batches, Parquet files, and pandas and Polars frames.
 
-Needs the optional packages of ``aerolog[arrow]`` (``[pandas]``, ``[polars]``, ``[spark]``), which
-are imported when they are first used.
+The package needs the optional packages of ``aerolog[arrow]`` (``[pandas]``, ``[polars]``,
+``[spark]``), which are imported when they are first used.
 """
 
 from aerolog.catalog.arrow.arrow_recording import ArrowRecording, open_recording, record_batches

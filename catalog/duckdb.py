@@ -1,9 +1,9 @@
-"""SQL over a catalog's tables and the frames of its recordings, in this process, with DuckDB.
+"""SQL queries over a catalog's tables and the frames of its recordings, in this process by DuckDB.
 
-Tables of the SQL catalog are read from its database, ``frames`` from the segments, both when a
-query asks for them and with its columns and bounds handed down. Queries come from people and
-programs: they can read these tables and nothing else. No file, no network, no extension, no
-variable of the program, no change of settings.
+The tables of the SQL catalog are read from its database and ``frames`` from the segments, both when
+a query asks for them, with its columns and bounds handed down. Queries come from people and
+programs and can only read these tables: they reach no files, network, extensions or variables of
+the program, and change no settings.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FRAMES = "frames"
 MEMORY_LIMIT = "2GB"
 _PURPOSE = "asking a catalog in SQL"
 _ROWS = 10_000
-# A query finds no file, program or setting but through these.
+# These settings close DuckDB's ways to files, extensions, secrets and variables of the program.
 _CLOSED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -45,16 +45,16 @@ _CLOSED = {
 }
 
 
-# How a stream of ours that fails is told of.
+# DuckDB's text for an error that one of our streams raised.
 _OURS = re.compile(r"failed: \w+: (.*)\. Detail: Python exception")
 
 
 class QueryError(AerologError, ValueError):
-    """A query that is wrong, not allowed, or failed while it read."""
+    """A query is wrong or not allowed, or it failed while it was reading."""
 
 
 class CatalogTable(LazyDataset):
-    """A table of the SQL catalog."""
+    """A table of the SQL catalog as an Arrow dataset."""
 
     def __init__(self, catalog: RecordingCatalog, table: Table) -> None:
         self._catalog = catalog
@@ -69,19 +69,19 @@ class CatalogTable(LazyDataset):
                     pyarrow.field(
                         name, pyarrow.int64() if name in self._numbers else pyarrow.utf8()
                     )
-                    for name in table.columns.keys()  # noqa: SIM118 - no dictionary
+                    for name in table.columns.keys()  # noqa: SIM118 - not a dictionary
                 ]
             )
         )
 
     def answers(self, bounds: Bounds) -> bool:
-        """Whether the database alone decides which rows match; nullable columns prevent that."""
+        """Whether ``read`` returns just the matching rows; nullable columns may prevent that."""
         return bounds.exact and not bounds.columns
 
     def read(
         self, columns: Sequence[str], bounds: Bounds, **options: int
     ) -> Iterator[pa.RecordBatch]:
-        """Read the rows that the table has now, as batches."""
+        """Read the table's present rows as batches."""
         pyarrow = require("pyarrow", _PURPOSE)
         schema = pyarrow.schema([self.schema.field(name) for name in columns])
         query = select(*(self._table.columns[name] for name in columns))
@@ -102,7 +102,7 @@ class CatalogTable(LazyDataset):
 
 
 class CatalogQueries(Resource):
-    """A DuckDB of its own over one catalog. A context manager."""
+    """A DuckDB instance over one catalog. A context manager."""
 
     def __init__(
         self,
@@ -111,16 +111,16 @@ class CatalogQueries(Resource):
         allowed_dirs: Sequence[str | Path] = (),
         memory_limit: str = MEMORY_LIMIT,
     ) -> None:
-        """Make the tables known; nothing is read yet.
+        """Register the tables; nothing is read yet.
 
         Args:
-            catalog: stays open while queries run, and is the caller's to close.
-            allowed_dirs: folders whose files queries may read and write, and COPY to.
+            catalog: the catalog, which must stay open while queries run; the caller closes it.
+            allowed_dirs: folders whose files queries may read, and to which they may COPY.
             memory_limit: the most memory that DuckDB may use, such as ``2GB``.
 
         Raises:
             MissingExtraError: DuckDB or Arrow is not installed.
-            QueryError: a limit or folder that DuckDB does not take.
+            QueryError: DuckDB rejects the limit or a folder.
         """
         self._duckdb = require("duckdb", _PURPOSE)
         self._allows_files = bool(allowed_dirs)
@@ -142,15 +142,15 @@ class CatalogQueries(Resource):
             raise QueryError(_first_line(error)) from error
 
     def query(self, sql: str) -> pa.RecordBatchReader:
-        """Ask one question; the answer is streamed.
+        """Execute one query; its result is streamed.
 
         Args:
             sql: one SELECT (or WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE) or EXPLAIN; with
                 allowed folders also a COPY.
 
         Raises:
-            QueryError: not one such statement, wrong, not allowed, or what it reads is damaged,
-                also while the answer is read.
+            QueryError: the text is not one such statement, is wrong or not allowed, or the data is
+                damaged; reading the result may raise it too.
         """
         pyarrow = require("pyarrow", _PURPOSE)
         kind = self._kind_of(sql)
@@ -187,7 +187,7 @@ class CatalogQueries(Resource):
 def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     try:
         yield from reader
-    except OSError as error:  # what Arrow makes of an error behind a stream
+    except OSError as error:  # Arrow raises it for an error in a stream
         raise QueryError(_first_line(error)) from error
 
 

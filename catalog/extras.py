@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are first needed; their absence has one error."""
+"""Imports optional packages where they are first needed, with one error when they are missing."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def require(module: str, purpose: str) -> Any:
     """Import an optional module.
 
     Args:
-        module: its dotted name, ``pyarrow.parquet``.
-        purpose: what needs it, the subject of the error's sentence.
+        module: the module's dotted name, such as ``pyarrow.parquet``.
+        purpose: what needs the module: the subject of the error's sentence.
 
     Raises:
-        MissingExtraError: it is not installed; names the extra of this package that brings it.
+        MissingExtraError: the module is not installed; the text names the extra that provides it.
     """
     root = module.partition(".")[0]
     try:

@@ -1,4 +1,4 @@
-"""Where recordings are: in archive folders given by path or URL, or by a SQL catalog.
+"""Finds recordings in archive folders given by path or URL, or through a SQL catalog.
 
 A *place* is one archive's folder: a path, ``file:///…``, or an object store's URL as
 ``pyarrow.fs`` understands it, such as
@@ -42,11 +42,11 @@ _SECRETS = re.compile(r"(secret|password|token|key)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PlacedRecording:
-    """One recording and where it is.
+    """A recording and the place of its archive.
 
     Attributes:
-        place: to be opened with ``open_place``.
-        recording_id: in the archive there.
+        place: the archive's place, as ``open_place`` takes it.
+        recording_id: the recording's id in that archive.
     """
 
     place: str
@@ -55,19 +55,20 @@ class PlacedRecording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A choice of recordings, which meet every condition that is given.
+    """A selection of recordings: those that meet all conditions that are given.
 
     Attributes:
-        recording_ids: one of these.
-        session_ids: the latest session is one of these.
-        stream_id: equal.
-        channel: part of its stripped channel.
-        tags: all given; only a SQL catalog knows them, as it does names and states.
-        name: given to it.
-        state: as the SQL catalog names them; ``active`` and ``stopped`` ones by default.
-        archive: its place as the SQL catalog has it, or the id of its mark file.
-        since_ms: recorded at or after that time, epoch milliseconds.
-        until_ms: recorded before that time.
+        recording_ids: the recording's id is one of these.
+        session_ids: the recording's latest session id is one of these.
+        stream_id: the recording's stream id.
+        channel: a part of the stripped channel.
+        tags: tags that the recording has. Only a SQL catalog knows tags, names and states.
+        name: a name that the recording has.
+        state: the state in the SQL catalog; by default ``active`` and ``stopped`` recordings are
+            selected.
+        archive: the archive's place in the SQL catalog, or the id of its mark file.
+        since_ms: the recording was active at or after this time, epoch milliseconds.
+        until_ms: the recording was active before this time, epoch milliseconds.
     """
 
     recording_ids: tuple[int, ...] | None = None
@@ -82,7 +83,7 @@ class Choice:
     until_ms: int | None = None
 
     def includes(self, descriptor: RecordingDescriptor) -> bool:
-        """Whether what a descriptor tells fits; times are those of start and stop."""
+        """Whether a descriptor meets the conditions that it can tell; times are start and stop."""
         if self.recording_ids is not None and descriptor.recording_id not in self.recording_ids:
             return False
         if self.stream_id is not None and descriptor.stream_id != self.stream_id:
@@ -95,7 +96,7 @@ class Choice:
 
 
 def is_catalog_url(archive: str) -> bool:
-    """Whether a text names a SQL catalog rather than a place."""
+    """Whether a text is the URL of a SQL catalog rather than a place."""
     match = _SCHEME.match(archive)
     return match is not None and match[1].lower().partition("+")[0] in CATALOG_SCHEMES
 
@@ -103,22 +104,22 @@ def is_catalog_url(archive: str) -> bool:
 def open_place(
     place: str, *, cache_bytes: int = CACHE_BYTES, cache_dir: str | None = None
 ) -> ArchiveFolder:
-    """Open an archive's folder for reading, wherever it is.
+    """Open an archive's folder for reading, in a file system or an object store.
 
-    From an object store the catalog is fetched now and segments when they are read, into a
+    In an object store the catalog is fetched at once, and segments when they are read, into a
     temporary cache; see ``ObjectFiles``.
 
     Args:
-        place: a path, ``file://`` URL or URL of an object store.
-        cache_bytes: bound of the cache.
-        cache_dir: folder of the cache, the system's for temporary files by default.
+        place: a path, a ``file://`` URL or the URL of an object store.
+        cache_bytes: the size limit of the cache.
+        cache_dir: the folder of the cache, the system's temporary folder by default.
 
     Raises:
-        ConfigurationError: no such kind of place.
-        FileNotFoundError: there is no catalog at it.
+        ConfigurationError: the place has no known form.
+        FileNotFoundError: the place has no catalog.
         PlaceUnreachableError: the store does not answer, or credentials are missing or wrong.
-        FileFormatError: the catalog there is damaged.
-        MissingExtraError: Arrow is not installed, which reads object stores.
+        FileFormatError: the catalog is damaged.
+        MissingExtraError: the place is in an object store and Arrow is not installed.
     """
     if is_catalog_url(place):
         raise ConfigurationError(
@@ -146,7 +147,7 @@ def open_place(
 
 
 def local_folder(place: str) -> str | None:
-    """The path of a place on this machine; None when it is in an object store."""
+    """The path of a place on this machine; None when the place is in an object store."""
     match = _SCHEME.match(place)
     if match is None or "://" not in place:
         return place
@@ -156,16 +157,16 @@ def local_folder(place: str) -> str | None:
 
 
 def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedRecording]:
-    """Recordings of a place, or of all places that a SQL catalog knows, that fit a choice.
+    """Find the selected recordings of a place, or of all places that a SQL catalog knows.
 
     Args:
         archive: a place or a catalog URL.
-        choice: all of them by default.
+        choice: which recordings are wanted, by default all of them.
 
     Raises:
-        ConfigurationError: a place was asked for what only a SQL catalog knows.
-        CatalogError: of a SQL catalog; see ``aerolog.catalog.index.errors``.
-        Exception: as ``open_place`` raises.
+        ConfigurationError: a condition for a place needs a SQL catalog.
+        CatalogError: the SQL catalog fails; see ``aerolog.catalog.index.errors``.
+        Exception: whatever ``open_place`` raises.
     """
     choice = choice or Choice()
     if is_catalog_url(archive):
@@ -185,7 +186,7 @@ def recordings_of(archive: str, choice: Choice | None = None) -> list[PlacedReco
 
 
 def without_secrets(url: str) -> str:
-    """A URL to be shown: no user, password, or query value that may be a secret."""
+    """A URL for display: without user, password, and query values that may be secrets."""
     if "://" not in url:
         return url
     scheme, _, rest = url.partition("://")

@@ -1,9 +1,9 @@
-"""Object stores: what is below one prefix, and an archive's folder there as readers see it.
+"""Object stores: the objects below a prefix, and an archive's folder there as a file system.
 
-`Objects` is the one way from here to an object store, for reading archives and for writing exports;
-``pyarrow.fs`` reaches it.
+All access to object stores, for reading archives and for writing exports, goes through `Objects`,
+which uses ``pyarrow.fs``.
 """
-# ruff: noqa: ARG002  (arguments are those of FileSystem)
+# ruff: noqa: ARG002  (the signatures are those of FileSystem)
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PlaceUnreachableError(AerologError, ConnectionError):
-    """An object store that does not answer, or does not let us in."""
+    """The object store does not answer, or refuses access."""
 
 
 CACHE_BYTES = 2 * 1024 * 1024 * 1024
@@ -34,20 +34,20 @@ _CHUNK_BYTES = 8 * 1024 * 1024
 
 
 class Objects:
-    """Files below one prefix of an object store; an object is there when it is complete.
+    """The objects below one prefix of an object store; an object exists once it is complete.
 
-    Paths are relative to the prefix, with slashes; "" is the prefix. Errors are those of
-    ``pyarrow.fs``: OSError, FileNotFoundError among them.
+    Paths are relative to the prefix and have slashes; "" is the prefix itself. Errors are those of
+    ``pyarrow.fs``: OSError and its subclasses such as FileNotFoundError.
     """
 
     def __init__(self, store: Any, root: str, purpose: str, *, makes_bucket: bool = False) -> None:
-        """Nothing is asked of the store yet.
+        """Create the view; it does not connect to the store yet.
 
         Args:
             store: a ``pyarrow.fs.FileSystem``.
-            root: the prefix, as the store writes it: ``bucket/folder``.
-            purpose: what needs it, see ``require``.
-            makes_bucket: whether ``prepare`` makes the bucket.
+            root: the prefix in the store's form: ``bucket/folder``.
+            purpose: what needs the store, see ``require``.
+            makes_bucket: whether ``prepare`` creates the bucket.
         """
         self._store = store
         self._fs = require("pyarrow.fs", purpose)
@@ -56,15 +56,15 @@ class Objects:
 
     @classmethod
     def at(cls, url: str, purpose: str, refusal: str) -> Objects:
-        """What is below a URL that ``pyarrow.fs`` understands.
+        """The objects below a URL that ``pyarrow.fs`` understands.
 
         Args:
-            url: of a folder in an object store.
-            purpose: what needs it, see ``require``.
-            refusal: begins the error's text, up to what else may be given.
+            url: the URL of a folder in an object store.
+            purpose: what needs the store, see ``require``.
+            refusal: the beginning of the error's text, before the forms that are possible.
 
         Raises:
-            ConfigurationError: no such kind of URL.
+            ConfigurationError: the URL has no known form.
             MissingExtraError: Arrow is not installed.
         """
         fs, pyarrow = require("pyarrow.fs", purpose), require("pyarrow", purpose)
@@ -83,22 +83,22 @@ class Objects:
         return str(self._store.type_name)
 
     def info(self, path: str) -> Any:
-        """Facts of the file or folder at a path; None when there is neither."""
+        """The facts of the file or folder at a path; None when neither exists."""
         found = self._store.get_file_info(self._at(path))
         return None if found.type == self._fs.FileType.NotFound else found
 
     def size(self, path: str) -> int | None:
-        """Length of a file, None where there is none."""
+        """The length of a file in bytes, None when there is no file."""
         found = self.info(path)
         return int(found.size) if found is not None and found.is_file else None
 
     def listed(self, path: str = "", *, recursive: bool = False, missing_ok: bool = True) -> Any:
-        """What is in a folder, by path from the prefix; nothing when it is not there.
+        """List a folder by paths relative to the prefix; a missing folder is empty.
 
         Args:
-            path: of the folder.
-            recursive: what is in its folders as well.
-            missing_ok: otherwise a folder that is not there is a FileNotFoundError.
+            path: the folder's path.
+            recursive: whether to include the contents of its folders.
+            missing_ok: False makes a missing folder a FileNotFoundError.
         """
         selector = self._fs.FileSelector(
             self._at(path), recursive=recursive, allow_not_found=missing_ok
@@ -112,30 +112,30 @@ class Objects:
             return bytes(stream.read())
 
     def input(self, path: str) -> Any:
-        """A file to be read from any position."""
+        """Open a file for reading from any position."""
         return self._store.open_input_file(self._at(path))
 
     def output(self, path: str) -> Any:
-        """A file to be written; it is there once that is closed."""
+        """Open a new file for writing; the object exists once the file is closed."""
         return self._store.open_output_stream(self._at(path))
 
     def move(self, source: str, to: str) -> None:
-        """Rename a file, in place of one that has the name: the store copies it on its side."""
+        """Rename a file and replace any file of the new name; the store copies it on its side."""
         self._store.move(self._at(source), self._at(to))
 
     def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         if self.size(path) is not None:
             self._store.delete_file(self._at(path))
 
     def remove_tree(self, path: str) -> None:
-        """Remove a folder and all that is in it, if it is there."""
+        """Remove a folder and its contents if it exists."""
         found = self.info(path)
         if found is not None and not found.is_file:
             self._store.delete_dir(self._at(path))
 
     def prepare(self) -> None:
-        """Make the bucket, where the URL asked for that (``allow_bucket_creation``)."""
+        """Create the bucket, when the URL asked for that (``allow_bucket_creation``)."""
         if self._makes_bucket:
             self._store.create_dir(self.root.partition("/")[0])
 
@@ -144,12 +144,11 @@ class Objects:
 
 
 class ObjectFiles(FileSystem):
-    """An archive's folder in an object store, behind the interface that readers of files use.
+    """An archive's folder in an object store as a read-only `FileSystem`.
 
-    Files are fetched whole when they are opened, into temporary files that have no name: whatever
-    happens to this process, nothing is left on the disk. The latest ones are kept, within a bound
-    on their bytes. Only reading is possible; paths begin with the prefix, and every other path
-    does not exist here.
+    Files are fetched whole when they are opened, into temporary files without names, so that
+    nothing is left on the disk however this process ends. The latest ones are kept up to a limit in
+    bytes. Paths begin with the prefix; any other path does not exist here.
     """
 
     def __init__(
@@ -159,13 +158,13 @@ class ObjectFiles(FileSystem):
         cache_bytes: int = CACHE_BYTES,
         cache_dir: str | None = None,
     ) -> None:
-        """Nothing is asked of the store yet.
+        """Create the file system; it does not connect to the store yet.
 
         Args:
-            objects: of the folder.
-            cache_bytes: of fetched files that are kept; one that is in use counts, but is never
-                taken away, so a single longer file is possible.
-            cache_dir: folder for them; the system's for temporary files by default.
+            objects: the objects of the folder.
+            cache_bytes: the limit of kept files in bytes. Files in use count but are never dropped,
+                so a single file may be larger.
+            cache_dir: the folder for them, the system's temporary folder by default.
         """
         self._objects = objects
         self._cache_bytes = cache_bytes
@@ -175,17 +174,17 @@ class ObjectFiles(FileSystem):
 
     @property
     def cached_bytes(self) -> int:
-        """Bytes of the fetched files that are kept now."""
+        """The present size of the cache in bytes."""
         return sum(fetched.length for fetched in self._kept.values())
 
     def open_mapped(self, path: str, *, writable: bool = True, min_length: int = 1) -> MappedFile:
-        """Fetch a file and map it; its mapping outlives its place in the cache.
+        """Fetch a file and map it; the mapping stays valid when the cache drops the file.
 
         Raises:
-            FileNotFoundError: there is no such object.
-            FileFormatError: it is shorter than ``min_length``.
-            StorageSpaceError: no room for it on the local disk.
-            OSError: the store does not answer or does not let us.
+            FileNotFoundError: the object does not exist.
+            FileFormatError: the object is shorter than ``min_length``.
+            StorageSpaceError: the local disk has no room for the object.
+            OSError: the store does not answer or refuses access.
         """
         self._refuse_writing(writable)
         with self._lock:
@@ -198,35 +197,35 @@ class ObjectFiles(FileSystem):
     def open_data_file(
         self, path: str, *, writable: bool = False, create: bool = False, exclusive: bool = False
     ) -> DataFile:
-        """Fetch a file and open it for reading; errors as for ``open_mapped``."""
+        """Fetch a file and open it for reading; the errors are those of ``open_mapped``."""
         self._refuse_writing(writable or create or exclusive)
         with self._lock:
             return DataFile.open(f"/proc/self/fd/{self._fetched(path).fd}")
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder of that name."""
+        """Whether a file or folder exists at a path."""
         return self._found(path) is not None
 
     def is_dir(self, path: str) -> bool:
-        """Whether there is a folder of that name."""
+        """Whether a folder exists at a path."""
         found = self._found(path)
         return found is not None and not found.is_file
 
     def is_regular(self, path: str) -> bool:
-        """Whether there is a file of that name."""
+        """Whether a file exists at a path."""
         found = self._found(path)
         return found is not None and bool(found.is_file)
 
     def size(self, path: str) -> int:
-        """Length of a file in bytes."""
+        """The length of a file in bytes."""
         return int(self._file(path).size)
 
     def list_dir(self, path: str) -> list[str]:
-        """Names of what a folder holds, sorted."""
+        """The names of a folder's files and folders, sorted."""
         return [name for name, _ in self.list_sizes(path)]
 
     def list_sizes(self, path: str) -> list[tuple[str, int]]:
-        """Names and lengths of what a folder holds, by name, in one request or a few."""
+        """The names and lengths of a folder's contents, sorted by name, in one request or a few."""
         found = self._objects.listed(self._inside(path), missing_ok=False)
         return [(info.base_name, int(info.size or 0)) for _, info in found]
 
@@ -239,7 +238,7 @@ class ObjectFiles(FileSystem):
         return None
 
     def stamp(self, path: str) -> FileStamp:
-        """Size and modification time of an object, which has no inode number."""
+        """The size and modification time of an object, which has no inode number."""
         info = self._file(path)
         return FileStamp(int(info.size), int(info.mtime_ns or 0), 0)
 
@@ -248,11 +247,11 @@ class ObjectFiles(FileSystem):
         return self._objects.read(self._inside(path))
 
     def usable_space(self, path: str) -> int:
-        """Always 0: nothing is written to this folder."""
+        """Always 0: this file system writes nothing."""
         return 0
 
     def store_name(self, path: str) -> str:
-        """The store's kind and the prefix, for messages."""
+        """The kind of store and the prefix, for messages."""
         return f"{self._objects.kind}:{self._objects.root}"
 
     def close(self) -> None:
@@ -271,7 +270,7 @@ class ObjectFiles(FileSystem):
             self._refuse()
 
     def _inside(self, path: str) -> str:
-        """A path from the prefix on."""
+        """A path relative to the prefix."""
         root, path = self._objects.root, path.rstrip("/")
         if path != root and not path.startswith(root + "/"):
             raise FileNotFoundError(f"{path} is not in {self.store_name('')}")
@@ -290,7 +289,7 @@ class ObjectFiles(FileSystem):
         return info
 
     def _fetched(self, path: str) -> _Fetched:
-        """The file, from the cache or fetched from the store; the caller holds the lock."""
+        """Get a file from the cache or the store; the caller holds the lock."""
         inside = self._inside(path)
         kept = self._kept.pop(path, None)
         if kept is None:
@@ -316,7 +315,7 @@ class ObjectFiles(FileSystem):
 
 
 class _Fetched:
-    """A temporary file without a name; it goes with this object."""
+    """A temporary file without a name, which is deleted with this object."""
 
     def __init__(self, file: BinaryIO, length: int) -> None:
         self._file = file
@@ -325,7 +324,7 @@ class _Fetched:
 
 
 def _fetch(source: Any, folder: str) -> _Fetched:
-    """Copy an object to a file that goes when it is closed."""
+    """Copy an object to a temporary file, which is deleted when it is closed."""
     length = 0
     file = tempfile.TemporaryFile(prefix="aerolog-object-", dir=folder, buffering=0)  # noqa: SIM115
     try:

@@ -1,9 +1,9 @@
-"""Times: how options write them, where a row's time comes from, and which rows a range chooses.
+"""Times of rows: their form in options, their sources, and the rows that a range selects.
 
-A row's time is looked up in the time index of its recording, which the archive keeps beside the
-segments. A recording without one has rows without times, and then a range of time chooses whole
-recordings, by the start and stop times of their descriptors. In place of the index, the timestamps
-may be taken that a channel puts into messages (``channel-rcv-ts-offset`` and the like).
+A row's time comes from the time index of its recording, which the archive keeps beside the
+segments. Rows of a recording without an index have no times, and then a range of time selects whole
+recordings by the start and stop times of their descriptors. In place of the index, timestamps can
+be used that a channel writes into messages (``channel-rcv-ts-offset`` and the like).
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ _RESERVED: Final = "reserved"
 _RESERVED_OFFSET: Final = -8
 _OFFSET_MAX: Final = 1 << 30
 _NUMBER: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
-#: Parameters of a channel that name a place for timestamps, the most useful one first.
+#: The parameters of a channel that give an offset for timestamps, the most useful one first.
 _PARAMETERS: Final = ("channel-rcv-ts-offset", "media-rcv-ts-offset", "channel-snd-ts-offset")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSource:
-    """Where rows have their times from.
+    """The source of rows' times.
 
     Attributes:
-        kind: ``index``: the recording's time index. ``channel``: wherever its channel puts
-            timestamps, see `of`. ``reserved``: the reserved value of a message's first frame.
-            ``payload``: at an offset in the message. ``none``: rows have no times.
-        offset: in the message, for ``payload``.
+        kind: ``index``: the recording's time index. ``channel``: the offset at which the
+            recording's channel writes timestamps, see `of`. ``reserved``: the reserved value of a
+            message's first frame. ``payload``: an offset in the message. ``none``: rows have no
+            times.
+        offset: the offset of the timestamp in the message, for ``payload``.
     """
 
     kind: Literal["index", "channel", "reserved", "payload", "none"] = "index"
@@ -50,10 +51,10 @@ class TimeSource:
 
     @classmethod
     def parse(cls, text: str | TimeSource) -> TimeSource:
-        """``index``, ``channel``, ``reserved``, ``none``, or an offset in the message, bytes.
+        """Parse ``index``, ``channel``, ``reserved``, ``none``, or a byte offset in the message.
 
         Raises:
-            ConfigurationError: none of these.
+            ConfigurationError: the text is none of these.
         """
         if isinstance(text, TimeSource):
             return text
@@ -69,10 +70,9 @@ class TimeSource:
         )
 
     def of(self, descriptor: RecordingDescriptor) -> TimeSource:
-        """The source for one recording: ``channel`` becomes what its channel says, or ``none``.
+        """The source for one recording: ``channel`` becomes the channel's own source, or ``none``.
 
-        A channel may name several places: where the receiver writes goes before where the sender
-        does.
+        When a channel gives several offsets, the receiver's comes before the sender's.
         """
         if self.kind != "channel":
             return self
@@ -98,7 +98,7 @@ NO_TIMES: Final = TimeSource("none")
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """Rows from a time on and before another, as the column ``record_time`` shows it.
+    """A range of the column ``record_time``.
 
     Attributes:
         since_us: inclusive lower bound, epoch microseconds; None for no bound.
@@ -110,14 +110,14 @@ class TimeRange:
 
     @classmethod
     def of(cls, since: Time | None, until: Time | None) -> TimeRange:
-        """From times as options give them."""
+        """Make a range from times in the forms that options allow."""
         return cls(
             None if since is None else epoch_us(since), None if until is None else epoch_us(until)
         )
 
     @classmethod
     def of_ns(cls, since_ns: int | None, until_ns: int | None) -> TimeRange:
-        """From epoch nanoseconds; one between two microseconds counts as the later one."""
+        """Make a range from epoch nanoseconds, which are rounded up to microseconds."""
         return cls(
             None if since_ns is None else -(-since_ns // _NS_PER_US),
             None if until_ns is None else -(-until_ns // _NS_PER_US),
@@ -135,18 +135,18 @@ class TimeRange:
 
     @property
     def since_ns(self) -> int | None:
-        """As nanoseconds."""
+        """The lower bound in epoch nanoseconds."""
         return None if self.since_us is None else self.since_us * _NS_PER_US
 
     @property
     def until_ns(self) -> int | None:
-        """As nanoseconds."""
+        """The upper bound in epoch nanoseconds."""
         return None if self.until_us is None else self.until_us * _NS_PER_US
 
     def overlaps(self, descriptor: RecordingDescriptor) -> bool:
-        """Whether a recording was going on in the range, by the times of its descriptor."""
+        """Whether a recording was active in the range, by the times of its descriptor."""
         stopped = descriptor.stop_timestamp
-        # It stopped somewhere in that millisecond.
+        # The recording stopped somewhere in that millisecond.
         ended = None if stopped == NULL_TIMESTAMP else (stopped + 1) * _US_PER_MS
         if self.since_us is not None and ended is not None and ended <= self.since_us:
             return False
@@ -157,10 +157,10 @@ ANY_TIME: Final = TimeRange()
 
 
 def epoch_us(time: Time) -> int:
-    """UTC epoch microseconds.
+    """Convert a time to UTC epoch microseconds.
 
     Args:
-        time: epoch milliseconds, or a datetime; one without a zone is UTC.
+        time: epoch milliseconds, or a datetime, which is UTC when it has no zone.
     """
     if isinstance(time, int):
         return time * _US_PER_MS
@@ -169,20 +169,20 @@ def epoch_us(time: Time) -> int:
 
 
 def epoch_ms(time: Time) -> int:
-    """UTC epoch milliseconds; a time between two counts as the earlier one.
+    """Convert a time to UTC epoch milliseconds, rounded down.
 
     Args:
-        time: see `epoch_us`.
+        time: the time, as for `epoch_us`.
     """
     return time if isinstance(time, int) else epoch_us(time) // _US_PER_MS
 
 
 def is_within(descriptor: RecordingDescriptor, since: Time | None, until: Time | None) -> bool:
-    """Whether a recording was going on at some time from ``since`` on and before ``until``.
+    """Whether a recording was active at some time from ``since`` on and before ``until``.
 
     Args:
-        descriptor: of the recording; an active one has no end yet.
-        since: None for no bound.
-        until: None for no bound.
+        descriptor: the recording's descriptor; an active recording has no end yet.
+        since: the inclusive lower bound, None for no bound.
+        until: the exclusive upper bound, None for no bound.
     """
     return TimeRange.of(since, until).overlaps(descriptor)
