@@ -41,6 +41,7 @@ from aerolog.archive.protocol.enums import NULL_POSITION, RecordingState
 from aerolog.transport.errors import ConfigurationError, FileFormatError, StorageSpaceError
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
 from aerolog.transport.protocol.fixed_layout import packer
+from aerolog.transport.protocol.frames import FRAME_ALIGNMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -268,7 +269,13 @@ class CatalogFile(CatalogMap):
         self._sync()
         drop_change(self.files, folder, self.sync_level)
 
-    def refresh(self, now_ms: int, *, io_length: int = IO_LENGTH) -> list[RecoveredRecording]:
+    def refresh(
+        self,
+        now_ms: int,
+        *,
+        io_length: int = IO_LENGTH,
+        on_doubtful: Callable[[int, Exception], object] | None = None,
+    ) -> list[RecoveredRecording]:
         """Give every recording that a crash left active its stop position.
 
         Spec archive-files 5.5 and 6.
@@ -276,6 +283,8 @@ class CatalogFile(CatalogMap):
         Args:
             now_ms: stored as the stop timestamp, epoch milliseconds.
             io_length: the archive's ``file.io.max.length``, bytes.
+            on_doubtful: called with the id of a recording whose end cannot be found, and with the
+                reason; the recording stays as it is. By default the reason is raised.
 
         Returns:
             The recovered recordings. One with ``stop.unverified`` ends before a data fragment that
@@ -284,26 +293,48 @@ class CatalogFile(CatalogMap):
         Raises:
             FileFormatError: a descriptor or a segment's name is invalid; the recordings before it
                 keep their new positions.
+            OSError: a segment cannot be read.
         """
         folder = str(Path(self.path).parent)
         segments = segments_by_recording(self.files.list_dir(folder))
         recovered = []
         for recording_id in self._entries.active(self._mapped):
             at = self._offset(recording_id)
-            stop = recover_stop_position(
-                self.files,
-                folder,
-                self.checked_entry(recording_id).descriptor,
-                segments.get(recording_id, []),
-                checksum=self.checksum,
-                io_length=io_length,
-            )
-            self._make_whole(recording_id, stop, segments.get(recording_id, []))
+            names = segments.get(recording_id, [])
+            try:
+                stop = recover_stop_position(
+                    self.files,
+                    folder,
+                    self._recoverable(recording_id),
+                    names,
+                    checksum=self.checksum,
+                    io_length=io_length,
+                )
+                self._make_whole(recording_id, stop, names)
+            except (FileFormatError, OSError) as error:
+                if on_doubtful is None:
+                    raise
+                on_doubtful(recording_id, error)
+                continue
+            if not names:
+                stop = StopPosition(self.descriptor(recording_id).start_position)
             self._mapped.store_i64(at + FIELD["stop_timestamp"], now_ms)
             self._mapped.store_i64(at + FIELD["stop_position"], stop.position)
             self._changed(at)
             recovered.append(RecoveredRecording(recording_id, stop))
         return recovered
+
+    def _recoverable(self, recording_id: int) -> RecordingDescriptor:
+        """A descriptor whose frames can be walked: they begin at a multiple of 32 in any case."""
+        found = self.descriptor(recording_id)
+        start = found.start_position
+        if start <= 0 or start % FRAME_ALIGNMENT == 0:
+            return self.checked_entry(recording_id).descriptor
+        aligned = found.with_changes(
+            start_position=start - start % FRAME_ALIGNMENT + FRAME_ALIGNMENT
+        )
+        aligned.check()
+        return aligned
 
     def _make_whole(self, recording_id: int, stop: StopPosition, names: list[str]) -> None:
         """Give the last segment its full length and clear a frame that was only partly written."""

@@ -91,9 +91,11 @@ class _Repair:
         A request for such a recording is refused with the reason; other recordings are unaffected.
         """
         try:
-            return self.catalog.checked_entry(recording_id).descriptor
+            found = self.catalog.checked_entry(recording_id).descriptor
         except FileFormatError:
             return None
+        # Without an end, which could not be found, nothing is behind it.
+        return None if found.is_active else found
 
     def _remove(self, recording_id: int, base: int, why: str) -> None:
         name = self.segments[recording_id].pop(base)

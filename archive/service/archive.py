@@ -264,7 +264,14 @@ class Archive(Resource):
             checksum=config.record_checksum,
         )
         self._catalog = catalog
-        recovered = catalog.refresh(self._clock.now_epoch_ms(), io_length=config[p.FILE_IO_LENGTH])
+        recovered = catalog.refresh(
+            self._clock.now_epoch_ms(),
+            io_length=config[p.FILE_IO_LENGTH],
+            on_doubtful=lambda recording_id, error: reporter.event(
+                f"recording {recording_id} has no end, and none was found: {error}; it is listed,"
+                " and kept as it is"
+            ),
+        )
         for recording in recovered:
             if recording.stop.unverified is not None:
                 reporter.event(f"recording {recording.recording_id}: {recording.stop.unverified}")

@@ -12,6 +12,7 @@ import pytest
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.format.catalog_file import CatalogFile, RecoveredRecording
 from aerolog.archive.format.checksum import checksum_for
+from aerolog.archive.format.crash_repair import finish_interrupted
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.errors import FileFormatError
 
@@ -247,7 +248,7 @@ def test_files_of_nobody_do_not_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [(60, 1000), (64, 0), (64, 2**31 - 1), (40, 33), (40, 2**63 - 32)]
+    ("field", "value"), [(60, 1000), (64, 0), (64, 2**31 - 1), (40, 2**63 - 32)]
 )
 def test_an_impossible_descriptor_is_an_error(tmp_path: Path, field: int, value: int) -> None:
     active(tmp_path, 1)
@@ -271,3 +272,34 @@ def test_a_read_only_reader_ends_where_recovery_would(tmp_path: Path) -> None:
         assert recording.end_position == 3 * STEP
         assert [m.payload for m in recording.messages()] == [PAYLOAD] * 3
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(("messages", "stop"), [(3, 3 * STEP), (0, 0)])
+def test_a_start_that_is_no_multiple_of_32_is_recovered_from_the_next_one(
+    tmp_path: Path, messages: int, stop: int
+) -> None:
+    active(tmp_path, messages)
+    patch(tmp_path / "archive.catalog", 64 + 40, (STEP - 1).to_bytes(8, "little"))
+    assert recover(tmp_path).stop.position == max(stop, STEP)
+
+
+def test_a_start_that_is_no_multiple_of_32_is_the_end_without_segments(tmp_path: Path) -> None:
+    active(tmp_path, 1)
+    (tmp_path / "0-0.rec").unlink()
+    patch(tmp_path / "archive.catalog", 64 + 40, (33).to_bytes(8, "little"))
+    assert recover(tmp_path).stop.position == 33
+
+
+def test_a_recording_whose_end_is_not_found_is_told_and_keeps_its_segments(tmp_path: Path) -> None:
+    active(tmp_path, 100)
+    active(tmp_path, 3)
+    (tmp_path / "0-abc.rec").write_bytes(b"")
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("0-*")}
+    doubtful: list[int] = []
+    with CatalogFile.open(tmp_path) as catalog:
+        (recovered,) = catalog.refresh(1, on_doubtful=lambda one, error: doubtful.append(one))
+        assert recovered.recording_id == 1
+        assert doubtful == [0]
+        assert catalog.descriptor(0).is_active
+        assert finish_interrupted(catalog, after_crash=True) == []
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("0-*")} == before

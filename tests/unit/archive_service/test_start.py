@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -303,3 +304,64 @@ def test_errors_of_an_earlier_run_are_saved_beside_the_mark_file(
     (saved,) = tmp_path.glob("archive-*-error.log")
     assert "potentially incomplete last fragment" in saved.read_text()
     assert f"WARNING: existing errors saved to: {saved}" in capsys.readouterr().err
+
+
+def put(folder: Path, recording_id: int, field: int, value: int, size: int = 8) -> None:
+    """Change a field of an entry; entries take 192 bytes here."""
+    catalog = folder / "archive.catalog"
+    content = bytearray(catalog.read_bytes())
+    at = 32 + recording_id * entry_length(content) + 32 + field
+    content[at : at + size] = value.to_bytes(size, "little", signed=True)
+    catalog.write_bytes(content)
+
+
+def entry_length(content: bytearray) -> int:
+    return 32 + int.from_bytes(content[32:36], "little")
+
+
+START, STOP, SEGMENT, TERM, MTU = 40, 48, 60, 64, 68
+DOUBTFUL = {
+    "start no multiple of 32": [(START, 33, 8)],
+    "start and end no multiples of 32": [(START, 33, 8), (STOP, 4097, 8)],
+    "start no multiple of 32, without an end": [(START, 33, 8), (STOP, -1, 8)],
+    "end before the start": [(START, 4096, 8), (STOP, 64, 8)],
+    "negative start": [(START, -64, 8)],
+    "negative start, without an end": [(START, -64, 8), (STOP, -1, 8)],
+    "start beyond everything, without an end": [(START, 2**62, 8), (STOP, -1, 8)],
+    "no term": [(TERM, 0, 4), (STOP, -1, 8)],
+    "odd term": [(TERM, 1000, 4), (STOP, -1, 8)],
+    "segment shorter than a term": [(SEGMENT, 1024, 4), (STOP, -1, 8)],
+    "negative segment": [(SEGMENT, -1, 4), (STOP, -1, 8)],
+    "no mtu": [(MTU, 0, 4)],
+}
+
+
+@pytest.mark.parametrize("name", list(DOUBTFUL))
+@pytest.mark.parametrize("segments", [True, False], ids=["segments", "no segments"])
+def test_no_doubtful_entry_keeps_an_archive_from_starting(
+    tmp_path: Path, aeron_dir: Path, name: str, segments: bool
+) -> None:
+    for _ in range(3):
+        builder = RecordingBuilder()
+        for number in range(100):
+            builder.add(b"%d" % number * 100)
+        builder.write(tmp_path)
+    for field, value, size in DOUBTFUL[name]:
+        put(tmp_path, 1, field, value, size)
+    kept = {path.name: path.read_bytes() for path in tmp_path.glob("1-*")}
+    if not segments:
+        for path in tmp_path.glob("1-*"):
+            path.unlink()
+        kept = {}
+    with Real(tmp_path, aeron_dir) as real:
+        assert [one.recording_id for one in real.archive.recordings()] == [0, 1, 2]
+        for sound in (0, 2):
+            assert sum(1 for _ in real.archive.read(sound)) == 100
+        for request in (
+            lambda: real.archive.truncate_recording(1, 64),
+            lambda: list(real.archive.read(1)),
+        ):
+            with contextlib.suppress(AerologError):
+                request()
+        assert sum(1 for _ in real.archive.read(2)) == 100
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("1-*")} == kept
