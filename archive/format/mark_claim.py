@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aerolog.archive.format.layout import MARK_FILE_NAME
-from aerolog.archive.format.mark_file import MarkFile, mark_file_dir
+from aerolog.archive.format.mark_file import MarkFile, mark_file_dir, owner_is_gone
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.errors import ActiveArchiveError, FileFormatError
 
@@ -44,27 +44,31 @@ def borrowed_folder(
     if not files.exists(path):
         yield _nothing
         return
+    is_gone = owner_is_gone(archive_dir, files)
     try:
         mark = MarkFile(files.open_mapped(path), clock)
     except FileFormatError:
         # An ended archive's mark file does not count: an archive that starts writes it anew.
         yield _nothing
         return
-    if mark.is_active():
+    if mark.is_active() and not is_gone:
         raise ActiveArchiveError(
             f"an archive runs in {archive_dir}, process {mark.header.pid}: ask it, or stop it first"
         )
     at, pid_at = mark.offset_of("activity_timestamp"), mark.offset_of("pid")
-    before, pid = mark.activity_timestamp, mark.header.pid
+    before, pid, started = mark.activity_timestamp, mark.header.pid, mark.header.start_timestamp
     if not mark.mapped.compare_and_set_i64(at, before, clock.now_epoch_ms()):
         raise ActiveArchiveError(f"an archive starts in {archive_dir}: ask it")
     mark.mapped.store_i64(pid_at, os.getpid())
+    mark.hold(files, os.getpid(), started)
     try:
         yield mark.beat
     finally:
-        mark.mapped.store_i64(pid_at, pid)
-        mark.mapped.store_i64(at, before)
-        mark.mapped.flush()
+        # After ten seconds without a sign of life the folder may be an archive's.
+        if mark.is_owned:
+            mark.mapped.store_i64(pid_at, pid)
+            mark.mapped.store_i64(at, before)
+            mark.mapped.flush()
 
 
 def _nothing() -> None:

@@ -38,7 +38,6 @@ from aerolog.transport.memory.error_log import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
-from aerolog.transport.memory.processes import process_exists
 from aerolog.transport.protocol.fixed_layout import align, offsets, packer
 
 if TYPE_CHECKING:
@@ -128,6 +127,7 @@ class MarkFile:
         self.mapped = mapped
         self.clock = clock
         self._base = _block_offset(mapped)
+        self._claimed: tuple[FileSystem, int, int, int] | None = None
         header = self.header
         self.error_offset = header.header_length or MARK_HEADER_LENGTH
         self.error_length = header.error_buffer_length
@@ -200,7 +200,12 @@ class MarkFile:
         mark = cls(mapped, clock)
         mark.saved_errors = saved
         mark.after_crash = activity != TERMINATED
+        mark.hold(files, header.pid, header.start_timestamp)
         return mark
+
+    def hold(self, files: FileSystem, pid: int, start_timestamp: int) -> None:
+        """Watch from now on whether the folder is still that of this process; see `beat`."""
+        self._claimed = (files, files.stamp(self.path)[2], pid, start_timestamp)
 
     saved_errors: str | None = None
     """Path of the copy of an earlier archive's errors, None when there were none."""
@@ -233,18 +238,60 @@ class MarkFile:
         self.mapped.flush()
 
     def beat(self) -> None:
-        """Store a sign of life; the archive's conductor calls this once a second."""
+        """Store a sign of life; the archive's conductor calls this once a second.
+
+        Raises:
+            ActiveArchiveError: another archive has taken the folder over meanwhile, as it may when
+                this process stood still for ten seconds; nothing was stored.
+        """
+        self.check_owned()
         now_ms = self.clock.now_epoch_ms()
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], now_ms)
 
+    def check_owned(self) -> None:
+        """Check that the folder is still that of the archive which claimed it here.
+
+        Raises:
+            ActiveArchiveError: it is another's.
+        """
+        if self._claimed is None:
+            return
+        files, inode, pid, started = self._claimed
+        owner = self.mapped.load_i64(self._base + _AT["pid"])
+        since = self.mapped.load_i64(self._base + _AT["start_timestamp"])
+        if (owner, since) != (pid, started):
+            raise ActiveArchiveError(
+                f"process {owner} has taken {self.path} over from this archive (process {pid}),"
+                " which stood still for ten seconds or more: it has stopped recording; start it"
+                " with another aeron.archive.dir"
+            )
+        if files.exists(self.path) and files.stamp(self.path)[2] != inode:
+            raise ActiveArchiveError(
+                f"{self.path} was replaced by another file while this archive (process {pid}) ran:"
+                " it has stopped recording; see which archive runs there, and start this one again"
+            )
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether `check_owned` finds the folder to be that of the archive which claimed it."""
+        try:
+            self.check_owned()
+        except ActiveArchiveError:
+            return False
+        return True
+
     def terminated(self) -> None:
         """Show that the archive ended, or that its start failed, so that the next need not wait."""
+        if not self.is_owned:
+            return
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], TERMINATED)
         self.mapped.store_i32(self._base + _AT["version"], SEMANTIC_VERSION)
         self.mapped.flush()
 
     def given_up(self) -> None:
         """Show that a start failed before the folder was in order; the next need not wait."""
+        if not self.is_owned:
+            return
         self.mapped.store_i64(self._base + _AT["activity_timestamp"], _LONG_AGO)
         self.mapped.flush()
 
@@ -321,14 +368,14 @@ def _take_over(path: str, length: int, files: FileSystem, clock: Clock) -> tuple
     base = _block_offset(mapped)
     version = mapped.load_i32(base + _AT["version"])
     pid = mapped.load_i64(base + _AT["pid"])
-    # As with a driver's directory: there is no wait for an owner whose process is gone, and one
-    # that died before it was ready does not block the folder for ever.
-    gone = unused or not process_exists(pid)
-    if version != 0 or not gone:
+    # There is no wait for an owner that is certain to be gone, and one that died before it was
+    # ready does not block the folder for ever. Its process id says nothing: an owner in another
+    # container has an id that does not exist here, or is another's.
+    if version != 0 or not unused:
         _check_major(path, version)
     at = base + _AT["activity_timestamp"]
     activity = mapped.load_i64(at)
-    if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not gone:
+    if clock.now_epoch_ms() - activity < LIVENESS_TIMEOUT_MS and not unused:
         raise ActiveArchiveError(
             f"active mark file detected: {path}: stop the archive of process {pid}, or use"
             " another aeron.archive.dir"
@@ -379,10 +426,22 @@ assert {field.name for field in fields(MarkFileHeader)} == {
 }
 
 
+def owner_is_gone(archive_dir: str | Path, files: FileSystem) -> bool:
+    """Return whether it is certain that no process has a folder's mark file open.
+
+    It is not while this process, or a tool that reads, has it open; then only the time of the last
+    sign of life tells.
+    """
+    path = str(Path(mark_file_dir(archive_dir, files)) / MARK_FILE_NAME)
+    return files.exists(path) and files.is_unused(path)
+
+
 def running_archive(
     archive_dir: str | Path, files: FileSystem | None = None, clock: Clock | None = None
 ) -> MarkFile | None:
     """Return the mark file of the archive that runs in a folder, None when none runs."""
+    if owner_is_gone(archive_dir, files or RealFileSystem()):
+        return None
     try:
         mark = MarkFile.open(archive_dir, files=files, clock=clock)
     except (FileNotFoundError, FileFormatError):

@@ -22,6 +22,7 @@ _MOUNT = ("mount", "-t", "tmpfs")
 _NAMESPACE = ("unshare", "--user", "--map-root-user")
 NETWORK_NAMESPACE = (*_NAMESPACE, "--net")
 MOUNT_NAMESPACE = (*_NAMESPACE, "--mount")
+PROCESS_NAMESPACE = (*_NAMESPACE, "--pid", "--fork", "--mount-proc", "--kill-child")
 
 
 def skip_without_program(reason: str) -> NoReturn:
@@ -58,6 +59,10 @@ needs_mounts = pytest.mark.skipif(
 needs_network_namespace = pytest.mark.skipif(
     not (_succeeds("ip", "-V") and _succeeds(*NETWORK_NAMESPACE, "true")),
     reason="a network namespace is not permitted, or ip (iproute2) is not installed",
+)
+needs_process_namespace = pytest.mark.skipif(
+    not _succeeds(*PROCESS_NAMESPACE, "true"),
+    reason="a namespace of processes is not permitted, as containers have one",
 )
 needs_mount_namespace = pytest.mark.skipif(
     not _succeeds(*MOUNT_NAMESPACE, *_MOUNT, "tmpfs", "/dev/shm"),

@@ -6,6 +6,7 @@ them through their session tables, and they ring its doorbell.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from aerolog.archive import protocol as ap
@@ -28,7 +29,12 @@ from aerolog.archive.service.security.rules import REQUESTS
 from aerolog.archive.service.storage.segment_deletion import Deletions
 from aerolog.archive.service.storage.storage import Storage
 from aerolog.transport.client.message import Action
-from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ResourceClosedError
+from aerolog.transport.errors import (
+    ActiveArchiveError,
+    ArchiveError,
+    ArchiveErrorCode,
+    ResourceClosedError,
+)
 from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
     from aerolog.transport.client.message import Header
     from aerolog.transport.client.subscription import Subscription
 
+_LOG: Final = logging.getLogger(__name__)
 FRAGMENT_LIMIT: Final = 10
 MARK_INTERVAL_NS: Final = 1_000_000_000
 BUSY_INTERVAL_NS: Final = 1_000_000
@@ -90,6 +97,7 @@ class ArchiveConductor(WatchAgent):
         self._authorisation = authorisation
         self._before_close = before_close
         self._on_fatal = on_fatal
+        self._is_taken = False
         self._listings: list[Listing] = []
         self.deletions = Deletions(context)
         self.recordings = Recordings(context, recorder_table, self.deletions.reaches)
@@ -172,7 +180,11 @@ class ArchiveConductor(WatchAgent):
             self._give_up()
             return 1
         if now_ns >= self._next_mark_ns:
-            self._mark_file.beat()
+            try:
+                self._mark_file.beat()
+            except ActiveArchiveError as reason:
+                self._leave(reason)
+                return 1
             self._next_mark_ns = now_ns + MARK_INTERVAL_NS
         work += self._poll_requests()
         self._tokens.expire(now_ns)
@@ -353,11 +365,23 @@ class ArchiveConductor(WatchAgent):
 
     def _give_up(self) -> None:
         """End after the loss of driver or client: clients cannot be notified, the catalog stays."""
+        try:
+            self._mark_file.check_owned()
+        except ActiveArchiveError as taken:
+            self._leave(taken)
+            return
         self._ended = True
         reason = self._context.aeron.close_reason or ResourceClosedError(
             "the archive's Aeron client is closed"
         )
         self._context.reporter.error(reason)
+        self._on_fatal(reason)
+
+    def _leave(self, reason: ActiveArchiveError) -> None:
+        """End without a write: catalog, segments and error log are another archive's."""
+        self._ended = self._is_taken = True
+        _LOG.critical("%s", reason)
+        self._context.aeron.close()
         self._on_fatal(reason)
 
     def on_close(self) -> None:
@@ -369,5 +393,6 @@ class ArchiveConductor(WatchAgent):
             run(self.recordings.close)
             run(self.replays.close)
             self._sessions.close()
-        run(self.deletions.close)
+        if not self._is_taken:
+            run(self.deletions.close)
         self._ended = True

@@ -114,13 +114,58 @@ def test_a_folder_of_a_process_that_is_gone_is_free_at_once(
     first = claim(tmp_path, clock, pid=gone_pid())
     first.ready()
     assert first.is_active()
+    del first  # its process has ended: nobody has the file open
     assert claim(tmp_path, clock).header.pid == os.getpid()
+
+
+def test_a_live_archive_whose_process_is_not_seen_here_keeps_its_folder(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    first = claim(tmp_path, clock, pid=gone_pid())
+    first.ready()
+    with pytest.raises(ActiveArchiveError, match="active mark file detected"):
+        claim(tmp_path, clock)
+    clock.advance_ns(LIVENESS_TIMEOUT_MS * 1_000_000 - 1_000_000)
+    with pytest.raises(ActiveArchiveError, match="active mark file detected"):
+        claim(tmp_path, clock)
+    first.beat()
+    assert first.is_owned
+
+
+def test_an_archive_that_lost_its_folder_stops_and_writes_nothing(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    first = claim(tmp_path, clock, start_timestamp=1)
+    first.ready()
+    clock.advance_ns(LIVENESS_TIMEOUT_MS * 1_000_000)
+    second = claim(tmp_path, clock, start_timestamp=2)
+    second.ready()
+    before = (tmp_path / NAME).read_bytes()
+    clock.advance_ns(1_000_000_000)
+    with pytest.raises(ActiveArchiveError, match=f"process {os.getpid()} has taken .* over"):
+        first.beat()
+    first.terminated()
+    first.given_up()
+    assert (tmp_path / NAME).read_bytes() == before
+    second.beat()
+
+
+def test_an_archive_whose_mark_file_was_replaced_stops(tmp_path: Path, clock: ManualClock) -> None:
+    first = claim(tmp_path, clock)
+    first.ready()
+    (tmp_path / NAME).unlink()
+    first.beat()
+    second = claim(tmp_path, clock)
+    second.ready()
+    with pytest.raises(ActiveArchiveError, match="was replaced by another file"):
+        first.beat()
+    second.beat()
 
 
 def test_a_process_that_died_while_starting_does_not_block_the_folder(
     tmp_path: Path, clock: ManualClock
 ) -> None:
-    claim(tmp_path, clock, pid=gone_pid())
+    claim(tmp_path, clock, pid=gone_pid())  # and its mapping goes, as at the end of a process
     claim(tmp_path, clock).ready()
     assert MarkFile.open(tmp_path, clock=clock).is_active()
 
