@@ -167,21 +167,23 @@ def test_missing_segments_are_a_fault_that_leaves_the_entry(folder: Path, tool: 
 def test_what_harms_a_running_archive_is_refused(
     command: str, folder: Path, tool: Callable
 ) -> None:
-    new_mark(folder)
+    running = new_mark(folder)
     before = file_states(folder)
     with pytest.raises(AerologError, match="an archive runs there, process 4321"):
         tool(*command.split(), yes=True)
     assert file_states(folder) == before
     assert tool(*command.split(), dry_run=True).code == 0
+    assert running.is_owned
 
 
 def test_verify_changes_nothing_under_a_running_archive(folder: Path, tool: Callable) -> None:
-    new_mark(folder)
+    running = new_mark(folder)
     before = file_states(folder)
     done = tool("verify", yes=True)
     assert done.code == 0
     assert "nothing is changed" in done.err
     assert file_states(folder) == before
+    assert running.is_owned
 
 
 def test_an_archive_that_ended_does_not_stand_in_the_way(folder: Path, tool: Callable) -> None:
