@@ -1,7 +1,8 @@
-"""Recordings as a data source of Spark, in batch and as a stream; there is no jar to build.
+"""Recordings as a data source of Spark, in batch and as a stream, without a jar.
 
-``register(spark)`` once, then ``spark.read.format("aerolog").option("archive", FOLDER).load()``.
-See ``docs/catalog/spark.md`` for short names and options. Needs ``aerolog[spark]``.
+Call ``register(spark)`` once, then ``spark.read.format("aerolog").option("archive",
+FOLDER).load()``. ``docs/catalog/spark.md`` lists short names and options. The package needs
+``aerolog[spark]``.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ SHORT_NAMES = (
 
 
 def register(spark: Any) -> None:
-    """Make the short names known to a session.
+    """Register the data sources' short names with a session.
 
-    Workers must be able to import ``aerolog``: install the wheel where they run.
+    Workers must be able to import ``aerolog``: the wheel has to be installed where they run.
 
     Args:
-        spark: a ``SparkSession``; its parallelism decides how recordings are cut.
+        spark: a ``SparkSession``; its parallelism determines how recordings are cut.
 
     Raises:
         MissingExtraError: PySpark or Arrow is not installed.
@@ -37,10 +38,10 @@ def register(spark: Any) -> None:
     require("pyspark", "reading recordings in Spark")
     from aerolog.catalog.spark.source import SOURCES
 
-    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect has none
+    context = getattr(spark, "sparkContext", None)  # a session of Spark Connect lacks it
     parallelism = None if context is None else context.defaultParallelism
     for source in SOURCES:
-        # A class of its own, so that it travels with its value; the one it inherits from is
-        # imported where it is used.
+        # A new class carries the value to the workers; the class that it inherits from is imported
+        # there.
         made = type(source.__name__, (source,), {"parallelism": parallelism})
         spark.dataSource.register(made)

@@ -1,4 +1,4 @@
-"""What can go wrong while Spark reads recordings; each text names recording and position."""
+"""Errors of reading recordings in Spark; each text names recording and position."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from aerolog.transport.errors import RecordingChangedError, RecordingDamagedErro
 
 
 class DataLostError(RecordingChangedError):
-    """Data that a stream has not read yet was purged or truncated, or its recording is gone."""
+    """Data that a stream has not read yet was purged or truncated, or the recording is gone."""
 
 
 class RejectedMessageError(RecordingDamagedError):
-    """A message that cannot be decoded, where it was asked to fail then."""
+    """A message cannot be decoded, and the options ask to fail then."""
 
 
 class ChecksumMismatchError(RecordingDamagedError):
-    """A frame in checksummed data that is not what was recorded."""
+    """A frame in checksummed data differs from what was recorded."""

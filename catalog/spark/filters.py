@@ -1,8 +1,9 @@
-"""Filters that Spark hands over: which of them choose recordings and positions here.
+"""Filters that Spark pushes down: which of them select recordings and positions here.
 
-Only with the session's ``spark.sql.python.filterPushdown.enabled``, and only what is joined by
-"and". What is taken is exact, so that Spark need not look at it again; the rest goes back. Bounds
-of ``record_time`` go back as well, and choose positions before that.
+Spark pushes filters down only with the session's ``spark.sql.python.filterPushdown.enabled``, and
+only those that are joined by "and". A filter that is taken here is applied exactly, so that Spark
+need not apply it again; the others are returned to Spark. Bounds of ``record_time`` are returned
+too, but limit the positions that are read.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ _COLUMNS = ("recording_id", "position", "session_id", "stream_id")
 
 @dataclass(slots=True)
 class Bounds:
-    """The rows that filters leave; without filters, all rows.
+    """The rows that filters allow; without filters, all rows.
 
     Attributes:
-        after_position: positions are behind it.
-        until_position: positions are not behind it.
-        recording_ids: one of these; None for any.
-        recordings_from: lowest id.
-        recordings_until: highest id.
-        session_ids: one of these.
-        stream_ids: one of these.
-        within: of rows' times; which rows those are Spark looks at itself.
+        after_position: positions are greater than this.
+        until_position: positions are at most this.
+        recording_ids: the recording's id is one of these, or any where this is None.
+        recordings_from: the lowest recording id.
+        recordings_until: the highest recording id.
+        session_ids: the session id is one of these, or any where this is None.
+        stream_ids: the stream id is one of these, or any where this is None.
+        within: the range of rows' times; it limits what is read, and Spark tests each row itself.
     """
 
     after_position: int = -1
@@ -54,7 +55,7 @@ class Bounds:
         return self.stream_ids is None or stream_id in self.stream_ids
 
     def push(self, filters: Iterable[Any]) -> list[Any]:
-        """Take filters of ``pyspark.sql.datasource``; returns those that are not taken."""
+        """Take filters of ``pyspark.sql.datasource``; return those that are not taken."""
         return [each for each in filters if not self._take(each)]
 
     def _take(self, wanted: Any) -> bool:

@@ -1,9 +1,10 @@
-"""How far a stream has come: positions of recordings, as Spark keeps them in its checkpoint.
+"""Offsets of a stream: positions of recordings, as Spark keeps them in its checkpoint.
 
-``{place: {recording id: {"start": S, "position": P, "ended": B}}}`` with a place as it may be
-shown. ``start`` is where reading of the recording began, so that a batch that is repeated covers
-the same range; ``ended`` says that the recording had stopped there. ``times``, where the recording
-has a time index, says what of it counts, so that rows of a repeated batch have the same times.
+Their form is ``{place: {recording id: {"start": S, "position": P, "ended": B}}}``, with places that
+have no secrets. ``start`` is where reading of the recording began, so that a batch that is repeated
+covers the same range; ``ended`` tells that the recording had stopped at the position. ``times``,
+for recordings with a time index, tells which part of it is used, so that rows of a repeated batch
+have the same times.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stream has read one recording.
+    """The progress of a stream in one recording.
 
     Attributes:
-        start: position where its first batch began.
-        position: up to which it is covered, the end of a message.
-        ended: the recording was stopped, and ended there.
-        times: what of its time index counts up to there, see ``SettledTimes``; empty without one.
+        start: the position where its first batch began.
+        position: the position up to which the recording is covered, the end of a message.
+        ended: whether the recording had stopped and ended there.
+        times: the part of its time index that is used up to there, see ``SettledTimes``; empty
+            without an index.
     """
 
     start: int
@@ -41,7 +43,7 @@ Offset = dict[Key, Progress]
 
 
 def to_spark(offset: Mapping[Key, Progress]) -> dict[str, Any]:
-    """An offset as Spark takes it."""
+    """Convert an offset to the form that Spark takes."""
     found: dict[str, Any] = {}
     for (place, recording_id), progress in sorted(offset.items()):
         found.setdefault(place, {})[str(recording_id)] = {
@@ -53,10 +55,10 @@ def to_spark(offset: Mapping[Key, Progress]) -> dict[str, Any]:
 
 
 def from_spark(offset: Mapping[str, Any]) -> Offset:
-    """An offset as Spark gives it back.
+    """Convert an offset from the form that Spark returns.
 
     Raises:
-        ConfigurationError: it is not ours: the checkpoint is of another source or version.
+        ConfigurationError: the offset is not ours: the checkpoint is of another source or version.
     """
     try:
         return {

@@ -1,4 +1,4 @@
-"""Options of the data source: parsed and checked once, carried to where they are used."""
+"""Options of the data source: parsed and checked once, then carried to where they are used."""
 
 from __future__ import annotations
 
@@ -29,32 +29,35 @@ _ANY = TypeVar("_ANY")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How to read, in batch or in a stream.
+    """The options of a read, in batch or in a stream.
 
     Attributes:
-        archive: place or catalog URL.
-        choice: of recordings.
-        table: rows of recordings, the rejects of reading them, or the recordings themselves.
-        payload: what rows have of their messages.
-        columns: names of the wanted ones, None for all.
-        assemble: rows are messages; False: fragments.
-        within: of rows' times; where rows have none, of their recordings'.
-        time_source: of ``record_time``.
-        from_position: rows behind this position only.
-        until_position: rows up to this position only.
-        partition_bytes: of stream in a partition, about.
-        min_partitions: where there is enough to read; None for the session's parallelism.
-        skip_bad: what cannot be read becomes a row of the rejects; False: an error.
-        decoder: name of the decoder, for ``payload="decoded"``.
-        decoder_options: for ``make_decoder``.
-        rejects: where messages go that cannot be decoded: ``apart`` in a table of their own,
-            ``inline`` beside the rows, ``fail``.
-        cache_bytes: of segments fetched from an object store, in each Python worker.
-        cache_dir: folder of those segments.
-        max_rows: of a micro-batch.
-        max_bytes: of stream, of a micro-batch.
-        from_latest: a new stream begins where the recordings are then; False: at their start.
-        fail_on_data_loss: a stream fails when what it has not read yet is gone.
+        archive: a place or the URL of a catalog.
+        choice: which recordings are read.
+        table: what is read: rows of recordings, the rejects of reading them, or the recordings
+            themselves.
+        payload: the form of messages in rows.
+        columns: the names of the wanted columns, None for all.
+        assemble: True makes a row of each message, False of each fragment.
+        within: the range of rows' times, or of their recordings' times where rows have none.
+        time_source: the source of ``record_time``.
+        from_position: only rows behind this position are read.
+        until_position: only rows up to this position are read.
+        partition_bytes: the approximate bytes of stream in a partition.
+        min_partitions: the least number of partitions when there is enough to read; None for the
+            session's parallelism.
+        skip_bad: True turns what cannot be read into rows of the rejects, False into an error.
+        decoder: the decoder's name, for ``payload="decoded"``.
+        decoder_options: the options for ``make_decoder``.
+        rejects: what happens to messages that cannot be decoded: ``apart`` puts them in a table of
+            their own, ``inline`` among the rows, and ``fail`` raises an error.
+        cache_bytes: the limit in each Python worker of segments fetched from an object store.
+        cache_dir: the folder of these segments.
+        max_rows: the most rows of a micro-batch.
+        max_bytes: the most bytes of stream in a micro-batch.
+        from_latest: True lets a new stream begin at the recordings' present ends, False at their
+            starts.
+        fail_on_data_loss: whether a stream fails when data that it has not read yet is gone.
     """
 
     archive: str
@@ -82,14 +85,14 @@ class ReadOptions:
 
     @property
     def wants_times(self) -> bool:
-        """Whether somebody asks for rows' times."""
+        """Whether the read needs rows' times."""
         if self.within or self.decoder is not None:
             return True
         return self.table == "rows" and "record_time" in self.scanned
 
     @property
     def scanned(self) -> tuple[str, ...]:
-        """Columns of the rows that are scanned, in the schema's order."""
+        """The columns to scan, in the schema's order."""
         everything = [name for name in COLUMN_NAMES if name != "payload" or self.payload != "none"]
         return tuple(name for name in everything if self.columns is None or name in self.columns)
 
@@ -102,17 +105,17 @@ def parse_options(
     payload: Payload = "binary",
     parallelism: int | None = None,
 ) -> ReadOptions:
-    """Options as Spark gives them.
+    """Parse the options that Spark passes.
 
     Args:
-        given: names in any case of letters, to texts.
-        table: of the short name that is read.
-        columns: of that short name, None for all.
-        payload: of that short name, where the option does not say.
-        parallelism: of the session.
+        given: name -> text; the case of names does not matter.
+        table: the table of the short name that is read.
+        columns: the columns of that short name, None for all.
+        payload: the payload's form for that short name, when no option tells it.
+        parallelism: the parallelism of the session.
 
     Raises:
-        ConfigurationError: an option is unknown, missing, or its text is wrong; says which.
+        ConfigurationError: an option is unknown, missing, or malformed; the text names it.
     """
     texts = {name.lower(): text for name, text in given.items()}
     path = texts.pop("path", None)
@@ -137,7 +140,7 @@ def parse_options(
         )
     since, until = (found.take(name, _moment(name)) for name in ("since", "until"))
     time_source = found.take("timeSource", TimeSource.parse) or FROM_INDEX
-    # Timestamps in messages are of another clock than the archive's.
+    # Timestamps in messages are from another clock than the archive's.
     span = (since, until) if time_source.kind == "index" else (None, None)
     options = ReadOptions(
         archive=archive,
@@ -181,7 +184,7 @@ def _choice(found: _Texts, since_ns: int | None, until_ns: int | None) -> Choice
         tags=found.take("tags", _tags) or {},
         name=found.take("name", str),
         state=found.take("state", _one_of("active", "stopped", "invalid", "deleted", "purged")),
-        # A recording that stopped in the very millisecond may have rows of its end.
+        # A recording that stopped within that millisecond may have rows at its end.
         since_ms=None if since_ns is None else since_ns // _NS_PER_MS,
         until_ms=None if until_ns is None else -(-until_ns // _NS_PER_MS),
     )
@@ -209,14 +212,14 @@ def _check(options: ReadOptions) -> None:
 
 
 class _Texts:
-    """Options that have not been parsed yet."""
+    """The options that have not been parsed yet."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self._texts = texts
         self._known: list[str] = []
 
     def take(self, name: str, parse: Callable[[str], _ANY]) -> _ANY | None:
-        """The value of an option, None when it is not given."""
+        """Remove an option and return its value, None when it is not given."""
         self._known.append(name)
         text = self._texts.pop(name.lower(), None)
         if text is None:
@@ -227,7 +230,7 @@ class _Texts:
             raise ConfigurationError(f"option {name}={text!r}: {error}") from error
 
     def expect_empty(self) -> None:
-        """Refuse options that nothing has asked for."""
+        """Refuse options that were not taken."""
         if self._texts:
             raise ConfigurationError(
                 f"there is no option {min(self._texts)}; there are archive,"
@@ -276,7 +279,7 @@ def _one_of(*words: _ANY) -> Callable[[str], _ANY]:
 
 
 def _ids(text: str) -> tuple[int, ...]:
-    """``1,2,5-9`` as numbers; a number may be negative."""
+    """Parse ``1,2,5-9`` to numbers, which may be negative."""
     found: list[int] = []
     for part in _names(text):
         first, dash, last = part[1:].partition("-")

@@ -1,8 +1,9 @@
-"""Which ranges of which recordings are read, and by how many partitions.
+"""Plans the ranges of recordings that are read, and the partitions that read them.
 
-Partitions are few and large: each one costs about 0.1 s whatever is in it. A recording is cut
-where a segment begins, or a term where segments are larger than partitions are to be: no message
-crosses either, and a cut that a frame in the middle of a message follows is not made.
+Partitions are few and large, as each one costs about 0.1 s whatever it contains. A recording is cut
+where a segment begins, or where a term begins when segments are larger than the wanted partitions.
+No message crosses such a boundary by rule; a cut is left out when the frame behind it does not
+begin a message.
 """
 
 from __future__ import annotations
@@ -31,23 +32,25 @@ if TYPE_CHECKING:
     from aerolog.catalog.spark.options import ReadOptions
 
 PARTITION_BYTES_MIN = 16 * 1024 * 1024
-PARTITIONS_EACH = 2  # for each task that runs at once, so that none waits long
+PARTITIONS_EACH = 2  # for each concurrent task, so that none waits long for another
 _OFFSET = offsets(FRAME_HEADER)
 _FRAME_HEAD = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A part of a recording; small, for it travels to the executors.
+    """A part of a recording, which is sent to the executors.
 
     Attributes:
-        place: of the archive.
-        recording_id: there.
-        from_position: of a frame.
-        until_position: where a frame ends.
-        after_position: rows whose position is not behind it are left out.
-        problem: why it cannot be read at all, known already; then a row of the rejects.
-        settled: what of the recording's time index counts, the same for all of its ranges.
+        place: the archive's place.
+        recording_id: the recording's id in that archive.
+        from_position: the position where the first frame begins.
+        until_position: the position where the last frame ends.
+        after_position: rows up to this position are left out.
+        problem: why the range cannot be read, if that is known already; it gives one row of the
+            rejects.
+        settled: the part of the recording's time index that is used, the same for all of its
+            ranges.
     """
 
     place: str
@@ -60,26 +63,26 @@ class Range:
 
     @property
     def length(self) -> int:
-        """Bytes of stream."""
+        """The range's bytes of stream."""
         return self.until_position - self.from_position
 
 
 def plan(options: ReadOptions, bounds: Bounds) -> list[tuple[Range, ...]]:
-    """The partitions of a batch.
+    """Plan the partitions of a batch.
 
     Args:
-        options: of the read.
-        bounds: of filters that were pushed down.
+        options: the options of the read.
+        bounds: the bounds of filters that were pushed down.
 
     Raises:
-        Exception: as ``recordings_of`` and ``open_place`` raise; a recording that cannot be opened
-            is an error, or with ``skip_bad`` a range with a problem.
+        Exception: whatever ``recordings_of`` and ``open_place`` raise; a recording that cannot be
+            opened is an error, or with ``skip_bad`` a range with a problem.
     """
     return split_ranges(options, _ranges(options, bounds))
 
 
 def partition_bytes(options: ReadOptions, total: int) -> int:
-    """How much stream a partition has, when there is so much in all."""
+    """The bytes of stream that a partition should have, for a total of bytes to read."""
     size = options.partition_bytes
     if options.min_partitions is not None:
         share = -(-total // (options.min_partitions * PARTITIONS_EACH))
@@ -88,7 +91,7 @@ def partition_bytes(options: ReadOptions, total: int) -> int:
 
 
 def split_ranges(options: ReadOptions, ranges: Iterable[Range]) -> list[tuple[Range, ...]]:
-    """Partitions for given ranges, in their order."""
+    """Make partitions of given ranges, in their order."""
     wanted = list(ranges)
     size = partition_bytes(options, sum(each.length for each in wanted))
     parts: list[Range] = []
@@ -105,7 +108,7 @@ def split_ranges(options: ReadOptions, ranges: Iterable[Range]) -> list[tuple[Ra
 
 
 def chosen(options: ReadOptions) -> dict[str, list[int]]:
-    """Places to the ids of chosen recordings there, in the order in which they were found."""
+    """Places -> ids of the selected recordings there, in the order in which they were found."""
     found: dict[str, list[int]] = {}
     for recording in _chosen(options):
         found.setdefault(recording.place, []).append(recording.recording_id)
@@ -113,7 +116,7 @@ def chosen(options: ReadOptions) -> dict[str, list[int]]:
 
 
 def pack(parts: Iterable[Range], size: int) -> list[tuple[Range, ...]]:
-    """Ranges in order, small ones together in a partition."""
+    """Combine ranges to partitions in order, several small ones in one partition."""
     found: list[tuple[Range, ...]] = []
     pending: list[Range] = []
     length = 0
@@ -141,7 +144,7 @@ def _continues(first: Range, second: Range) -> bool:
 
 
 def _chosen(options: ReadOptions) -> list[PlacedRecording]:
-    # Sessions are looked for in the frames: a recording that was extended has several.
+    # Session ids are compared in the frames: a recording that was extended has several.
     return recordings_of(options.archive, replace(options.choice, session_ids=None))
 
 
@@ -187,12 +190,12 @@ def _range(
         settled = times.settled
         within = options.within & bounds.within
         if bounds.within and not times.known:
-            return None  # no comparison with a time that is null is true
+            return None  # a comparison with a null time is never true
         if within and times.known:
             begin, end = times.narrowed(within, recording.start_position, recording.end_position)
             if begin >= end:
                 return None
-            # A message that begins before the end may reach to the end of its term.
+            # A message that begins before the end may extend to the end of its term.
             last = min(last, -(-end // term) * term)
             after = max(after, begin) if begin > recording.start_position else after
     first = max(recording.start_position, after - after % term)
@@ -202,10 +205,10 @@ def _range(
 
 
 def _split(folder: ArchiveFolder, whole: Range, size: int) -> list[Range]:
-    """A range in parts of about a size: cut at segments, at terms where those are too large."""
+    """Cut a range to parts of about a size at segments, or at terms where those are too large."""
     descriptor = folder.catalog.checked_entry(whole.recording_id).descriptor
     step, is_local = descriptor.segment_file_length, Path(folder.path).is_dir()
-    if step > size and is_local:  # Segments are fetched whole from an object store.
+    if step > size and is_local:  # An object store fetches whole segments.
         step = descriptor.term_buffer_length
     first = descriptor.segment_base(whole.from_position)
     step *= max(size // step, 1)
@@ -221,7 +224,7 @@ def _split(folder: ArchiveFolder, whole: Range, size: int) -> list[Range]:
 
 
 def _begins(folder: ArchiveFolder, descriptor: RecordingDescriptor, position: int) -> bool:
-    """Whether the frame at a position is no later part of a message."""
+    """Whether the frame at a position begins a message or is padding."""
     base = descriptor.segment_base(position)
     path = str(Path(folder.path) / segment_file_name(descriptor.recording_id, base))
     try:

@@ -1,6 +1,6 @@
-"""Ranges of recordings to record batches, on an executor: rows, or what is in place of them.
+"""Reads ranges of recordings on an executor as record batches of rows or rejects.
 
-This is plain Python with Arrow and needs no Spark session. No state is kept between two calls.
+This is plain Python with Arrow and needs no Spark session. It keeps no state between two calls.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _BYTES_FEW = PAYLOAD_CAPACITY // 2
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """What makes batches out of ranges; picklable.
+    """Makes batches of ranges; it can be pickled.
 
     Attributes:
-        options: of the read.
-        session_ids: of wanted rows, None for all.
-        decoder: whose schema is known; None without decoding.
+        options: the options of the read.
+        session_ids: the session ids of wanted rows, None for all.
+        decoder: the decoder, whose schema is known; None without decoding.
     """
 
     options: ReadOptions
@@ -56,7 +56,7 @@ class RowSource:
 
     @property
     def schema(self) -> pa.Schema:
-        """Arrow schema of the batches."""
+        """The Arrow schema of the batches."""
         if self.options.table == "rejects":
             from aerolog.catalog.decoders import REJECTS_SCHEMA
 
@@ -73,12 +73,12 @@ class RowSource:
         return schema
 
     def batches(self, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
-        """Read ranges, one after the other.
+        """Read ranges one after the other.
 
         Raises:
-            RecordingDamagedError: a segment is damaged, missing, or purged meanwhile; without
-                ``skip_bad``. Rows before that have been given out.
-            RejectedMessageError: a message cannot be decoded, and that is to fail.
+            RecordingDamagedError: a segment is damaged, missing, or was purged meanwhile, and
+                ``skip_bad`` is not set. The rows before it have been returned.
+            RejectedMessageError: a message cannot be decoded, and the options ask to fail then.
         """
         return coalesced(self._parts(ranges))
 
@@ -118,7 +118,7 @@ class RowSource:
                 yield rows.slice(first, ROWS_MAX)
 
     def _bad(self, read: _RangeRead) -> Iterator[pa.RecordBatch]:
-        """What could not be read, where that is what is wanted."""
+        """The rejects of what could not be read, when they are wanted."""
         bad, read.bad = read.bad, []
         if bad and self.options.table == "rejects":
             pyarrow = require("pyarrow", "reading recordings in Spark")
@@ -130,7 +130,7 @@ class RowSource:
 
     @property
     def scanned(self) -> tuple[str, ...]:
-        """Columns that are asked of the recordings."""
+        """The columns that the scan of recordings has to return."""
         if self.decoder is not None:
             from aerolog.catalog.decoders import PLACE_COLUMNS
 
@@ -142,13 +142,13 @@ class RowSource:
 
 @dataclass(slots=True)
 class _RangeRead:
-    """One range being read.
+    """The read of one range.
 
     Attributes:
-        source: says what and how.
-        range: to read.
-        folder: open; None when the range has a problem.
-        bad: what could not be read, since it was last looked at.
+        source: tells what is read and how.
+        range: the range to read.
+        folder: the open folder; None when the range has a problem.
+        bad: the rejects of what could not be read since the list was last emptied.
     """
 
     source: RowSource
@@ -157,7 +157,7 @@ class _RangeRead:
     bad: list[RecordingDamagedError] = field(default_factory=list)
 
     def scanned(self) -> Iterator[pa.RecordBatch]:
-        """Scanned batches; with ``skip_bad`` reading goes on behind what is damaged."""
+        """The scanned batches; with ``skip_bad`` reading continues behind damaged data."""
         if self.folder is None:
             self._refuse(self._error(self.range.problem, self.range.from_position))
             return
@@ -227,7 +227,7 @@ class _RangeRead:
             yield batch
 
     def _behind(self, folder: ArchiveFolder, error: RecordingDamagedError) -> int | None:
-        """Where reading goes on: the next term, or segment where there is none; None: nowhere."""
+        """The position where reading continues: the next term or segment; None where it ends."""
         try:
             descriptor = folder.catalog.checked_entry(self.range.recording_id).descriptor
         except (ArchiveError, FileFormatError):
@@ -254,7 +254,7 @@ class _RangeRead:
 
 
 class _PlannedRecording(Recording):
-    """A recording that ends where the plan says: executors do not see the archive's counters."""
+    """A recording that ends where the plan ends it: executors cannot see the archive's counters."""
 
     def __init__(self, folder: ArchiveFolder, entry: CatalogEntry, until: int) -> None:
         self._until = until
@@ -265,7 +265,7 @@ class _PlannedRecording(Recording):
 
 
 def coalesced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Short batches put together; each costs Spark as much as a thousand rows."""
+    """Combine short batches, as each batch costs Spark as much as a thousand rows."""
     pyarrow = require("pyarrow", "reading recordings in Spark")
     pending: list[pa.RecordBatch] = []
     rows = size = 0
@@ -300,7 +300,7 @@ def _first_reject(rejects: pa.RecordBatch) -> RejectedMessageError:
 def _inline(
     schema: pa.Schema, batch: pa.RecordBatch, rows: pa.RecordBatch, rejects: pa.RecordBatch
 ) -> Iterator[pa.RecordBatch]:
-    """Rows with empty columns for what was rejected, then rejects with empty decoded columns."""
+    """Rows with null columns for rejects, then rejects with null decoded columns."""
     pyarrow = require("pyarrow", "reading recordings in Spark")
     compute = require("pyarrow.compute", "reading recordings in Spark")
     from aerolog.catalog.decoders import PLACE_COLUMNS

@@ -1,4 +1,4 @@
-"""The recordings themselves as a table: one row each, with the facts of its descriptor."""
+"""The table of recordings: one row for each, with the facts of its descriptor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS = (
 
 
 def recordings_schema() -> pa.Schema:
-    """Arrow schema of the table."""
+    """The Arrow schema of the table."""
     pyarrow = require("pyarrow", "reading recordings in Spark")
     times = pyarrow.timestamp("us", tz="UTC")
     return pyarrow.schema(
@@ -48,11 +48,11 @@ def recordings_schema() -> pa.Schema:
 
 
 def recordings_table(options: ReadOptions) -> pa.RecordBatch:
-    """The chosen recordings; positions are as they are now.
+    """Read the table of the selected recordings, with their present positions.
 
     Raises:
-        Exception: as ``recordings_of`` and ``open_place`` raise; a recording that cannot be opened
-            is an error, or with ``skip_bad`` left out.
+        Exception: whatever ``recordings_of`` and ``open_place`` raise; a recording that cannot be
+            opened is an error, or with ``skip_bad`` left out.
     """
     pyarrow = require("pyarrow", "reading recordings in Spark")
     rows: list[dict[str, Any]] = []

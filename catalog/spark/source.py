@@ -1,5 +1,5 @@
-"""The data sources that are registered with Spark: short names, schemas, and their readers."""
-# ruff: noqa: N802  (names are Spark's)
+"""The data sources that are registered with Spark: their short names, schemas and readers."""
+# ruff: noqa: N802  (the names are Spark's)
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class RangesPartition(InputPartition):  # type: ignore[misc]
 
 
 class RecordingsPartition(InputPartition):  # type: ignore[misc]
-    """Rows of the table of recordings, which were found when the read was planned."""
+    """Rows of the table of recordings, which were read when the query was planned."""
 
     def __init__(self, rows: pa.RecordBatch) -> None:
         self.rows = rows
 
 
 class BatchReader(DataSourceReader):  # type: ignore[misc]
-    """Reads in batch. Without filters: Spark refuses a reader that takes some while it may not."""
+    """Reads in batch without filters: Spark refuses a reader with them while pushdown is off."""
 
     def __init__(self, rows: RowSource, columns: SparkColumns | None) -> None:
         self.rows = rows
@@ -58,14 +58,14 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
         self.bounds = Bounds()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Few and large ones; at least one, as Spark wants it."""
+        """The partitions: few and large, and at least one, as Spark requires."""
         if self.columns is None:
             return [RecordingsPartition(recordings_table(self.rows.options))]
         planned = plan(self.rows.options, self.bounds)
         return [RangesPartition(ranges) for ranges in planned] or [RangesPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Arrow batches of one partition."""
+        """Read the Arrow batches of one partition."""
         if isinstance(partition, RecordingsPartition):
             return iter([partition.rows] if partition.rows.num_rows else [])
         sessions = _both(self.rows.options.choice.session_ids, self.bounds.session_ids)
@@ -75,17 +75,17 @@ class BatchReader(DataSourceReader):  # type: ignore[misc]
 
 
 class PushingBatchReader(BatchReader):
-    """Reads in batch the rows that filters leave."""
+    """Reads in batch the rows that filters allow."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
-        """Take what chooses recordings, positions, sessions and streams; return the rest."""
+        """Take the filters of recordings, positions, sessions and streams; return the rest."""
         if self.columns is None or self.rows.options.table != "rows":
             return filters
         return self.bounds.push(filters)
 
 
 class AerologSource(DataSource):  # type: ignore[misc]
-    """``spark.read.format("aerolog")``: messages of recordings, with all columns."""
+    """``spark.read.format("aerolog")``: the messages of recordings, with all columns."""
 
     short_name: ClassVar[str] = "aerolog"
     table: ClassVar[Table] = "rows"
@@ -100,7 +100,7 @@ class AerologSource(DataSource):  # type: ignore[misc]
 
     @cached_property
     def parsed(self) -> ReadOptions:
-        """The options, checked."""
+        """The parsed and checked options."""
         return parse_options(
             self.options,
             table=self.table,
@@ -111,17 +111,17 @@ class AerologSource(DataSource):  # type: ignore[misc]
 
     @cached_property
     def row_source(self) -> RowSource:
-        """What is read; the schema of payloads is known from here on."""
+        """The maker of rows; from here on the schema of payloads is known."""
         return RowSource(self.parsed, None, _decoder(self.parsed))
 
     def schema(self) -> Any:
-        """Spark's schema; reads a sample of messages where a decoder needs one."""
+        """Spark's schema; a decoder that infers it reads a sample of messages."""
         if self.parsed.table == "recordings":
             return SparkColumns(recordings_schema()).struct()
         return SparkColumns(self.row_source.schema).struct()
 
     def reader(self, schema: Any) -> BatchReader:
-        """For ``spark.read``."""
+        """Make the reader for ``spark.read``."""
         kind = PushingBatchReader if _filters_are_pushed() else BatchReader
         if self.parsed.table == "recordings":
             self._check_schema(schema)
@@ -130,7 +130,7 @@ class AerologSource(DataSource):  # type: ignore[misc]
         return kind(self.row_source, SparkColumns(self.row_source.schema))
 
     def streamReader(self, schema: Any) -> StreamReader:
-        """For ``spark.readStream``."""
+        """Make the reader for ``spark.readStream``."""
         from aerolog.catalog.spark.stream import StreamReader
 
         if self.parsed.table == "recordings":
@@ -155,7 +155,7 @@ class AerologHeaders(AerologSource):
 
 
 class AerologPositions(AerologSource):
-    """``aerolog_positions``: recording and position alone."""
+    """``aerolog_positions``: only recording and position."""
 
     short_name = "aerolog_positions"
     narrow = ("recording_id", "position")
@@ -170,14 +170,14 @@ class AerologPayloads(AerologSource):
 
 
 class AerologRejects(AerologSource):
-    """``aerolog_rejects``: what reading with the same options cannot decode or read."""
+    """``aerolog_rejects``: what a read with the same options cannot decode or read."""
 
     short_name = "aerolog_rejects"
     table = "rejects"
 
 
 class AerologRecordings(AerologSource):
-    """``aerolog_recordings``: the recordings themselves, a row each."""
+    """``aerolog_recordings``: the recordings themselves, one row for each."""
 
     short_name = "aerolog_recordings"
     table = "recordings"
@@ -194,7 +194,7 @@ SOURCES = (
 
 
 def _decoder(options: ReadOptions) -> Decoder | None:
-    """The decoder of an option, with its schema."""
+    """Make the options' decoder with a known schema; None without decoding."""
     if options.decoder is None:
         return None
     from aerolog.catalog.decoders import make_decoder, sampled_decoder
@@ -211,7 +211,7 @@ def _decoder(options: ReadOptions) -> Decoder | None:
 
 
 def _sampling(options: ReadOptions, plain: ReadOptions) -> ReadOptions:
-    """Options that read the payloads of the same recordings."""
+    """The options for reading a sample of payloads of the same recordings."""
     from dataclasses import replace
 
     return replace(
@@ -225,7 +225,7 @@ def _sampling(options: ReadOptions, plain: ReadOptions) -> ReadOptions:
 
 
 def _filters_are_pushed() -> bool:
-    """Whether this is the planner that Spark runs with pushdown on, and with filters to push."""
+    """Whether Spark's planner runs here with pushdown switched on and filters to push."""
     main = sys.modules.get("__main__")
     name = getattr(getattr(main, "__spec__", None), "name", None)
     return name == _PUSHING_PLANNER or _PUSHING_PLANNER in sys.modules

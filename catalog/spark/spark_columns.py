@@ -1,7 +1,7 @@
-"""Arrow schemas as Spark takes them: it compares names, order, types and nullability exactly.
+"""Converts Arrow data to schemas of Spark, which compares names, order, types and nulls exactly.
 
-Arrow has types that Spark lacks. They become the nearest ones that hold all their values, but
-for times finer than a microsecond, which are cut, with the exact number in a column beside.
+A type that Spark lacks becomes the nearest type that holds all its values. The exception are times
+finer than a microsecond: they are truncated, and a column beside them holds the exact number.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _UINT64_DIGITS = 20
 
 
 class SparkColumns:
-    """The Spark schema of an Arrow one, and batches of the one turned into the other's.
+    """The Spark schema of an Arrow schema, and the conversion of batches.
 
     Attributes:
-        schema: Arrow schema of what is given to Spark.
+        schema: the Arrow schema of the data that is given to Spark.
     """
 
     def __init__(self, source: pa.Schema) -> None:
@@ -43,12 +43,12 @@ class SparkColumns:
         self.is_same = self.schema.equals(source)
 
     def struct(self) -> Any:
-        """``pyspark.sql.types.StructType`` of the schema."""
+        """The ``pyspark.sql.types.StructType`` of the schema."""
         types = require("pyspark.sql.pandas.types", "reading recordings in Spark")
         return types.from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
 
     def batch(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch of the source's schema as one of Spark's."""
+        """Convert a batch of the source's schema to one of Spark's."""
         if self.is_same:
             return rows
         arrays = [make(rows) for make in self._makers]
@@ -106,7 +106,7 @@ class SparkColumns:
 
 
 def _caster(index: int, source: Any, target: Any) -> Callable[[Any], Any]:
-    """What takes a column out of a batch, as another type."""
+    """Make a function that takes a column out of a batch and casts it to another type."""
     pa = require("pyarrow", "reading recordings in Spark")
     if source == target and not pa.types.is_nested(source):
         return lambda rows: rows.column(index)

@@ -1,9 +1,9 @@
-"""``spark.readStream``: offsets are positions, batches are ranges of recordings.
+"""``spark.readStream``: offsets are positions, and batches are ranges of recordings.
 
-The reader that plans lives in a process beside the driver for as long as the query; what executors
-get is a copy that only reads.
+The reader that plans runs in a process beside the driver for as long as the query. Executors get a
+copy of it that only reads.
 """
-# ruff: noqa: N802  (names are Spark's)
+# ruff: noqa: N802  (the names are Spark's)
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ else:
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Follows recordings, live ones and those that come."""
+    """Follows recordings, active ones and those that are added later."""
 
     def __init__(self, rows: RowSource, columns: SparkColumns) -> None:
         self.rows = rows
@@ -50,18 +50,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         self._target: Offset | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where a new query begins: nothing is read yet, or all that is there counts as read."""
+        """Where a new query begins: at the recordings' starts, or at their present ends."""
         if not self.rows.options.from_latest:
             return {}
         return to_spark(self.follower.latest({}, Limits()))
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Where the next micro-batch ends, never behind the recorded position."""
+        """Where the next micro-batch ends, which is never behind the recorded position."""
         found = self.follower.latest(from_spark(start), self._limits(limit), self._target)
         return to_spark(found)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The options' limit; bytes as well as rows hold, whichever is told here."""
+        """The options' limit: rows or bytes; both apply, whichever is returned here."""
         options = self.rows.options
         if options.max_rows is not None:
             return ReadMaxRows(options.max_rows)
@@ -70,27 +70,27 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         return ReadAllAvailable()
 
     def reportLatestOffset(self) -> dict[str, Any]:
-        """Where the recordings are, for the query's progress report."""
+        """The recordings' present ends, for the query's progress report."""
         return to_spark(self.follower.latest({}, Limits()))
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Remember where the recordings are: the query ends there."""
+        """Remember the recordings' present ends, where the query is to stop."""
         self._target = self.follower.latest({}, Limits())
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """What a micro-batch reads."""
+        """Plan the partitions of a micro-batch."""
         ranges = self.follower.ranges(from_spark(start), from_spark(end))
         return [RangesPartition(each) for each in split_ranges(self.rows.options, ranges)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Arrow batches of one partition; keeps nothing."""
+        """Read the Arrow batches of one partition, without state."""
         return (self.columns.batch(batch) for batch in self.rows.batches(partition.ranges))
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Does nothing: reading a recording removes nothing from the archive."""
+        """Do nothing: reading a recording removes nothing from the archive."""
 
     def stop(self) -> None:
-        """Does nothing: no file or connection is kept open."""
+        """Do nothing: no file or connection is kept open."""
 
     def _limits(self, limit: ReadLimit) -> Limits:
         if isinstance(limit, ReadAllAvailable):

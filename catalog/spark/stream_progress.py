@@ -1,4 +1,4 @@
-"""Recordings as a stream sees them: how far it may read now, and what it has lost.
+"""The progress of a stream: how far it may read in recordings now, and what data it has lost.
 
 This is plain Python and needs no Spark session.
 """
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(slots=True)
 class _Ahead:
-    """A recording that has more than the stream has read."""
+    """A recording that has data which the stream has not read."""
 
     key: Key
     recording: Recording
@@ -49,22 +49,23 @@ class _Ahead:
 
 
 class Follower:
-    """Looks at recordings anew with every call; keeps nothing open."""
+    """Reads the recordings' state anew with every call, and keeps nothing open."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
 
     def latest(self, start: Offset, limits: Limits, target: Offset | None = None) -> Offset:
-        """The offset that a micro-batch ends with.
+        """Compute the offset at which a micro-batch ends.
 
         Args:
-            start: of the micro-batch.
-            limits: of it. Recordings share them evenly, those first that have most to be read; each
-                gets on by a message at least.
-            target: not to be passed; what is not in it is left alone.
+            start: the offset at which the micro-batch begins.
+            limits: the limits of the micro-batch. Recordings share them evenly, those with the most
+                unread data first, and each advances by one message at least.
+            target: the offset that must not be passed; recordings that it does not contain are not
+                read.
 
         Raises:
-            DataLostError: what was not read yet is gone, and that is to fail.
+            DataLostError: data that was not read yet is gone, and the options ask to fail then.
         """
         found = dict(start)
         ahead: list[_Ahead] = []
@@ -90,7 +91,7 @@ class Follower:
             except RecordingDamagedError:
                 if not self.options.skip_bad:
                     raise
-                position, used = each.end, 0  # what is behind the damage cannot be counted here
+                position, used = each.end, 0  # rows behind the damage cannot be counted here
             rows -= used
             size -= position - each.progress.position
             times = self._times(each.recording)
@@ -99,10 +100,10 @@ class Follower:
         return found
 
     def ranges(self, start: Offset, end: Offset) -> list[Range]:
-        """What a micro-batch reads; the same for the same offsets, whenever it is asked.
+        """The ranges of a micro-batch; the same offsets always give the same ranges.
 
         Raises:
-            DataLostError: a part of it is gone, and that is to fail.
+            DataLostError: a part of the data is gone, and the options ask to fail then.
         """
         shown = {without_secrets(place): place for place in self._places()}
         opened: dict[str, ArchiveFolder] = {}
@@ -131,7 +132,7 @@ class Follower:
         return tuple(settled_times(recording, self.options.time_source).to_json())
 
     def _kept(self, folder: ArchiveFolder, recording_id: int, first: int, until: int) -> int:
-        """From where a range is still there."""
+        """The position from which on a range still exists."""
         try:
             start = folder.catalog.checked_entry(recording_id).descriptor.start_position
         except ArchiveError as error:
@@ -149,7 +150,7 @@ class Follower:
         return open_place(place, cache_bytes=options.cache_bytes, cache_dir=options.cache_dir)
 
     def _recordings(self, start: Offset) -> Iterator[tuple[Key, Recording]]:
-        """Those that are chosen and can be opened; checks what became of the others."""
+        """The selected recordings that can be opened; the others are checked for lost data."""
         seen: set[Key] = set()
         for place, ids in chosen(self.options).items():
             shown = without_secrets(place)
@@ -177,7 +178,7 @@ class Follower:
             self._lost(key[1], progress.position, None, problem, cause)
 
     def _progress(self, key: Key, recording: Recording, known: Progress | None) -> Progress:
-        """The position from which reading goes on."""
+        """The progress from which reading continues."""
         if known is None:
             return Progress(recording.start_position, recording.start_position)
         if recording.start_position > known.position:
@@ -207,12 +208,12 @@ class Follower:
         ) from cause
 
     def _end(self, recording: Recording, progress: Progress) -> int:
-        """Up to where a recording may be read now."""
+        """The position up to which a recording may be read now."""
         if not recording.descriptor.is_active:
             return recording.end_position
         if not recording.is_live and _is_written(recording.folder):
-            # Its archive runs, and does not show how far it is: just begun or ending, or seen
-            # from another machine. Files alone do not say what is settled.
+            # The archive runs and does not publish its position: it is just starting or stopping,
+            # or runs on another machine. The files alone do not show which data is final.
             return progress.position
         # The recorder may be in the middle of a message.
         try:
@@ -223,7 +224,7 @@ class Follower:
             return recording.end_position
 
     def _message_end(self, recording: Recording, first: int, limit: int) -> int:
-        """Where the last message ends that lies between two positions; the first without one."""
+        """The end of the last message between two positions; without one, the first position."""
         term = recording.descriptor.term_buffer_length
         at = max(first, limit - limit % term)
         while True:
@@ -238,10 +239,10 @@ class Follower:
                 last = batch.column(0)[-1].as_py()
             if last > at or at <= first:
                 return last
-            at, limit = max(first, at - term), at  # a term that has only begun
+            at, limit = max(first, at - term), at  # the term has no complete message yet
 
     def _advance(self, ahead: _Ahead, limits: Limits) -> tuple[int, int]:
-        """Position and rows that a recording gets on to, by a message at least."""
+        """The position to which a recording advances, by one message at least, and its rows."""
         first, end = ahead.progress.position, ahead.end
         limit = min(end, first + limits.bytes) if limits.bytes < MAX_I64 else end
         if limits.rows == MAX_I64:
@@ -253,7 +254,7 @@ class Follower:
         return (position, used) if position > first else self._rows(ahead, end, 1)
 
     def _rows(self, ahead: _Ahead, limit: int, rows: int) -> tuple[int, int]:
-        """Position after so many rows; the limit itself where there are no more."""
+        """The position after a number of rows and their number; the limit where there are fewer."""
         first, used = ahead.progress.position, 0
         for batch in record_batches(
             ahead.recording,
