@@ -1,8 +1,8 @@
-"""Payload decoders turn a recording's messages into Arrow columns, and list those that they reject.
+"""Payload decoders, which turn a recording's messages into Arrow columns or reject them.
 
-``make_decoder("json", {"schema": "carrier string, dep_delay int64"})`` makes one from strings;
-``decoded_batches(record_batches(recording), decoder)`` gives the rows and the rejects.
-See ``docs/catalog/decoders.md`` for formats and options. Needs ``aerolog[decoders]``.
+``make_decoder("json", {"schema": "carrier string, dep_delay int64"})`` makes a decoder from
+strings; ``decoded_batches(record_batches(recording), decoder)`` yields rows and rejects.
+``docs/catalog/decoders.md`` describes formats and options. The package needs ``aerolog[decoders]``.
 """
 
 from aerolog.catalog.decoders.base import (

@@ -1,8 +1,8 @@
 """Arrow IPC: a message is a stream with its schema, or a single record batch without one.
 
-Bytes are checked before Arrow allocates for them: how many rows and how many bytes a message
-comes to when compression, dictionaries and views are undone is bounded by its length. What was
-read is validated in full before anything looks at it.
+A message is checked before Arrow allocates memory for it: the rows and bytes that it expands to
+without compression, dictionaries and views are limited in proportion to its length. Arrow validates
+what was read in full before it is used.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ EXPANSION_DEFAULT = 256
 EXPANSION_FREE = 64 * 1024
 SAMPLE_MESSAGES = 100
 _INT32, _INT64, _UINT16, _UINT32 = (struct.Struct("<" + code) for code in "iqHI")
-# Whatever Arrow raises over bytes; a message that would not fit in memory is one of them.
+# Arrow raises these errors for malformed bytes, MemoryError for a message that does not fit in
+# memory.
 _ARROW_ERRORS = (pa.ArrowException, OSError, ValueError, TypeError, MemoryError, EOFError)
 
 
 class _Table:
-    """A flatbuffers table: the few fields that are needed, every read inside the buffer."""
+    """A flatbuffers table; only the few fields that are needed are read, all inside the buffer."""
 
     def __init__(self, memory: memoryview, at: int) -> None:
         self._memory = memory
@@ -54,7 +55,7 @@ class _Table:
 
     @classmethod
     def root(cls, memory: memoryview) -> _Table:
-        """The table that the buffer is of."""
+        """The root table of a buffer."""
         return cls(memory, _UINT32.unpack_from(memory, 0)[0])
 
     def _place(self, index: int) -> int:
@@ -66,7 +67,7 @@ class _Table:
         return self._at + offset if offset else 0
 
     def int64(self, index: int) -> int:
-        """A number; 0 where it is left out."""
+        """A number field; 0 where it is left out."""
         place = self._place(index)
         return int(_INT64.unpack_from(self._memory, place)[0]) if place else 0
 
@@ -75,12 +76,12 @@ class _Table:
         return place + int(_UINT32.unpack_from(self._memory, place)[0]) if place else 0
 
     def table(self, index: int) -> _Table | None:
-        """A table inside; None where it is left out."""
+        """A table field; None where it is left out."""
         target = self._target(index)
         return _Table(self._memory, target) if target else None
 
     def pairs(self, index: int) -> Iterator[tuple[int, int]]:
-        """A vector of two numbers each."""
+        """A vector field whose items are pairs of numbers."""
         target = self._target(index)
         count = _UINT32.unpack_from(self._memory, target)[0] if target else 0
         if count > len(self._memory):
@@ -94,10 +95,10 @@ class _Table:
 
 
 def claimed_size(message: Any) -> int:
-    """Rows or bytes, whichever is more, that a record batch says it comes to.
+    """The number of rows or bytes, whichever is larger, that a record batch claims to expand to.
 
     Args:
-        message: of Arrow IPC.
+        message: an Arrow IPC message.
 
     Raises:
         struct.error: the metadata is damaged.
@@ -124,11 +125,12 @@ def claimed_size(message: Any) -> int:
 
 
 class ArrowDecoder(Decoder):
-    """Rows of Arrow record batches; a message may have any number of rows.
+    """Decodes Arrow record batches; a message may have any number of rows.
 
-    Options: ``schema`` (text, see ``type_text``), ``schema_file`` (an Arrow stream or file, or a
-    serialised schema; ``schema_ipc`` is the same as base64), else the schema of the first stream
-    that is seen. ``expansion`` bounds what a message may come to, in times of its length.
+    Options: ``schema`` (text, see ``type_text``) or ``schema_file`` (an Arrow stream or file, or a
+        serialised schema; ``schema_ipc`` is its content as base64); without them the schema is that
+        of the first stream. ``expansion`` limits the expanded size of a message, as a multiple of
+        its length.
     """
 
     name = "arrow"
@@ -172,16 +174,16 @@ class ArrowDecoder(Decoder):
 
     @property
     def needs_sample(self) -> bool:
-        """True when no schema was given."""
+        """Whether no schema was given."""
         return self._given is None
 
     @property
     def sample_size(self) -> int:
-        """A few messages, one of which must be a stream."""
+        """The number of messages in a sample, one of which must be a stream."""
         return SAMPLE_MESSAGES if self.needs_sample else 0
 
     def with_sample(self, payloads: pa.BinaryArray) -> Decoder:
-        """A decoder with the schema of the first stream."""
+        """Make a decoder with the schema of the first stream."""
         if not self.needs_sample:
             return self
         for payload in as_binary(payloads).slice(0, SAMPLE_MESSAGES):
@@ -197,7 +199,7 @@ class ArrowDecoder(Decoder):
         )
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every row of every batch is a row."""
+        """Decode messages; every row of every batch is a row."""
         schema = self.schema
         batches: list[pa.RecordBatch] = []
         sources: list[pa.Array] = []
@@ -221,7 +223,7 @@ class ArrowDecoder(Decoder):
         return Decoded(whole, source, rejects)
 
     def _batches(self, payload: pa.Buffer | None) -> list[pa.RecordBatch]:
-        """The plain batches of one message, all checked."""
+        """The batches of one message in plain types, all checked."""
         if payload is None:
             raise ValueError("no payload")
         limit = EXPANSION_FREE + self._expansion * payload.size

@@ -1,7 +1,7 @@
-"""Columns of Arrow messages in plain types: dictionaries, views and large offsets undone.
+"""Converts columns of Arrow messages to plain types, without dictionaries, views or large offsets.
 
-Arrays have been validated in full. That leaves slots of nulls unlooked at, and Arrow's casts do
-look at those of views: they are emptied first.
+The arrays have been validated in full. Validation skips the slots of nulls, but Arrow's casts read
+those of views, so these slots are emptied first.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ VIEW_SIZE = 16
 
 
 class TooLargeError(ValueError):
-    """A message comes to more than its length allows."""
+    """A message expands to more than its length allows."""
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema of decoded columns: plain types, all nullable, without metadata.
 
     Raises:
-        DecoderError: a column has no plain form, or there is none.
+        DecoderError: a column has no plain type, or there is no column.
     """
     if not len(schema):
         raise DecoderError("the Arrow schema has no columns")
@@ -37,10 +37,10 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _column_type(column: pa.Field) -> pa.DataType:
-    """The type that a column is decoded to: dictionaries, views and 64-bit offsets are undone.
+    """The type that a column is decoded to, without dictionaries, views and 64-bit offsets.
 
     Raises:
-        DecoderError: it has no plain form.
+        DecoderError: the column has no plain type.
     """
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
@@ -68,15 +68,15 @@ def _check_plain(kind: pa.DataType, name: str) -> None:
 
 
 def plain_array(array: pa.Array, column: pa.Field, limit: int) -> pa.Array:
-    """An array, validated in full, in the plain type of its column.
+    """Convert an array that was validated in full to the plain type of its column.
 
     Args:
-        array: of one of the types that ``plain_schema`` has a plain type for.
-        column: of the plain schema.
-        limit: bytes of text that it may come to.
+        array: an array of a type for which ``plain_schema`` has a plain type.
+        column: the column in the plain schema.
+        limit: the most bytes of text that the array may expand to.
 
     Raises:
-        TooLargeError: it comes to more.
+        TooLargeError: the array expands to more.
     """
     if array.type == column.type:
         return array
@@ -99,7 +99,7 @@ def _check(total: int, limit: int, column: pa.Field) -> None:
 
 
 def _without_null_views(array: pa.Array) -> tuple[pa.Array, int]:
-    """The array with empty views in the slots of nulls, and the bytes of all its values."""
+    """The array with empty views in the slots of nulls, and the total bytes of its values."""
     validity, views, *data = array.buffers()
     first, last = array.offset, array.offset + len(array)
     slots = np.frombuffer(views, dtype=np.uint8, count=last * VIEW_SIZE).copy()

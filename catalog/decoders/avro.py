@@ -45,7 +45,7 @@ _CRC = _crc_table()
 
 
 def fingerprint(canonical: str) -> int:
-    """CRC-64-AVRO of a schema's parsing canonical form."""
+    """Compute the CRC-64-AVRO of a schema's parsing canonical form."""
     value = _EMPTY
     for byte in canonical.encode():
         value = (value >> 8) ^ _CRC[(value ^ byte) & 0xFF]
@@ -53,15 +53,16 @@ def fingerprint(canonical: str) -> int:
 
 
 class AvroDecoder(Decoder):
-    """Avro data by schema.
+    """Decodes Avro data by schema.
 
-    Options: ``schema`` (JSON) or ``schema_file``, of the columns; ``writer_schemas`` (a JSON list)
-    or ``writer_schema_files`` (with commas), of writers with other versions of it, which their
-    fingerprints choose; ``encoding`` is ``auto`` (single-object where the header has a known
-    fingerprint, else bare), ``single`` or ``bare``.
+    Options: ``schema`` (JSON) or ``schema_file`` gives the schema of the columns.
+        ``writer_schemas`` (a JSON list) or ``writer_schema_files`` (separated by commas) gives the
+        schemas of writers with other versions of it, which are selected by their fingerprints.
+        ``encoding`` is ``auto`` (single-object where the header has a known fingerprint, else
+        bare), ``single`` or ``bare``.
 
-    A bare datum is of the one writer schema where exactly one is given, else of ``schema``. A
-    record's fields are the columns; any other schema gives the one column ``value``.
+    A bare datum has the one writer schema when exactly one is given, else ``schema``. A record's
+    fields are the columns; any other schema gives the one column ``value``.
     """
 
     name = "avro"
@@ -126,14 +127,14 @@ class AvroDecoder(Decoder):
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every datum is a row; bytes behind it make its message a reject."""
+        """Decode messages; every datum is a row, and bytes behind it make its message a reject."""
         rows: list[dict[str, Any]] = []
         source: list[int] = []
         rejects: list[Reject] = []
         for index, payload in enumerate(as_binary(payloads).to_pylist()):
             try:
                 value = self._datum(payload)
-            except Exception as error:  # noqa: BLE001 (of arbitrary bytes: each failure is a reject)
+            except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
                 what = one_line(error) or type(error).__name__
                 rejects.append(Reject(index, f"not Avro of this schema: {what}"))
                 continue
@@ -164,7 +165,7 @@ class AvroDecoder(Decoder):
 
 
 def _plain(value: Any) -> Any:
-    """Values as columns take them: UUIDs are text."""
+    """Convert a value to the form that columns take: UUIDs become text."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list):

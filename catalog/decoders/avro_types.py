@@ -1,4 +1,4 @@
-"""Arrow types of Avro schemas; what has no column form, or no bound, is refused."""
+"""Arrow types of Avro schemas; types without a column form, or without a bound, are refused."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LOGICAL: dict[tuple[Any, str], pa.DataType] = {
     ("long", "local-timestamp-micros"): pa.timestamp("us"),
     ("string", "uuid"): pa.string(),
 }
-# Of a union with null these pairs have one column type that holds both.
+# In a union with null these pairs have one column type that holds both.
 _WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 
 
 class _Types:
-    """Named types of one schema, and how many fields were made of them."""
+    """The named types of one schema, and the number of fields that were made of them."""
 
     def __init__(self) -> None:
         self._named: dict[str, Any] = {}
@@ -42,10 +42,10 @@ class _Types:
         self._fields = 0
 
     def arrow(self, schema: Any, path: str) -> pa.DataType:
-        """The type of a schema.
+        """The Arrow type of a schema.
 
         Raises:
-            DecoderError: it has no column form.
+            DecoderError: the schema has no column form.
         """
         self._fields += 1
         if self._fields > FIELDS_MAX or len(self._open) > DEPTH_MAX:
@@ -114,7 +114,7 @@ class _Types:
 
 
 def arrow_schema_of(schema: Any, value_column: str) -> pa.Schema:
-    """Columns of a parsed Avro schema: a record's fields, or one column of the value.
+    """The columns of a parsed Avro schema: a record's fields, or one column of the value.
 
     Raises:
         DecoderError: a type has no column form.
@@ -126,20 +126,20 @@ def arrow_schema_of(schema: Any, value_column: str) -> pa.Schema:
 
 
 def check_finite(schema: Any) -> None:
-    """Items of arrays take at least a byte, and no type holds itself.
+    """Check that items of arrays have at least one byte and that no type contains itself.
 
-    A few bytes could say any number of items that take none, and nest a type in itself until the
-    stack ends.
+    Otherwise a few bytes could claim any number of items without bytes, or nest a type in itself
+    until the stack overflows.
 
     Raises:
-        DecoderError: an item takes none, or a type holds itself.
+        DecoderError: an item may have no bytes, or a type contains itself.
     """
     named: dict[str, Any] = {}
     _least(schema, named, (), [0])
 
 
 def _least(schema: Any, named: dict[str, Any], inside: tuple[str, ...], seen: list[int]) -> int:
-    """Bytes that a value takes at least."""
+    """The least number of bytes of an encoded value."""
     seen[0] += 1
     if seen[0] > FIELDS_MAX or len(inside) > DEPTH_MAX:
         raise DecoderError("the Avro schema has too many or too deep fields")

@@ -1,10 +1,11 @@
 """The interface of decoders: a schema known before the first message, rows or a reject for each.
 
 A decoder is made from strings (``make_decoder(name, options)``) and pickles as those strings, so
-that a command line, a TOML file and a Spark job can carry it. What its options name as files is
-read when it is made and carried in ``options`` from then on: a worker needs none of the files.
+that a command line, a TOML file and a Spark job can carry it. Files that its options name are read
+when it is made, and ``options`` carries their content from then on: a worker needs none of the
+files.
 
-``decode`` gives rows for the messages that fit and a reject for each one that does not: every
+``decode`` returns rows for the messages that fit and a reject for each one that does not: every
 message is in exactly one of the two.
 """
 
@@ -31,11 +32,11 @@ _ADDRESS = re.compile(r"<([\w.]+) object at 0x[0-9a-f]+>")
 
 
 class DecoderError(AerologError, ValueError):
-    """A decoder cannot be made or used as asked: which option or schema is wrong, and how."""
+    """A decoder cannot be made or used as asked; the text names the option or schema at fault."""
 
 
 class SchemaUnknownError(DecoderError):
-    """The schema is inferred, and no sample of messages was shown to the decoder yet."""
+    """The schema is to be inferred, and the decoder has not been given a sample of messages yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Reject:
     """A message that could not be decoded.
 
     Attributes:
-        index: of the message in the payloads that were given to ``decode``.
-        reason: one line; begins with ``schema changed:`` where the message is well formed and
-            only does not fit the schema.
+        index: the message's index in the payloads that were given to ``decode``.
+        reason: one line of text, which begins with ``schema changed:`` when the message is well
+            formed and only does not fit the schema.
     """
 
     index: int
@@ -53,18 +54,18 @@ class Reject:
 
     @property
     def schema_changed(self) -> bool:
-        """The message is well formed, and of another schema."""
+        """Whether the message is well formed but has another schema."""
         return self.reason.startswith(SCHEMA_CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a batch of messages is.
+    """The result of decoding a batch of messages.
 
     Attributes:
-        columns: rows, in the order of their messages, with the decoder's schema.
-        source: int64, of each row the index of its message; ascending.
-        rejects: the messages without rows, ascending by index.
+        columns: the rows with the decoder's schema, in the order of their messages.
+        source: int64, for each row the index of its message, ascending.
+        rejects: the rejects of the messages without rows, ascending by index.
     """
 
     columns: pa.RecordBatch
@@ -73,11 +74,11 @@ class Decoded:
 
 
 class Decoder(ABC):
-    """Messages of one format to Arrow columns; made by ``make_decoder``, or by an entry point.
+    """Decodes messages of one format to Arrow columns; made by ``make_decoder`` or an entry point.
 
     Attributes:
-        name: as ``make_decoder`` takes it; a class behind an entry point has the entry's name.
-        options: strings that make an equal decoder on any machine.
+        name: the name for ``make_decoder``; a class behind an entry point has the entry's name.
+        options: the strings that make an equal decoder on any machine.
     """
 
     name: ClassVar[str] = ""
@@ -88,35 +89,35 @@ class Decoder(ABC):
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """Arrow schema of the decoded columns.
+        """The Arrow schema of the decoded columns.
 
         Raises:
-            SchemaUnknownError: ``needs_sample`` holds.
+            SchemaUnknownError: ``needs_sample`` is True.
         """
 
     @abstractmethod
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Decode messages; bytes of any kind raise nothing.
+        """Decode messages; malformed bytes are rejected and raise no error.
 
         Args:
-            payloads: one message each; a null is rejected.
+            payloads: the messages, one in each item; a null is rejected.
 
         Raises:
-            SchemaUnknownError: ``needs_sample`` holds.
+            SchemaUnknownError: ``needs_sample`` is True.
         """
 
     @property
     def needs_sample(self) -> bool:
-        """The schema is to be inferred: ``with_sample`` gives a decoder that has one."""
+        """Whether the schema is to be inferred; ``with_sample`` makes a decoder that has one."""
         return False
 
     @property
     def sample_size(self) -> int:
-        """How many messages ``with_sample`` wants to see; 0 where it wants none."""
+        """The number of messages that ``with_sample`` needs; 0 where it needs none."""
         return 0
 
-    def with_sample(self, payloads: pa.BinaryArray) -> Decoder:  # noqa: ARG002 (for others)
-        """A decoder with the schema that these messages have, fixed; itself where it has one.
+    def with_sample(self, payloads: pa.BinaryArray) -> Decoder:  # noqa: ARG002 (overrides use it)
+        """Make a decoder with the schema of these messages; the same decoder if it has a schema.
 
         Raises:
             DecoderError: none of the messages can be decoded.
@@ -141,17 +142,17 @@ class Decoder(ABC):
 
 
 def one_line(text: object) -> str:
-    """A reason as it is kept: one line of bounded length, the same each time."""
+    """Shorten a text to one line of limited length, which is the same each time."""
     line = _ADDRESS.sub(r"\1", " ".join(str(text).split()))
     line = line.encode("utf-8", "backslashreplace").decode()
     return line if len(line) <= REASON_LENGTH_MAX else line[: REASON_LENGTH_MAX - 3] + "..."
 
 
 def as_binary(payloads: Any) -> pa.BinaryArray:
-    """Payloads as one array of ``binary``.
+    """Convert payloads to one array of ``binary``.
 
     Raises:
-        TypeError: they are no bytes.
+        TypeError: the payloads are not bytes.
     """
     if isinstance(payloads, pa.ChunkedArray):
         payloads = payloads.combine_chunks()
@@ -169,19 +170,19 @@ def split_failures(
     attempt: Callable[[int, int], Any],
     failures: type[BaseException] | tuple[type[BaseException], ...],
 ) -> tuple[list[tuple[int, int, Any]], list[tuple[int, BaseException]]]:
-    """Convert a range at once, and where that fails, find the items that are to blame.
+    """Convert a range of items at once, and where that fails, find the items that cause it.
 
-    An item's verdict is always that of ``attempt`` on a range that holds it, so that it does not
-    depend on its neighbours; a range without bad items costs one attempt.
+    The result for an item is always that of ``attempt`` on a range that contains it, and does not
+    depend on its neighbours. A range without bad items costs one attempt.
 
     Args:
-        first: index of the first item.
-        last: index after the last item.
-        attempt: converts the items from its first to before its second argument.
-        failures: what it raises over a range with a bad item.
+        first: the index of the first item.
+        last: the index behind the last item.
+        attempt: converts the items from its first argument up to, but not including, its second.
+        failures: the errors that it raises for a range with a bad item.
 
     Returns:
-        Converted ranges (first, last, result), ascending; bad items with what was raised.
+        The converted ranges (first, last, result), ascending, and the bad items with their errors.
     """
     good: list[tuple[int, int, Any]] = []
     bad: list[tuple[int, BaseException]] = []
@@ -204,7 +205,7 @@ def split_failures(
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of a schema without rows."""
+    """An empty batch of a schema."""
     return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
@@ -215,5 +216,5 @@ def counting(first: int, last: int) -> pa.Int64Array:
 
 
 def int64_array(values: Sequence[int]) -> pa.Int64Array:
-    """Message indices as ``Decoded`` has them."""
+    """Convert message indices to the array that ``Decoded`` holds."""
     return pa.array(values, pa.int64())

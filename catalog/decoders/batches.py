@@ -1,4 +1,4 @@
-"""Decoding of scanned batches to rows, which say where they are from, and rejects."""
+"""Decodes scanned batches to rejects, and to rows that tell where they are from."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ REJECTS_SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class DecodeTotals:
-    """Totals of a decoding.
+    """The totals of a decoding.
 
     Attributes:
-        messages: seen; rows' messages and rejects together.
-        rows: decoded.
-        rejects: messages without rows.
-        schema_changes: rejects that are well formed and of another schema.
+        messages: the number of messages, with rows or rejected.
+        rows: the number of rows.
+        rejects: the number of messages without rows.
+        schema_changes: the number of rejects that are well formed but have another schema.
         first_change: recording id, position and reason of the first of those.
     """
 
@@ -49,14 +49,14 @@ class DecodeTotals:
 
 
 def decoded_schema(decoder: Decoder) -> pa.Schema:
-    """Schema of the rows of ``decoded_batches``: where a row is from, then the decoded columns.
+    """The schema of the rows of ``decoded_batches``: place columns, then the decoded columns.
 
-    A decoded column whose name is taken by a place column, in any case of letters, has
-    ``payload_`` before its name. All decoded columns are nullable.
+    The place columns tell where a row is from. A decoded column with the name of a place column, in
+    any case of letters, gets ``payload_`` before its name. All decoded columns are nullable.
 
     Raises:
         SchemaUnknownError: the decoder needs a sample.
-        DecoderError: two columns have one name.
+        DecoderError: two columns have the same name.
     """
     fields = list(arrow_schema(PLACE_COLUMNS))
     taken = set(PLACE_COLUMNS)
@@ -76,20 +76,21 @@ def decoded_batches(
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """Decode the payloads of scanned batches.
 
-    A decoder that needs a sample gets the first messages; batches are held back until it has
-    enough of them, or all.
+    A decoder that needs a sample gets the first messages; batches are held back until there are
+    enough of them, or no more.
 
     Args:
-        batches: with the place columns and ``payload``, as ``record_batches`` gives them.
-        decoder: of the payloads.
-        totals: kept up to date while reading.
+        batches: batches with the place columns and ``payload``, such as those of
+            ``record_batches``.
+        decoder: the decoder of the payloads.
+        totals: totals that are updated while reading.
 
     Yields:
-        Rows with ``decoded_schema(decoder)``, and rejects with ``REJECTS_SCHEMA``, of each batch.
+        For each batch, rows with ``decoded_schema(decoder)`` and rejects with ``REJECTS_SCHEMA``.
 
     Raises:
         DecoderError: a column is missing, no message of a sample can be decoded, or the decoder
-            lost messages or gave other columns than its schema has.
+            lost messages or returned other columns than its schema has.
     """
     totals = DecodeTotals() if totals is None else totals
     source = iter(batches)
@@ -107,11 +108,11 @@ def decoded_batches(
 
 
 def sampled_decoder(decoder: Decoder, batches: Iterable[pa.RecordBatch]) -> Decoder:
-    """A decoder whose schema is known: itself, or one with the schema of the first messages.
+    """Return the decoder itself if its schema is known, else one with the first messages' schema.
 
     Args:
-        decoder: to prepare.
-        batches: with ``payload``; read no further than is needed.
+        decoder: the decoder to prepare.
+        batches: batches with ``payload``; no more are read than the sample needs.
 
     Raises:
         DecoderError: a sample is needed, and there is no message, or none that can be decoded.
@@ -179,12 +180,12 @@ def _add(totals: DecodeTotals, decoded: Decoded, rejects: pa.RecordBatch, messag
 
 
 def check_decoded(decoded: Decoded, decoder: Decoder, messages: int) -> None:
-    """What every decoder promises, ours or a user's: no message is lost, none is in both places.
+    """Check what every decoder promises: each message has either rows or a reject.
 
     Args:
-        decoded: what it gave.
-        decoder: for the message, and for its schema.
-        messages: how many it was given.
+        decoded: the decoder's result.
+        decoder: the decoder, for its schema and for the error's text.
+        messages: the number of messages that it was given.
 
     Raises:
         DecoderError: a promise is broken.

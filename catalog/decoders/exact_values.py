@@ -1,7 +1,8 @@
-"""Python values that must fit Arrow types exactly: nothing is rounded, cut or guessed.
+"""Fits Python values to Arrow types exactly: nothing is rounded, truncated or guessed.
 
-Parsers that give Python values (JSON where the fast reader gave up, MessagePack) come through
-here. A value that is of another type than its column makes its message a reject that says so.
+The values come from parsers that return Python objects (JSON where the fast reader gave up,
+MessagePack). A value of another type than its column's makes its message a reject whose reason says
+so.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ _ARROW_ERRORS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class MisfitError(ValueError):
-    """A value does not fit its column: where, and what it is."""
+    """A value does not fit its column; the text has the column's path and the value's kind."""
 
 
 class Repeated(dict[str, Any]):
-    """An object some of whose keys came twice.
+    """An object in which some keys occurred more than once.
 
     Attributes:
-        repeated: those keys.
+        repeated: these keys.
     """
 
     repeated: frozenset[str] = frozenset()
@@ -124,7 +125,7 @@ def _binary(kind: pa.DataType, path: str) -> Fit:
 
 
 def _cast(kind: pa.DataType, path: str, plain: tuple[type, ...]) -> Fit:
-    """Types that are also written as text: times and decimals."""
+    """Fit types that may also be written as text: times and decimals."""
 
     def fit(value: Any) -> Any:
         try:
@@ -181,10 +182,10 @@ def _structured(kind: pa.DataType, path: str, extra: bool) -> Fit:
 
 
 def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra: bool) -> None:
-    """An object has no column twice, and none that is not known unless ``extra`` is fine.
+    """Check that no column occurs twice, and unless ``extra`` is set, that no field is unknown.
 
     Raises:
-        MisfitError: it has.
+        MisfitError: the object has such a key.
     """
     if isinstance(value, Repeated):
         twice = sorted(value.repeated & names) if extra else sorted(value.repeated)
@@ -196,12 +197,12 @@ def check_keys(value: dict[Any, Any], names: frozenset[str], path: str, *, extra
 
 
 def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
-    """A function that gives the value as ``pa.array`` takes it, for values that are not None.
+    """Make a function that checks a value other than None and returns what ``pa.array`` takes.
 
     Args:
-        kind: of the column.
+        kind: the type of the column.
         path: the column's name, for messages.
-        extra: objects may have more fields than the type.
+        extra: whether objects may have more fields than the type.
 
     Raises:
         DecoderError: there is no rule for the type.
@@ -234,11 +235,11 @@ def fitting(kind: pa.DataType, path: str, *, extra: bool) -> Fit:
 
 
 class RowFitter:
-    """Objects to rows of a schema; those that do not fit to rejects.
+    """Turns objects into rows of a schema, and those that do not fit into rejects.
 
     Args:
-        schema: of the rows.
-        extra: objects may have fields that the schema does not; they are left out.
+        schema: the schema of the rows.
+        extra: whether objects may have fields that the schema lacks, which are left out then.
 
     Raises:
         DecoderError: there is no rule for a column's type.
@@ -254,14 +255,15 @@ class RowFitter:
     def fit(
         self, rows: Sequence[dict[str, Any]], source: Sequence[int], rejects: list[Reject]
     ) -> Decoded:
-        """Rows as columns.
+        """Convert rows to columns.
 
-        A message whose row does not fit gives no rows at all.
+        A message with a row that does not fit gets no rows at all.
 
         Args:
-            rows: in the order of their messages.
-            source: of each row the index of its message, ascending.
-            rejects: of other reasons; joined by those of rows that do not fit.
+            rows: the rows in the order of their messages.
+            source: for each row the index of its message, ascending.
+            rejects: the rejects with other reasons, to which those of rows that do not fit are
+                added.
         """
         bad: dict[int, str] = {}
         try:
@@ -277,7 +279,7 @@ class RowFitter:
     def _fitting_rows(
         self, rows: Sequence[dict[str, Any]], source: Sequence[int], bad: dict[int, str]
     ) -> tuple[list[dict[str, Any]], list[int]]:
-        """Rows of the messages all of whose rows fit; the others' reasons come into ``bad``."""
+        """The rows of messages all of whose rows fit; the other messages' reasons go to ``bad``."""
         kept: list[dict[str, Any]] = []
         kept_source: list[int] = []
         for row, index in zip(rows, source, strict=True):
@@ -287,7 +289,7 @@ class RowFitter:
                 self._check(row)
             except _ARROW_ERRORS as error:
                 bad[index] = SCHEMA_CHANGED + one_line(error)
-                while kept_source and kept_source[-1] == index:  # earlier rows of it
+                while kept_source and kept_source[-1] == index:  # earlier rows of the same message
                     kept.pop()
                     kept_source.pop()
                 continue
@@ -316,7 +318,7 @@ class RowFitter:
 
 
 def _exact_type(kind: pa.DataType) -> frozenset[type] | None:
-    """Python types whose values Arrow takes as strictly as ``fitting`` does."""
+    """The Python types whose values Arrow checks as strictly as ``fitting`` does."""
     if pa.types.is_integer(kind):
         return frozenset({int, type(None)})
     if pa.types.is_float64(kind):

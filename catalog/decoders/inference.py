@@ -1,4 +1,4 @@
-"""A schema from a sample of messages that are objects."""
+"""Infers a schema from a sample of messages that are objects."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _TYPES = {
 
 
 class _Kind:
-    """What was seen of one field: the first type wins, an integer gives way to a float."""
+    """The type seen for one field: the first type wins, but an integer gives way to a float."""
 
     def __init__(self) -> None:
-        self.type: Any = None  # of _TYPES, list or dict
+        self.type: Any = None  # a type in _TYPES, or list or dict
         self.item: _Kind | None = None
         self.fields: dict[str, _Kind] = {}
 
@@ -80,16 +80,16 @@ class _Kind:
 
 
 def infer_schema(messages: Iterable[dict[str, Any]]) -> pa.Schema:
-    """The schema of a sample.
+    """Infer the schema of a sample.
 
-    A field has the type that it is first seen with, or float64 where integers and floats come;
-    one that is always null is a string. Columns are in the order in which they appear.
+    A field has the type of its first value, or float64 where both integers and floats occur; a
+    field that is always null is a string. Columns are in the order in which they first occur.
 
     Args:
-        messages: decoded.
+        messages: the decoded messages.
 
     Raises:
-        DecoderError: there is no message with a field, or there are too many fields.
+        DecoderError: no message has a field, or there are too many fields.
     """
     whole = _Kind()
     budget = [FIELDS_MAX]

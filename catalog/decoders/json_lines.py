@@ -1,9 +1,10 @@
-"""JSON: a message is an object, or several on lines of their own.
+"""JSON: a message is an object, or several objects on a line each.
 
-Whole batches go through Arrow's JSON reader with every payload wrapped as ``{"m":...}``. The
-wrapping begins an object where no object is open, and no payload can leave one open without an
-error at the next wrapping, so that as many rows as messages means one row of each. Where the
-reader refuses, the range is halved, and small ranges go message by message through Python's parser.
+A whole batch goes through Arrow's JSON reader, with every payload wrapped as ``{"m":...}``. Each
+wrapping begins an object where no object may be open. A payload that leaves one open causes an
+error at the next wrapping, so equal numbers of rows and messages mean one row for each message.
+Where the reader refuses a range, it is halved, and small ranges go message by message through
+Python's parser.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ else:
 
 OBJECT_OPTIONS = ("schema", "schema_file", "extra", "sample")
 
-_SLOW_RANGE = 256  # messages; below this another try of the fast reader costs more than it saves
-_OPENED_MAX = 400  # brackets in a message; the stack of Python's parser holds more
-_FAST_BYTES_MAX = 1 << 30  # the reader's blocks and binary columns have 31-bit lengths
+_SLOW_RANGE = 256  # messages; below this a retry of the fast reader costs more than it saves
+_OPENED_MAX = 400  # brackets in a message, which the stack of Python's parser can hold
+_FAST_BYTES_MAX = 1 << 30  # lengths of the reader's blocks and columns have 31 bits
 _OTHER_INFINITY = re.compile(rb"Inf(?!inity)")
 _REFUSED = (pa.ArrowException, UnicodeDecodeError)
 
 
 class ObjectDecoder(Decoder):
-    """Formats whose messages are objects, with a given schema or an inferred one.
+    """The base of decoders of objects, with a given or an inferred schema.
 
     Options: ``schema`` (see ``type_text``) or ``schema_file``; ``extra`` is ``reject`` (a field
-    that the schema does not have makes its message a reject) or ``ignore``; ``sample`` is the
-    number of messages that a schema is inferred from.
+        that the schema lacks makes its message a reject) or ``ignore``; ``sample`` is the number of
+        messages that a schema is inferred from.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -87,16 +88,16 @@ class ObjectDecoder(Decoder):
 
     @property
     def needs_sample(self) -> bool:
-        """True when no schema was given."""
+        """Whether no schema was given."""
         return self._schema is None
 
     @property
     def sample_size(self) -> int:
-        """Option ``sample`` where a sample is needed."""
+        """The option ``sample`` where a sample is needed, else 0."""
         return self._sample if self.needs_sample else 0
 
     def with_sample(self, payloads: pa.BinaryArray) -> Decoder:
-        """A decoder with the schema of the first ``sample`` messages."""
+        """Make a decoder with the schema of the first ``sample`` messages."""
         if not self.needs_sample:
             return self
         shown = as_binary(payloads).slice(0, self._sample).to_pylist()
@@ -107,14 +108,14 @@ class ObjectDecoder(Decoder):
 
     @abstractmethod
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
-        """The objects of a message, or why there are none."""
+        """Parse the objects of a message; a text is the reason why it has none."""
 
     def fit_each(self, payloads: pa.BinaryArray, first: int) -> Decoded:
-        """Messages one after the other.
+        """Decode messages one after the other.
 
         Args:
-            payloads: a range of them.
-            first: index of the first one.
+            payloads: a range of the messages.
+            first: the index of the first one.
         """
         rows: list[dict[str, Any]] = []
         source: list[int] = []
@@ -130,20 +131,20 @@ class ObjectDecoder(Decoder):
 
 
 class JsonDecoder(ObjectDecoder):
-    """JSON objects; options as ``ObjectDecoder`` has them."""
+    """Decodes JSON objects; the options are those of ``ObjectDecoder``."""
 
     name = "json"
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self._fast = self._schema is not None and all(map(_read_fast, self._schema.types))
-        # Decimals are read as they are written, not by way of a float.
+        # Decimals keep the digits as written, without a conversion to float.
         number = float if self._fast or self._schema is None else decimal.Decimal
         self._loads = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=number).decode
         self._json = require("pyarrow.json", "decoding JSON")
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every object is a row; a message that has something else is a reject."""
+        """Decode messages; every object is a row, and a message with anything else is a reject."""
         messages = as_binary(payloads)
         schema = self.schema
         good, bad = split_failures(
@@ -180,7 +181,7 @@ class JsonDecoder(ObjectDecoder):
         return Decoded(batch, counting(first, first + count))
 
     def _read(self, messages: pa.BinaryArray) -> pa.RecordBatch:
-        """One row of each message, or an error."""
+        """Read one row for each message, or raise an error."""
         if messages.null_count or messages.nbytes > _FAST_BYTES_MAX:
             raise pa.ArrowInvalid("not for the fast reader")
         parts = messages.to_pylist()
@@ -206,7 +207,7 @@ class JsonDecoder(ObjectDecoder):
         return pa.RecordBatch.from_arrays(column.flatten(), schema=self.schema)
 
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
-        """One object, or one a line."""
+        """Parse one object, or one on each line."""
         try:
             text = payload.decode()
         except UnicodeDecodeError:
@@ -241,7 +242,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_fast(kind: pa.DataType) -> bool:
-    """Whether Arrow's JSON reader takes this type as strictly as ``fitting`` does."""
+    """Whether Arrow's JSON reader checks this type as strictly as ``fitting`` does."""
     types = pa.types
     if types.is_struct(kind):
         return all(_read_fast(part.type) for part in kind)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MessagePackDecoder(ObjectDecoder):
-    """MessagePack maps; options as ``ObjectDecoder`` has them."""
+    """Decodes MessagePack maps and arrays; the options are those of ``ObjectDecoder``."""
 
     name = "msgpack"
 
@@ -24,14 +24,14 @@ class MessagePackDecoder(ObjectDecoder):
         self._unpack = require("msgpack", "decoding MessagePack").unpackb
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every message is a row; one that holds something else or more is a reject."""
+        """Decode messages; one map or array is a row, and anything else or more is a reject."""
         return self.fit_each(as_binary(payloads), 0)
 
     def parse(self, payload: bytes) -> list[dict[str, Any]] | str:
-        """The one map of a message."""
+        """Parse the one map of a message, or its one array of the columns' values."""
         try:
             found = self._unpack(payload, raw=False, strict_map_key=False, timestamp=3)
-        except Exception as error:  # noqa: BLE001 (of arbitrary bytes: each failure is a reject)
+        except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
             return f"not MessagePack: {type(error).__name__}: {error}"
         if type(found) is dict:
             if all(type(name) is str for name in found):

@@ -1,4 +1,4 @@
-"""Options of decoders: strings, checked; files are read once and carried as text from then on."""
+"""The options of decoders: checked strings; files are read once and then carried as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aerolog.catalog.decoders.base import DecoderError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Schemas and descriptor sets may come from outside; a larger file is refused.
+# Schemas and descriptor sets may come from untrusted sources, so larger files are refused.
 SCHEMA_BYTES_MAX = 4 * 1024 * 1024
 
 
@@ -20,12 +20,12 @@ class Options:
     """The options that a decoder was given.
 
     Args:
-        decoder: its name, for messages.
-        given: as from a command line.
-        known: every option that the decoder has.
+        decoder: the decoder's name, for messages.
+        given: the options as given on a command line.
+        known: the names of all options that the decoder has.
 
     Raises:
-        DecoderError: an option is unknown, or no string.
+        DecoderError: an option is unknown or not a string.
     """
 
     def __init__(self, decoder: str, given: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -41,14 +41,14 @@ class Options:
                 raise DecoderError(f"option {name} of decoder {decoder} is to be a string: {value}")
 
     def text(self, name: str, default: str) -> str:
-        """An option, or its default."""
+        """The text of an option, or its default."""
         return self.values.get(name, default)
 
     def required(self, name: str, what: str) -> str:
-        """An option that must be given.
+        """The text of an option that must be given.
 
         Raises:
-            DecoderError: it is missing.
+            DecoderError: the option is missing.
         """
         value = self.values.get(name, "")
         if not value:
@@ -56,10 +56,10 @@ class Options:
         return value
 
     def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        """One of some words; the first is the default.
+        """An option that is one of some words; the first one is the default.
 
         Raises:
-            DecoderError: it is another word.
+            DecoderError: the option is another word.
         """
         value = self.values.get(name, choices[0])
         if value not in choices:
@@ -70,10 +70,10 @@ class Options:
         return value
 
     def number(self, name: str, default: int, *, least: int, most: int) -> int:
-        """A whole number in a range.
+        """An option that is a whole number in a range.
 
         Raises:
-            DecoderError: it is none, or outside.
+            DecoderError: the option is not a number, or is out of range.
         """
         text = self.values.get(name, str(default))
         try:
@@ -88,18 +88,18 @@ class Options:
         return value
 
     def inline_file(self, file_option: str, inline: str, *, is_text: bool) -> bytes | None:
-        """What a file option names, or its inline form says; afterwards only the inline one is set.
+        """The content that a file option names or its inline form carries; only the latter is kept.
 
         Args:
-            file_option: names a file.
-            inline: the option that carries the file's content, base64 where it is not text.
-            is_text: the content is UTF-8.
+            file_option: the option that names a file.
+            inline: the option that carries the file's content, as base64 unless it is text.
+            is_text: whether the content is UTF-8.
 
         Returns:
-            The content; None where neither is given.
+            The content; None where neither option is given.
 
         Raises:
-            DecoderError: both are given, or the file cannot be read, or is too long.
+            DecoderError: both are given, or the file cannot be read or is too large.
         """
         path, value = self.values.pop(file_option, ""), self.values.get(inline, "")
         if path and value:

@@ -30,13 +30,13 @@ _KNOWN_FILES = "any", "duration", "empty", "field_mask", "struct", "timestamp", 
 
 
 class ProtobufDecoder(Decoder):
-    """Protobuf messages of one type.
+    """Decodes Protobuf messages of one type.
 
     Options: ``descriptor_file``, or ``descriptor_set`` with its content as base64; ``message`` is
-    the full name of the type, which may be left out where the set has only one; ``extra`` is
-    ``reject`` (fields that the type does not have make their message a reject) or ``ignore``;
-    ``uint64`` is the form of unsigned 64-bit numbers: ``int64`` (larger ones reject their
-    message), ``decimal`` or ``uint64``.
+        the full name of the type, which may be left out when the set has only one; ``extra`` is
+        ``reject`` (fields that the type lacks make their message a reject) or ``ignore``;
+        ``uint64`` is the form of unsigned 64-bit numbers: ``int64`` (larger ones reject their
+        message), ``decimal`` or ``uint64``.
     """
 
     name = "protobuf"
@@ -68,7 +68,7 @@ class ProtobufDecoder(Decoder):
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every message is a row; the empty one has all defaults."""
+        """Decode messages; every message is a row, and the empty message has all defaults."""
         rows: list[dict[str, Any]] = []
         source: list[int] = []
         rejects: list[Reject] = []
@@ -80,7 +80,7 @@ class ProtobufDecoder(Decoder):
                 rows.append(row_of(parse(payload)))
             except MisfitError as error:
                 rejects.append(Reject(index, SCHEMA_CHANGED + one_line(error)))
-            except Exception as error:  # noqa: BLE001 (of arbitrary bytes: each failure is a reject)
+            except Exception as error:  # noqa: BLE001 (any failure over bytes is a reject)
                 rejects.append(Reject(index, f"not Protobuf: {one_line(error)}"))
             else:
                 source.append(index)
@@ -91,7 +91,7 @@ def _message_type(content: bytes, name: str) -> Any:
     """The descriptor of a message type in a descriptor set.
 
     Raises:
-        DecoderError: it is no descriptor set, is not complete, or has no such message.
+        DecoderError: the content is no descriptor set, is not complete, or has no such message.
     """
     descriptors = require("google.protobuf.descriptor_pb2", "decoding Protobuf")
     pools = require("google.protobuf.descriptor_pool", "decoding Protobuf")
@@ -129,7 +129,7 @@ def _message_type(content: bytes, name: str) -> Any:
 
 
 def _in_order(files: dict[str, Any]) -> list[Any]:
-    """Files after those that they import; the well-known ones are brought where they lack."""
+    """The files, each behind those that it imports; missing well-known files are added."""
     ordered: list[Any] = []
     done: set[str] = set()
     waiting = list(reversed(files))

@@ -1,4 +1,4 @@
-"""Columns of Protobuf message types, and the functions that read their values from messages."""
+"""The columns of Protobuf message types, and functions that read their values from messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEPTH_MAX = 16
 _INT64_MAX = 2**63 - 1
 _SECOND = 1_000_000
 
-# Numbers of FieldDescriptor.CPPTYPE_...
+# The numbers of FieldDescriptor.CPPTYPE_...
 _INT32, _INT64, _UINT32, _UINT64, _DOUBLE, _FLOAT, _BOOL, _ENUM, _STRING, _MESSAGE = range(1, 11)
 _TYPE_BYTES = 12
 _SIMPLE = {
@@ -45,10 +45,10 @@ def _microseconds(value: Any) -> int:
 
 
 class MessageColumns:
-    """The fields of a message type.
+    """The columns of a message type.
 
     Attributes:
-        fields: Arrow fields, in the order of their numbers in the descriptor.
+        fields: the Arrow fields in the order in which the descriptor numbers them.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class MessageColumns:
             self._takes.append((field.name, take))
 
     def row(self, message: Any) -> dict[str, Any]:
-        """The values of a message.
+        """Read the values of a message.
 
         Raises:
-            MisfitError: it has fields that its type does not, or a number that does not fit.
+            MisfitError: the message has fields that its type lacks, or a number that does not fit.
         """
         if not self._ignore:
             unknown = self._unknown(message)
@@ -127,7 +127,7 @@ class MessageColumns:
         return pa.map_(key_type, value_type), take
 
     def _value(self, field: Any, path: str) -> tuple[pa.DataType, Take]:
-        """Type of a single value, and its conversion."""
+        """The type of a single value, and the function that converts it."""
         kind = field.cpp_type
         if kind in _SIMPLE:
             return _SIMPLE[kind], _same
@@ -161,7 +161,7 @@ class MessageColumns:
             kind, convert = self._value(descriptor.fields_by_name["value"], path)
             return kind, lambda value: convert(value.value)
         if name in self._inside or not descriptor.fields:
-            # A type that holds itself has no column type of its own: its bytes are kept.
+            # A type that contains itself has no column type, so its serialized bytes are kept.
             return pa.binary(), lambda value: value.SerializeToString(deterministic=True)
         columns = MessageColumns(
             descriptor,

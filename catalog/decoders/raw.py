@@ -17,7 +17,7 @@ else:
 
 
 def without_nulls(payloads: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array, list[Reject]]:
-    """Messages that are there, their indices, and rejects for those that are not."""
+    """The messages that are not null, their indices, and rejects for the nulls."""
     numbers = counting(0, len(payloads))
     if not payloads.null_count:
         return payloads, numbers, []
@@ -28,7 +28,7 @@ def without_nulls(payloads: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Arr
 
 
 class RawDecoder(Decoder):
-    """One binary column; option ``column`` is its name, by default ``payload``."""
+    """Decodes messages to one binary column; option ``column`` is its name, else ``payload``."""
 
     name = "raw"
 
@@ -39,10 +39,10 @@ class RawDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """One column."""
+        """The schema of the one column."""
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every message is a row."""
+        """Decode messages; every message is a row."""
         present, source, rejects = without_nulls(as_binary(payloads))
         return Decoded(pa.RecordBatch.from_arrays([present], schema=self._schema), source, rejects)

@@ -1,4 +1,4 @@
-"""Finds decoders by name: built-in ones in a table, users' ones by entry point."""
+"""Finds decoders by name: built-in ones in a table, those of users by entry point."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODULES = {
 
 
 def decoder_names() -> list[str]:
-    """Every name that ``make_decoder`` takes here: ours, then those of entry points."""
+    """The names that ``make_decoder`` accepts: built-in ones, then those of entry points."""
     found = {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)}
     return [*_MODULES, *sorted(found - _MODULES.keys())]
 
@@ -37,10 +37,10 @@ def make_decoder(name: str, options: Mapping[str, str] | None = None) -> Decoder
     Args:
         name: one of `decoder_names`. An entry point of the group ``aerolog.decoders`` is a callable
             that takes the options and returns a ``Decoder``, such as a subclass of it.
-        options: of that decoder; files that they name are read now.
+        options: the decoder's options; files that they name are read now.
 
     Raises:
-        DecoderError: there is no such decoder, or an option is wrong.
+        DecoderError: the decoder does not exist, or an option is wrong.
         MissingExtraError: the decoder's package is not installed.
     """
     module, class_name = _MODULES.get(name, ("", ""))

@@ -24,7 +24,7 @@ else:
 
 
 def not_utf8(payload: bytes) -> str:
-    """Why bytes are no text."""
+    """The reason why bytes are not UTF-8."""
     try:
         payload.decode()
     except UnicodeDecodeError as error:
@@ -33,7 +33,7 @@ def not_utf8(payload: bytes) -> str:
 
 
 class TextDecoder(Decoder):
-    """One string column; option ``column`` is its name, by default ``text``."""
+    """Decodes messages to one string column; option ``column`` is its name, else ``text``."""
 
     name = "text"
 
@@ -44,11 +44,11 @@ class TextDecoder(Decoder):
 
     @property
     def schema(self) -> pa.Schema:
-        """One column."""
+        """The schema of the one column."""
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every message that is UTF-8 is a row, the empty one too."""
+        """Decode messages; every message that is UTF-8 is a row, the empty message too."""
         messages = as_binary(payloads)
         texts, bad = split_failures(
             0,

@@ -1,7 +1,7 @@
 """Schemas as text, so that an option can carry one: ``carrier string, delay int64``.
 
-A column is a name and a type, with or without a colon between them; columns are parted by commas.
-A name that is not letters, digits and underscores stands in double quotes, as in JSON.
+A column is a name and a type, with or without a colon between them; commas separate columns. A name
+with other characters than letters, digits and underscores stands in double quotes, as in JSON.
 
 =============================================  ==================================================
 type                                           also written
@@ -51,10 +51,10 @@ _UNITS = ("s", "ms", "us", "ns")
 
 
 def parse_schema(text: str) -> pa.Schema:
-    """The schema that a text says.
+    """Parse the text of a schema.
 
     Raises:
-        DecoderError: where the text is wrong, and what was expected.
+        DecoderError: the text is malformed; the error names the place and what was expected.
     """
     reader = _Reader(text)
     fields = [reader.field(0)]
@@ -65,7 +65,7 @@ def parse_schema(text: str) -> pa.Schema:
 
 
 def format_schema(schema: pa.Schema) -> str:
-    """The text of a schema; ``parse_schema`` gives an equal one.
+    """Write a schema as text that ``parse_schema`` turns into an equal one.
 
     Raises:
         DecoderError: a type has no text, or a nested field is not nullable.
@@ -108,7 +108,7 @@ def _type(kind: pa.DataType) -> str:
 
 
 class _Reader:
-    """Tokens of a schema's text, taken from the left."""
+    """Reads the tokens of a schema's text from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -131,7 +131,7 @@ class _Reader:
         return ("end", "", len(self._text))
 
     def take(self, sign: str) -> bool:
-        """Whether the next token is this sign, which is passed then."""
+        """Whether the next token is this sign; if it is, it is consumed."""
         kind, value, _ = self._peek()
         found = kind == "sign" and value == sign
         self._at += found
@@ -161,7 +161,7 @@ class _Reader:
             raise self._error(f"',' or the end expected, not {value!r}", at)
 
     def field(self, depth: int) -> pa.Field:
-        """A name and its type."""
+        """Read a name and its type."""
         self._columns += 1
         if self._columns > COLUMNS_MAX:
             raise self._error(f"more than {COLUMNS_MAX} columns", self._peek()[2])
@@ -203,7 +203,7 @@ class _Reader:
         return _SIMPLE[word]
 
     def _item_name(self) -> None:
-        """Passes the ``item:`` that Arrow writes in lists."""
+        """Skip the ``item:`` that Arrow writes in lists."""
         following = self._tokens[self._at + 1 : self._at + 2]
         if following and following[0][:2] == ("sign", ":"):
             self._at += 2

@@ -1,7 +1,7 @@
-"""SBE by its XML schema, compiled once to readers that work on whole batches.
+"""SBE by its XML schema, which is compiled once to readers of whole batches.
 
-The header of each message says its template, which chooses the reader. Fixed fields are gathered
-for all messages of a kind at once; see ``extents`` for groups and data, ``block`` for fields.
+The header of each message names its template, which selects the reader. Fixed fields of all
+messages of one kind are gathered at once; ``extents`` handles groups and data, ``block`` fields.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _HEADER_FIELDS = ("schema_id", "template_id", "block_length", "version")
 
 
 class SbeDecoder(Decoder):
-    """SBE messages.
+    """Decodes SBE messages.
 
-    Options: ``schema`` (XML) or ``schema_file``; ``message`` names the messages to decode, by name
-    or template id, with commas between them, all by default; ``uint64`` is the form of unsigned
-    64-bit numbers: ``int64`` (larger ones reject their message), ``decimal`` or ``uint64``.
+    Options: ``schema`` (XML) or ``schema_file``; ``message`` lists the messages to decode by name
+        or template id, separated by commas, all by default; ``uint64`` is the form of unsigned
+        64-bit numbers: ``int64`` (larger ones reject their message), ``decimal`` or ``uint64``.
 
-    With one message its fields are the columns. With several there is a column ``message`` with
+    With one message its fields are the columns. With several there are a column ``message`` with
     the name, and for each message a struct column that is null in the rows of the others.
     """
 
@@ -91,7 +91,7 @@ class SbeDecoder(Decoder):
         fields += [
             pa.field(reader.body.name, pa.struct(reader.columns))
             for reader in readers
-            if reader.columns  # a message without fields is known by its name alone
+            if reader.columns  # a message without fields has no column of its own
         ]
         if len({one.name for one in fields}) < len(fields):
             raise DecoderError("two messages of the SBE schema have one name: choose by option")
@@ -103,7 +103,7 @@ class SbeDecoder(Decoder):
         return self._schema
 
     def decode(self, payloads: pa.BinaryArray) -> Decoded:
-        """Every message of a chosen template is a row."""
+        """Decode messages; every message of a selected template is a row."""
         present, numbers, nulls = without_nulls(as_binary(payloads))
         batch = Batch(present, self._margin)
         owner, template, length, version = self._headers(batch)
@@ -122,7 +122,7 @@ class SbeDecoder(Decoder):
         )
 
     def _headers(self, batch: Batch) -> tuple[Array, Array, Array, Array]:
-        """Indices, templates, block lengths and versions of messages that have a header of ours."""
+        """Indices, templates, block lengths and versions of the messages with a valid header."""
         header = self._messages.header
         size = batch.end - batch.start
         everything = np.arange(len(size), dtype=np.int64)
@@ -163,7 +163,7 @@ class SbeDecoder(Decoder):
         self, template_id: int, batch: Batch, owner: Array, template: Array, length: Array,
         version: Array,
     ) -> tuple[Array, list[pa.Array]]:  # fmt: skip
-        """Indices of the messages of a template, and their columns."""
+        """The indices of the messages of a template, and their columns."""
         reader = self._readers[template_id]
         if len(self._readers) > 1:
             mine = template == template_id
@@ -176,7 +176,7 @@ class SbeDecoder(Decoder):
     def _columns(
         self, found: list[tuple[int, Array, list[pa.Array]]], live: Array, rows: int
     ) -> list[pa.Array]:
-        """Columns of the messages that are not rejected, in their order."""
+        """The columns of the messages that are not rejected, in the order of the messages."""
         if len(found) == 1:
             _, owner, arrays = found[0]
             if rows == len(owner):

@@ -1,7 +1,7 @@
-"""Fields of fixed blocks to Arrow arrays, for all rows at once.
+"""Reads the fields of fixed blocks as Arrow arrays, for all rows at once.
 
-``block_reader`` is called once for each body of the schema and gives a reader for it. A reader
-gathers the blocks of all rows into one array of records and takes each field out of it as a column.
+Each body of the schema has a `BlockReader`. It gathers the blocks of all rows into one array of
+records and takes each field out of it as a column.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class BlockReader:
     """Reads the fields of one body.
 
     Attributes:
-        columns: Arrow fields, in the order of the schema's.
-        size: bytes that are gathered of each block.
+        columns: the Arrow fields in the order of the schema's fields.
+        size: the bytes that are gathered of each block.
     """
 
     def __init__(self, body: Body, order: str, uint64: str) -> None:
@@ -65,7 +65,7 @@ class BlockReader:
         )
 
     def read(self, rows: Rows) -> list[pa.Array]:
-        """Columns of all rows."""
+        """Read the columns of all rows."""
         blocks = rows.batch.gather(rows.position, self.size)
         if self.size and len(rows):
             blocks = blocks.view(self._record)
@@ -126,7 +126,7 @@ class BlockReader:
         return pa.struct(fields), read
 
     def _array(self, kind: Scalar, name: str, since: int, path: str) -> tuple[pa.DataType, Read]:
-        """Bytes as binary, other numbers as a list."""
+        """Compile an array: bytes become binary, other numbers a list."""
         length = kind.length
         if kind.primitive == "uint8":
 
@@ -144,7 +144,7 @@ class BlockReader:
 
         def read_list(blocks: Array, rows: Rows) -> pa.Array:
             flat = np.ascontiguousarray(blocks[name]).reshape(-1)
-            # Elements have no presence of their own: null values stay as they are.
+            # Elements have no presence of their own, so null values stay as they are.
             values, too_large = _to_arrow(flat, item, None)
             if too_large is not None:
                 _reject_large(rows, too_large.reshape(-1, length).any(axis=1), path)
@@ -204,7 +204,7 @@ def _reject_large(rows: Rows, mask: Array, path: str) -> None:
 
 
 def _to_arrow(values: Array, arrow: pa.DataType, mask: Array | None) -> tuple[pa.Array, Any]:
-    """Numbers of any byte order as an Arrow array, and which ones it could not hold."""
+    """Numbers of any byte order as an Arrow array, and a mask of those that it cannot hold."""
     too_large = None
     if arrow == pa.decimal128(20, 0):
         native = values.astype(np.uint64)
@@ -268,7 +268,7 @@ def _bits(kind: BitSet, name: str, since: int) -> tuple[pa.DataType, Read]:
 
 
 def _characters(kind: Scalar, name: str, since: int, path: str) -> Read:
-    """Characters up to the first zero; an optional field that begins with it is null."""
+    """Compile text up to the first zero; an optional text is null when it begins with its null."""
     length = kind.length
 
     def read(blocks: Array, rows: Rows) -> pa.Array:

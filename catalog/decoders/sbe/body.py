@@ -1,4 +1,4 @@
-"""Messages of one kind to Arrow columns: fixed fields, groups as lists of structs, data."""
+"""Reads messages of one kind as Arrow columns: fixed fields, groups as lists of structs, data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ np: Any = require("numpy", "decoding SBE")
 
 
 class BodyReader:
-    """A body compiled to column readers.
+    """The column readers that a body is compiled to.
 
     Attributes:
-        columns: Arrow fields: the block's, then groups, then data.
+        columns: the Arrow fields: those of the block, then the groups, then data.
     """
 
     def __init__(self, body: Body, order: str, uint64: str) -> None:
@@ -42,13 +42,13 @@ class BodyReader:
 
     @property
     def gathered(self) -> int:
-        """The most bytes that are read behind any position."""
+        """The largest number of bytes that are read from a position on."""
         headers = [data.header_size + 8 for data in self.body.data]
         headers += [group.dimension_size + 8 for group in self.body.groups]
         return max([self._block.size, *headers, *(group.gathered for group in self._groups)])
 
     def read(self, places: BodyExtents) -> list[pa.Array]:
-        """Columns of all rows, in the order of ``columns``."""
+        """Read the columns of all rows, in the order of ``columns``."""
         rows = places.rows
         arrays = self._block.read(rows)
         for at, reader in enumerate(self._groups):
@@ -69,7 +69,7 @@ def _listed(entries: pa.Array, counts: Array, absent: Array | None, column: pa.F
 
 
 def _data(data: Data, found: DataExtents, rows: Rows) -> pa.Array:
-    """The values, copied out of the messages by Arrow: every other item of an array over them."""
+    """Copy the values out of the messages by Arrow: every other item of an array over them."""
     count = len(rows)
     places = np.zeros(2 * count + 1, dtype=np.int32)
     places[0 : 2 * count : 2] = found.start

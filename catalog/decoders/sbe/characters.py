@@ -1,4 +1,4 @@
-"""Bytes of character fields as strings."""
+"""Converts the bytes of character fields to strings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
 
 np: Any = require("numpy", "decoding SBE")
 
-# ASCII is read as the UTF-8 that it is a part of: what encoders put in such fields is not refused.
+# ASCII is read as UTF-8, which includes it: bytes that encoders do put in such fields are accepted.
 _UTF8 = frozenset({"utf-8", "ascii"})
 
 
@@ -25,7 +25,7 @@ def codec_of(charset: str) -> str:
     """Python's name of a character encoding.
 
     Raises:
-        DecoderError: there is none, or it does not decode text.
+        DecoderError: the encoding is unknown, or it does not decode text.
     """
     try:
         found = codecs.lookup(charset)
@@ -37,12 +37,12 @@ def codec_of(charset: str) -> str:
 
 
 def text_array(values: pa.BinaryArray, charset: str, rows: Rows, path: str) -> pa.StringArray:
-    """Strings of all rows; rows whose bytes are no text reject their message and are null.
+    """Make strings of all rows; rows with malformed bytes reject their message and are null.
 
     Args:
-        values: a value of each row.
-        charset: of the field.
-        rows: the values belong to.
+        values: the value of each row.
+        charset: the character encoding of the field.
+        rows: the rows that the values belong to.
         path: the field's name.
     """
     codec = codec_of(charset)
@@ -65,7 +65,7 @@ def text_array(values: pa.BinaryArray, charset: str, rows: Rows, path: str) -> p
 
 
 def _recoded(values: pa.BinaryArray, codec: str, rows: Rows, path: str) -> pa.StringArray:
-    """Encodings that Arrow does not know, value by value."""
+    """Decode an encoding that Arrow does not know, value by value."""
     texts: list[str | None] = []
     mask = np.zeros(len(values), dtype=bool)
     for index, value in enumerate(values.to_pylist()):

@@ -1,4 +1,4 @@
-"""One batch of messages while it is decoded: bytes, ends of messages, and rejects."""
+"""A batch of messages while it is decoded: bytes, ends of messages, and rejects."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ else:
 
 np: Any = require("numpy", "decoding SBE")
 
-Array = Any  # of NumPy
+Array = Any  # a NumPy array
 
 
 class Batch:
-    """Bytes of the messages, with room behind them so that no gather reads outside.
+    """The bytes of the messages, with a margin behind them so that no gather reads outside.
 
     Attributes:
         data: all payloads, one after the other, and ``margin`` zero bytes.
-        start: of each message, where it begins in ``data``.
-        end: of each message.
-        live: messages that are not rejected yet.
-        reasons: of those that are, by index.
+        start: the offset in ``data`` at which each message begins.
+        end: the offset in ``data`` at which each message ends.
+        live: a mask of the messages that are not rejected yet.
+        reasons: the reasons of the rejected messages, by index.
     """
 
     def __init__(self, payloads: pa.BinaryArray, margin: int) -> None:
@@ -48,7 +48,7 @@ class Batch:
 
     @property
     def bytes(self) -> memoryview:
-        """The data for reading byte by byte."""
+        """The data for reads of single bytes."""
         if self._scalar_view is None:
             self._scalar_view = memoryview(self.data)
         return self._scalar_view
@@ -57,15 +57,15 @@ class Batch:
         """Reject messages; the first reason of each one stays.
 
         Args:
-            messages: their indices.
-            reason: of all, or of each.
+            messages: the indices of the messages.
+            reason: the reason of all, or one for each.
         """
         for at, index in enumerate(messages.tolist()):
             self.reasons.setdefault(index, reason if isinstance(reason, str) else reason[at])
         self.live[messages] = False
 
     def gather(self, positions: Array, size: int) -> Array:
-        """Bytes from each position on, as one item of ``size`` bytes each."""
+        """The bytes from each position on, as one item of ``size`` bytes each."""
         if size == 0 or len(positions) == 0:
             return np.zeros(len(positions), dtype=np.dtype(("V", size)) if size else np.uint8)
         window = np.ndarray(
@@ -74,9 +74,9 @@ class Batch:
         return window[positions]
 
     def numbers(self, positions: Array, primitive: str, order: str) -> Array:
-        """A number at each position, as int64.
+        """The number at each position, as int64.
 
-        One that int64 does not hold comes out as negative.
+        A number that int64 cannot hold becomes negative.
         """
         size, kind, _ = PRIMITIVES[primitive]
         if len(positions) == 0:
@@ -84,19 +84,19 @@ class Batch:
         return self.gather(positions, size).view(order + kind).astype(np.int64)
 
     def records(self, positions: Array, record: Any) -> Array:
-        """A record at each position; ``record`` is its NumPy type."""
+        """The record at each position; ``record`` is its NumPy type."""
         if len(positions) == 0:
             return np.zeros(0, dtype=record)
         return self.gather(positions, record.itemsize).view(record)
 
 
 class Rows:
-    """Blocks to be read: of messages, or of the entries of a group.
+    """The blocks to read: those of messages, or of the entries of a group.
 
     Attributes:
-        owner: of each row the index of its message, ascending.
-        position: where the block begins; 0 for rows of rejected messages.
-        version: of each row's message.
+        owner: for each row the index of its message, ascending.
+        position: the offset at which the block begins; 0 for rows of rejected messages.
+        version: the schema version of each row's message.
     """
 
     def __init__(self, batch: Batch, owner: Array, position: Array, version: Array) -> None:
@@ -110,11 +110,11 @@ class Rows:
         return len(self.owner)
 
     def absent(self, since: int) -> Array | None:
-        """Rows of versions before ``since``; None for none."""
+        """A mask of the rows of versions before ``since``; None when there are none."""
         return None if self._newest >= since else self.version < since
 
     def reject(self, mask: Array, reason: str | list[str]) -> None:
-        """Reject the messages of some rows; rows of messages that are rejected do not count."""
+        """Reject the messages of some rows; rows of messages that are rejected are ignored."""
         found = mask & self.batch.live[self.owner]
         if found.any():
             if isinstance(reason, list):

@@ -1,7 +1,7 @@
-"""Where the parts of messages are: blocks, entries of groups, data; found before they are read.
+"""Finds the parts of messages before they are read: blocks, entries of groups, and data.
 
-Groups whose entries are fixed blocks are found for all messages at once. Only a group that has
-groups or data inside is walked entry by entry, since each entry says where the next one begins.
+Groups whose entries are fixed blocks are found for all messages at once. Only a group that contains
+groups or data is walked entry by entry, since each entry determines where the next one begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ np: Any = require("numpy", "decoding SBE")
 
 @dataclass(slots=True)
 class DataExtents:
-    """Where the data of each row begins and how long it is, in the order of rows."""
+    """The offset and length of each row's data, in the order of rows."""
 
     start: Array
     length: Array
@@ -30,11 +30,11 @@ class DataExtents:
 
 @dataclass(slots=True)
 class BodyExtents:
-    """Rows of a body, and of each row the parts behind the block.
+    """The rows of a body, and for each row the parts behind the block.
 
     Attributes:
-        counts: of each group how many entries each row has.
-        groups: the entries, of all rows.
+        counts: for each group the number of entries of each row.
+        groups: for each group the entries of all rows.
     """
 
     rows: Rows
@@ -48,7 +48,7 @@ class WalkError(ValueError):
 
 
 def _required(body: Body, version: Array) -> Array:
-    """How long each row's block is at least, by its version."""
+    """The least block length of each row, by its version."""
     sizes = body.required_sizes()
     versions = np.array([one for one, _ in sizes], dtype=np.int64)
     lengths = np.array([size for _, size in sizes], dtype=np.int64)
@@ -59,18 +59,18 @@ def find_body(
     body: Body, batch: Batch, owner: Array, position: Array, block_length: Array, version: Array,
     order: str,
 ) -> BodyExtents:  # fmt: skip
-    """Places of messages of one kind.
+    """Find the parts of messages of one kind.
 
     Messages that end too early are rejected.
 
     Args:
-        body: the message.
+        body: the body of the message.
         batch: all messages.
-        owner: indices of those of this kind, ascending.
-        position: where the block of each begins.
-        block_length: of each, as its header says.
-        version: of each, as its header says.
-        order: of bytes.
+        owner: the indices of the messages of this kind, ascending.
+        position: the offset at which the block of each begins.
+        block_length: the block length in the header of each.
+        version: the version in the header of each.
+        order: the byte order.
     """
     rows = Rows(batch, owner, position, version)
     end = batch.end[owner]
@@ -150,7 +150,7 @@ def _flat_entries(
 
 
 class _Walk:
-    """Parts of the entries of one group, collected entry by entry."""
+    """The parts of the entries of one group, collected entry by entry."""
 
     def __init__(self, body: Body) -> None:
         self.body = body
@@ -161,7 +161,7 @@ class _Walk:
         self.length: list[list[int]] = [[] for _ in body.data]
 
     def extend(self, other: _Walk) -> None:
-        """Append what was collected of another message."""
+        """Append the parts that were collected from another message."""
         self.position.extend(other.position)
         for mine, theirs in zip(self.counts, other.counts, strict=True):
             mine.extend(theirs)
@@ -173,7 +173,7 @@ class _Walk:
             mine.extend(theirs)
 
     def places(self, batch: Batch, owner: Array, version: Array) -> BodyExtents:
-        """As arrays, of entries of these owners."""
+        """Convert the parts to arrays; ``owner`` and ``version`` are those of the entries."""
         found = BodyExtents(Rows(batch, owner, np.array(self.position, dtype=np.int64), version))
         for counts, group in zip(self.counts, self.groups, strict=True):
             count = np.array(counts, dtype=np.int64)
@@ -192,10 +192,10 @@ class _Walker:
     """Walks one message.
 
     Args:
-        memory: of the batch.
-        end: of the message.
-        version: of the message.
-        order: of bytes.
+        memory: the bytes of the batch.
+        end: the offset at which the message ends.
+        version: the version of the message.
+        order: the byte order.
     """
 
     def __init__(self, memory: memoryview, end: int, version: int, order: str) -> None:
@@ -210,7 +210,7 @@ class _Walker:
         return int.from_bytes(self._memory[at : at + size], order, signed=kind[0] == "i")
 
     def entries(self, group: Group, length: int, count: int, cursor: int, sink: _Walk) -> int:
-        """Collect the entries of a group; returns where they end."""
+        """Collect the entries of a group; return the offset where they end."""
         body = group.body
         required = [size for version, size in body.required_sizes() if version <= self._version][-1]
         if count and length < required:

@@ -1,10 +1,10 @@
-"""What an SBE schema says, resolved: every field has an offset, a type and a null value."""
+"""The model of an SBE schema, resolved: every field has an offset, a type and a null value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# Primitive type: bytes, NumPy kind, null value.
+# Primitive type -> bytes, NumPy kind, null value.
 PRIMITIVES: dict[str, tuple[int, str, int | float]] = {
     "char": (1, "u1", 0),
     "int8": (1, "i1", -(2**7)),
@@ -26,11 +26,11 @@ class Scalar:
 
     Attributes:
         primitive: a key of ``PRIMITIVES``.
-        length: elements; 1 is no array.
-        optional: the null value means that there is no value.
-        null: that value.
-        charset: of characters; empty for the default.
-        constant: the value where nothing is encoded.
+        length: the number of elements; 1 means that it is not an array.
+        optional: whether the null value stands for a missing value.
+        null: the null value.
+        charset: the character encoding; empty for the default.
+        constant: the value of a type that is not encoded in messages.
     """
 
     primitive: str
@@ -42,16 +42,16 @@ class Scalar:
 
     @property
     def size(self) -> int:
-        """Bytes in a message."""
+        """The bytes in a message."""
         return 0 if self.constant is not None else PRIMITIVES[self.primitive][0] * self.length
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A name for each of some values of a primitive.
+    """An enumeration: names for some values of a primitive.
 
     Attributes:
-        constant: the name, where nothing is encoded.
+        constant: the name, for a type that is not encoded in messages.
     """
 
     primitive: str
@@ -61,26 +61,26 @@ class Enum:
 
     @property
     def size(self) -> int:
-        """Bytes in a message."""
+        """The bytes in a message."""
         return 0 if self.constant is not None else PRIMITIVES[self.primitive][0]
 
 
 @dataclass(frozen=True, slots=True)
 class BitSet:
-    """Names of bits of an unsigned primitive."""
+    """A set: names for the bits of an unsigned primitive."""
 
     primitive: str
     bits: dict[str, int]
 
     @property
     def size(self) -> int:
-        """Bytes in a message."""
+        """The bytes in a message."""
         return PRIMITIVES[self.primitive][0]
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Members one after the other."""
+    """A composite: members one after the other."""
 
     members: tuple[Field, ...]
     size: int
@@ -94,7 +94,7 @@ class Field:
     """A named value at an offset of its block or composite.
 
     Attributes:
-        since: version of the schema that brought it.
+        since: the version of the schema that introduced the field.
     """
 
     name: str
@@ -108,9 +108,9 @@ class Data:
     """A value of variable length behind its length.
 
     Attributes:
-        header_size: bytes before the value.
-        length_offset: of the length in them.
-        charset: of text; None for bytes.
+        header_size: the bytes before the value.
+        length_offset: the offset of the length in them.
+        charset: the character encoding of text; None for bytes.
     """
 
     name: str
@@ -126,9 +126,9 @@ class Group:
     """Repeated entries behind their dimensions.
 
     Attributes:
-        dimension_size: bytes before the first entry.
-        block_length_at: offset and primitive of the entries' length in them.
-        count_at: offset and primitive of their number.
+        dimension_size: the bytes before the first entry.
+        block_length_at: the offset and primitive of the entries' block length in them.
+        count_at: the offset and primitive of the number of entries in them.
     """
 
     body: Body
@@ -145,10 +145,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A fixed block, then groups, then data: what a message is, and an entry of a group.
+    """A fixed block, then groups, then data: the body of a message or of a group's entry.
 
     Attributes:
-        block_size: bytes to the end of the last field that is known.
+        block_size: the bytes up to the end of the last known field.
     """
 
     name: str
@@ -159,11 +159,11 @@ class Body:
 
     @property
     def is_flat(self) -> bool:
-        """All entries of a group of these have one length."""
+        """Whether a group of these bodies has entries of one length."""
         return not self.groups and not self.data
 
     def required_sizes(self) -> list[tuple[int, int]]:
-        """Versions, ascending, and how long a block of that version is at least."""
+        """The versions, ascending, and the least block length of each."""
         versions = sorted({0, *(one.since for one in self.fields)})
         return [
             (
@@ -179,7 +179,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Where the message header has its four fields: offset and primitive of each."""
+    """The offset and primitive of each of the four fields of the message header."""
 
     size: int
     block_length: tuple[int, str]
@@ -193,8 +193,8 @@ class MessageSchema:
     """All messages of a schema.
 
     Attributes:
-        byte_order: ``<`` or ``>``, as NumPy has it.
-        messages: by template id.
+        byte_order: ``<`` or ``>``, as in NumPy.
+        messages: the messages by template id.
     """
 
     schema_id: int

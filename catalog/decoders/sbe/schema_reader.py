@@ -1,4 +1,4 @@
-"""An SBE message schema from its XML."""
+"""Compiles an SBE message schema from its XML."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_schema(content: bytes) -> MessageSchema:
         content: the document, without includes.
 
     Raises:
-        DecoderError: it is not XML, or no SBE schema; names the line.
+        DecoderError: the document is not XML or not an SBE schema; the text names the line.
     """
     root = parse_xml(content)
     if root.tag != "messageSchema":
@@ -63,7 +63,7 @@ def read_schema(content: bytes) -> MessageSchema:
 
 
 def _number_at(composite: Composite, name: str, element: Element) -> tuple[int, str]:
-    """Offset and primitive of a member that counts something."""
+    """The offset and primitive of a composite's member that is a length or a number."""
     for member in composite.members:
         kind = member.type
         if member.name == name and isinstance(kind, Scalar):
@@ -127,7 +127,7 @@ def _field(types: Types, element: Element, end: int) -> Field:
 
 
 def _present(types: Types, element: Element, kind: Type) -> Type:
-    """The type with the presence that the field says."""
+    """The type with the presence that the field declares."""
     presence = element.get("presence")
     if presence == "optional" and isinstance(kind, Scalar):
         return replace(kind, optional=True)

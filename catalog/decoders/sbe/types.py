@@ -1,4 +1,4 @@
-"""The types section of an SBE schema, resolved by name; sizes and nesting are bounded."""
+"""Resolves the types of an SBE schema by name; their sizes and nesting are limited."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 NESTING_MAX = 8
 BLOCK_MAX = 65_535
-MEMBERS_MAX = 20_000  # of all composites when each use is counted: references multiply
+MEMBERS_MAX = 20_000  # of all composites, counting each use, as references multiply
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _TYPE_TAGS = ("type", "composite", "enum", "set")
 
 
 class Types:
-    """Types by name."""
+    """The types of a schema by name."""
 
     def __init__(self, schema: Element) -> None:
         self._declared: dict[str, Element] = {}
@@ -42,7 +42,7 @@ class Types:
         """The declaration of a composite that has a role of its own.
 
         Raises:
-            DecoderError: there is none.
+            DecoderError: there is no such composite.
         """
         found = self._declared.get(name)
         if found is None or found.tag != "composite":
@@ -53,7 +53,7 @@ class Types:
         """Resolve a name to its type.
 
         Raises:
-            DecoderError: there is none, or it is wrong.
+            DecoderError: the type does not exist or is malformed.
         """
         found = self._declared.get(name)
         if found is not None:
@@ -63,7 +63,7 @@ class Types:
         raise asking.error(f"there is no type {name!r}")
 
     def of(self, element: Element, depth: int = 0) -> Type:
-        """The type that a declaration says."""
+        """The type that an element declares."""
         if depth > NESTING_MAX:
             raise element.error(f"types nested deeper than {NESTING_MAX}, or in a circle")
         self._members += 1
@@ -108,7 +108,7 @@ class Types:
         return replace(scalar, constant=number)
 
     def enum_value(self, reference: str, asking: Element, depth: int = 0) -> tuple[int, str]:
-        """Value and name of a ``Type.NAME``.
+        """The value and name of a ``Type.NAME``.
 
         Raises:
             DecoderError: there is no such value.
@@ -182,10 +182,10 @@ class Types:
 
 
 def number_of(primitive: str, text: str, element: Element) -> int | float | None:
-    """The number that a text says, in the range of a primitive; None for no text.
+    """Parse a number in the range of a primitive; an empty text gives None.
 
     Raises:
-        DecoderError: it is none of that type.
+        DecoderError: the text is no number of that type.
     """
     if not text:
         return None

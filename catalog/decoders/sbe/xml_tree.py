@@ -1,7 +1,7 @@
-"""XML of a schema as a tree; what a schema has no need of is refused before it costs anything.
+"""Parses a schema's XML to a tree; what no schema needs is refused before it costs anything.
 
-A document type, entities, processing instructions and includes are how XML reads other files and
-grows without bound. None of them has a place in a message schema.
+Document types, entities, processing instructions and includes let XML read other files and grow
+without bound. A message schema needs none of them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ TEXT_MAX = 100_000
 
 @dataclass(slots=True)
 class Element:
-    """One element, named without its namespace.
+    """An element, named without its namespace.
 
     Attributes:
-        line: in the document, for messages.
+        line: the line in the document, for messages.
     """
 
     tag: str
@@ -31,18 +31,18 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def named(self, *tags: str) -> list[Element]:
-        """Children with one of these tags, in their order."""
+        """The children with one of these tags, in their order."""
         return [child for child in self.children if child.tag in tags]
 
     def get(self, name: str, default: str = "") -> str:
-        """An attribute, stripped."""
+        """The stripped text of an attribute."""
         return self.attributes.get(name, default).strip()
 
     def required(self, name: str) -> str:
-        """An attribute that must be there.
+        """The text of an attribute that must be given.
 
         Raises:
-            DecoderError: it is missing or empty.
+            DecoderError: the attribute is missing or empty.
         """
         value = self.get(name)
         if not value:
@@ -50,10 +50,10 @@ class Element:
         return value
 
     def number(self, name: str, default: int | None = None, *, most: int = 2**31 - 1) -> int:
-        """An attribute that is a number from 0 on.
+        """An attribute that is a number from 0 to ``most``.
 
         Raises:
-            DecoderError: it is none, too large, or missing without a default.
+            DecoderError: the attribute is not a number, too large, or missing without a default.
         """
         text = self.get(name)
         if not text and default is not None:
@@ -63,12 +63,12 @@ class Element:
         return int(text)
 
     def error(self, what: str) -> DecoderError:
-        """The error that names this place."""
+        """Make an error that names this element's line."""
         return DecoderError(f"SBE schema, line {self.line}: {what}")
 
 
 class _Builder:
-    """Handlers of the parser; the tree grows from ``root``."""
+    """The handlers of the XML parser, which build the tree from ``root``."""
 
     def __init__(self, parser: expat.XMLParserType) -> None:
         self.root = Element("", {}, 0)
@@ -122,10 +122,10 @@ class _Builder:
 
 
 def parse_xml(content: bytes) -> Element:
-    """The root element of a document.
+    """Parse a document and return its root element.
 
     Raises:
-        DecoderError: it is not XML, or has what a schema has no need of.
+        DecoderError: the document is not XML, or has something that no schema needs.
     """
     parser = expat.ParserCreate()
     builder = _Builder(parser)
