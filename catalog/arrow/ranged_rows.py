@@ -74,7 +74,7 @@ class RangedRows:
             totals=self._totals,
         )
         if begin >= end:
-            # Making the scan has checked the arguments; there is nothing to read.
+            # The call of the scan has checked its arguments, and there is nothing to read.
             return
         for columns in scanned:
             batch = self._chosen(maker.batch(columns, compact=compact))

@@ -78,7 +78,7 @@ def settle(
     int64_t end_position,
     int64_t end_time_ns,
 ):
-    """Replace the times of rows at or behind the last entry of an index that is used.
+    """Replace the times of rows at or behind the last entry that is used of a time index.
 
     Args:
         positions: int64, the positions of the rows' first frames.

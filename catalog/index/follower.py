@@ -121,7 +121,7 @@ class Follower(Resource):
 
         Raises:
             FileNotFoundError: the folder has no catalog, at the first turn.
-            CatalogError: the database fails with an error that a retry cannot mend.
+            CatalogError: the database fails with an error that no retry can resolve.
         """
         heard = self._subscription.poll()
         self.events += len(heard)

@@ -258,7 +258,7 @@ def apply_commit(
         session.flush()
         for part in ranges:
             key = _recording_key(session, part.place, part.recording_id)
-            if key is not None:  # the catalog does not have the recording
+            if key is not None:  # None: the catalog does not have the recording
                 _apply(session, key, part, (job, output, run_id, time_ms))
     return True
 

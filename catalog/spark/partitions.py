@@ -2,8 +2,8 @@
 
 Partitions are few and large, as each one costs about 0.1 s whatever it contains. A recording is cut
 where a segment begins, or where a term begins when segments are larger than the wanted partitions.
-No message crosses such a boundary by rule; a cut is left out when the frame behind it does not
-begin a message.
+No message crosses the boundary of a segment or a term; as a safeguard, a cut is left out when the
+frame behind it does not begin a message.
 """
 
 from __future__ import annotations

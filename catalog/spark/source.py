@@ -50,7 +50,7 @@ class RecordingsPartition(InputPartition):  # type: ignore[misc]
 
 
 class BatchReader(DataSourceReader):  # type: ignore[misc]
-    """Reads in batch without filters: Spark refuses a reader with them while pushdown is off."""
+    """Reads in batch without filters; with pushdown off, Spark refuses a reader that takes some."""
 
     def __init__(self, rows: RowSource, columns: SparkColumns | None) -> None:
         self.rows = rows

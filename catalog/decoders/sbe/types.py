@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NESTING_MAX = 8
 BLOCK_MAX = 65_535
-MEMBERS_MAX = 20_000  # of all composites, counting each use, as references multiply
+MEMBERS_MAX = 20_000  # of all composites together; each use counts, as references multiply
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _TYPE_TAGS = ("type", "composite", "enum", "set")
 
