@@ -29,7 +29,11 @@ from aerolog.transport.memory.cnc import (
 )
 from aerolog.transport.memory.error_text import format_error_log, format_time
 from aerolog.transport.memory.filesystem import FileSystem, RealFileSystem
+from aerolog.transport.memory.processes import process_exists
 
+# A driver stores its heartbeat once per timer interval, 1 s by default. No heartbeat within twice
+# that time shows that no driver runs.
+_BEAT_WATCH_MS = 2_000
 _POLL_MS = 1
 
 
@@ -88,8 +92,8 @@ class AeronDirectory:
         """Whether a live driver owns the directory.
 
         As in the reference, a driver is live while its heartbeat is fresh. It counts as dead at
-        once if it is certain that no process has its cnc.dat open. The recorded process id says
-        nothing: a driver in another container has an id that does not exist here.
+        once if no process has its cnc.dat open, or if no visible process has the recorded pid and
+        the heartbeat does not advance. (A driver in another container may have that pid unseen.)
         """
         path = cnc_path(self.path)
         if not self.file_system.exists(path) or self.file_system.size(path) <= HEADER_LENGTH:
@@ -102,7 +106,9 @@ class AeronDirectory:
             return False
         age_ms = self.clock.now_epoch_ms() - cnc.heartbeat_ms
         _note(log, f"INFO: Aeron toDriver consumer heartbeat age is (ms): {age_ms}")
-        return age_ms <= self.timeout_ms
+        if age_ms > self.timeout_ms:
+            return False
+        return process_exists(cnc.header.pid) or self._beats(cnc)
 
     def save_errors(self) -> str | None:
         """Write the distinct errors in the directory's cnc.dat to a file beside the directory.
@@ -135,6 +141,15 @@ class AeronDirectory:
             return CncFile(mapped)
         except FileFormatError:
             return None
+
+    def _beats(self, cnc: CncFile) -> bool:
+        before = cnc.heartbeat_ms
+        deadline_ns = self.clock.now_ns() + _BEAT_WATCH_MS * 1_000_000
+        while self.clock.now_ns() < deadline_ns:
+            if cnc.heartbeat_ms != before:
+                return True
+            self.sleep(_POLL_MS / 1000)
+        return False
 
 
 def _note(log: TextIO | None, text: str) -> None:

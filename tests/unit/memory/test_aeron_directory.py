@@ -93,14 +93,23 @@ def test_a_file_that_nobody_has_mapped_means_dead_at_once(directory, sleeper):
     assert sleeper.total_s == 0
 
 
-def test_a_driver_whose_process_is_not_seen_is_alive_while_its_heartbeat_is_fresh(
-    directory, sleeper
-):
-    cnc = start_driver(directory, GONE_PID, age_ms=TIMEOUT_MS)
+def test_a_recorded_process_that_is_gone_and_does_not_beat_means_dead_soon(directory, sleeper):
+    cnc = start_driver(directory, GONE_PID)
+    assert not directory.is_driver_active()
+    assert sleeper.total_s == pytest.approx(2.0, abs=0.01)
+    assert cnc.heartbeat_ms > 0
+
+
+def test_a_process_that_is_not_seen_but_beats_is_alive(directory, sleeper, clock):
+    cnc = start_driver(directory, GONE_PID)
+
+    def beat_after_a_second():
+        if sleeper.total_s > 1:
+            cnc.to_driver.consumer_heartbeat_ms = clock.now_epoch_ms()
+
+    sleeper.each = beat_after_a_second
     with pytest.raises(ActiveDriverError):
         directory.claim()
-    assert sleeper.total_s == 0
-    assert cnc.version == 0x200
 
 
 def test_a_driver_that_starts_is_waited_for(directory, sleeper, clock):
