@@ -8,12 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from peer.streams import wait_until
 from prerequisites import PROCESS_NAMESPACE, needs_process_namespace
 
 from aerolog.archive.format.mark_file import MarkFile
@@ -87,7 +87,8 @@ def test_an_archive_that_stood_still_and_lost_its_folder_stops_and_says_so(tmp_p
     with newcomer(folder, prefix=()) as first:
         assert "ready" in ready(first, 30)
         os.kill(first.pid, signal.SIGSTOP)
-        time.sleep(10.5)  # the reference's time-out of a mark file, which no property changes
+        # Ten seconds, as in the reference, which no property changes.
+        wait_until(lambda: not MarkFile.open(folder).is_active(), "the sign of life to be old")
         aeron_dir = tmp_path / "aeron"
         second = subprocess.Popen(
             [sys.executable, "-m", "aerolog.tools.main", "archiving-driver",
