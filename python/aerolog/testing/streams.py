@@ -340,6 +340,11 @@ class CheckedReader:
         except ResourceClosedError as error:
             self.error = error
             return 1
+        except AerologError as error:
+            if error.__cause__ is None or error.__cause__ is not self._aeron.close_reason:
+                raise
+            self.error = error  # what ended the client, as its polls say it
+            return 1
 
     def _await_answer(self) -> int:
         if not self._future.is_settled():
