@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer import metadata
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.memory.cnc import CncFile
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.memory.mapped_file import MappedFile

@@ -6,8 +6,8 @@ import time
 import pytest
 from peer.raw_client import RawClient
 
+from aerolog.testing.direct_log import DirectPublication
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.logbuffer.direct import DirectPublication
 from aerolog.transport.memory.mapped_file import MappedFile
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r

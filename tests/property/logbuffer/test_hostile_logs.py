@@ -7,10 +7,10 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.errors import FileFormatError
 from aerolog.transport.logbuffer.cleaner import clean, unblock
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
 

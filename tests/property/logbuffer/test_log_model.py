@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.cleaner import clean
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
 

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from aerolog.testing.direct_log import DirectSubscription
 from aerolog.transport.logbuffer.cleaner import clean
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
-from aerolog.transport.logbuffer.direct import DirectSubscription
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
 
@@ -22,7 +22,7 @@ HEAD = struct.Struct("<iii")
 WRITER = """
 import random, struct, sys
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.logbuffer.direct import DirectPublication
+from aerolog.testing.direct_log import DirectPublication
 from aerolog.transport.memory.mapped_file import MappedFile
 
 log, counters, writer, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from aerolog.testing import FakeFileSystem, ManualClock
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from aerolog.testing import FakeFileSystem, FakeHost, FakeNetwork, ManualClock
+from aerolog.testing.direct_log import DirectPublication
 from aerolog.transport.driver import MediaDriver
 from aerolog.transport.logbuffer.descriptor import LogBuffers
-from aerolog.transport.logbuffer.direct import DirectPublication
 from aerolog.transport.memory.counters import CounterSnapshot
 from aerolog.transport.network.port import Address, DatagramPort
 from aerolog.transport.protocol import commands as c

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.mapped_file import MappedFile
 

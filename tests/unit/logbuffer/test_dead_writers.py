@@ -10,8 +10,8 @@ import struct
 
 import pytest
 
+from aerolog.testing.direct_log import DirectPublication, DirectSubscription
 from aerolog.transport.logbuffer.cleaner import unblock
-from aerolog.transport.logbuffer.direct import DirectPublication, DirectSubscription
 
 TERM = 65536
 FRAGMENTS = [(0, 1408), (1408, 1408), (2816, 280)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aerolog.testing.direct_log import DirectPublication
 from aerolog.testing.network import FakeNetwork
 from aerolog.transport.concurrent.clock import ManualClock
 from aerolog.transport.driver.counters.system_counters import SystemCounter
@@ -13,7 +14,6 @@ from aerolog.transport.driver.send.send_endpoint import SendDestinations, SendEn
 from aerolog.transport.driver.send.send_stream import SendStream
 from aerolog.transport.driver.send.sender import Sender
 from aerolog.transport.logbuffer.descriptor import LogBuffers, log_file_length
-from aerolog.transport.logbuffer.direct import DirectPublication
 from aerolog.transport.logbuffer.metadata import LogMetadata, LogType
 from aerolog.transport.memory.counters import CountersManager
 from aerolog.transport.memory.mapped_file import MappedFile

@@ -1,4 +1,4 @@
-"""Appending to a log and reading it from Python without client and driver, for tests and tools.
+"""Appending to a log and reading it from Python without client and driver, for tests.
 
 The caller has to do a driver's work as well: it sets limits, cleans terms and owns the position
 counters. Programs that talk to a driver use aerolog.transport.client instead.
