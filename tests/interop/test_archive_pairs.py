@@ -4,6 +4,9 @@ import time
 
 import peer
 import pytest
+from peer.counters import DriverCounters
+
+from aerolog.transport.client import CountersReader
 
 pytestmark = pytest.mark.interop
 CHANNEL = "aeron:ipc?term-length=64k"
@@ -92,7 +95,8 @@ def test_the_reference_s_client_reads_the_events_stream(any_archive, java_client
         assert time.monotonic() < deadline, "no events stream"
     # A subscriber is given first what nobody had read before, and events that find no room are
     # lost: make room, and record few messages, since nobody reads while they are recorded.
-    while subscription.poll(10_000, timeout=0.2):
+    counters = DriverCounters(CountersReader(any_archive.aeron_dir))
+    while subscription.poll(10_000, timeout=0.2) or not counters.is_stream_read(30):
         assert time.monotonic() < deadline, "old events do not end"
     recording_id, end = recorded(archive, client, stream_id, count=50)
     events = []

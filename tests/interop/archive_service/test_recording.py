@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 from peer.client import JavaError
+from peer.counters import DriverCounters
+
+from aerolog.transport.client import CountersReader
 
 pytestmark = pytest.mark.interop
 
@@ -191,8 +194,11 @@ def test_recording_events_tell_start_progress_and_stop(bench) -> None:
     events = bench.client.add_subscription("aeron:ipc", 30)
     bench.wait(events.isConnected, "the events stream")
     # A subscriber is given first what nobody had read before; events without room are lost.
-    while events.poll(10_000, timeout=0.2):
-        pass
+    counters = DriverCounters(CountersReader(bench.server.aeron_dir))
+    bench.wait(
+        lambda: not events.poll(10_000, timeout=0.2) and counters.is_stream_read(30),
+        "the end of earlier events",
+    )
     bench.record()
     publication = bench.publish()
     position = publication.offer_numbered(20, 100)["position"]

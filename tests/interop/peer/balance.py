@@ -91,7 +91,12 @@ def quiet(link: Any) -> None:
         return not any(
             side.labels(kind)
             for side in link.counters()
-            for kind in (types.SENDER_POSITION, types.RECEIVER_POSITION, types.RECEIVE_CHANNEL)
+            for kind in (
+                types.SENDER_POSITION,
+                types.RECEIVER_POSITION,
+                types.SEND_CHANNEL,
+                types.RECEIVE_CHANNEL,
+            )
         )
 
     wait_until(gone, "earlier streams to be forgotten", 30)

@@ -71,6 +71,20 @@ class DriverCounters:
         (value,) = self.values(type_id, session_id, stream_id)
         return int(value)
 
+    def is_stream_read(self, stream_id: int) -> bool:
+        """Whether each subscriber of a stream is where its publication was when last sampled."""
+        published = {
+            info.key[8:12]: info.value for info in self._of_stream(PUBLISHER_POSITION, stream_id)
+        }
+        return all(
+            info.value >= published.get(info.key[8:12], 0)
+            for info in self._of_stream(SUBSCRIBER_POSITION, stream_id)
+        )
+
+    def _of_stream(self, type_id: int, stream_id: int) -> list[Any]:
+        key = stream_id.to_bytes(4, "little", signed=True)
+        return [c for c in self._counters.infos() if c.type_id == type_id and c.key[12:16] == key]
+
     def _streams(self, type_id: int, session_id: int, stream_id: int) -> list[Any]:
         def matches(info: Any) -> bool:
             key = (
