@@ -35,7 +35,7 @@ from aerolog.transport.driver.counters.stream_counters import CounterType
 from aerolog.transport.driver.receive.receive_endpoint import ReceiveEndpoint
 from aerolog.transport.driver.receive.receive_sockets import ReceiveSockets
 from aerolog.transport.errors import ErrorCode
-from aerolog.transport.network.udp_channel import ControlMode
+from aerolog.transport.network.udp_channel import NO_OFFSET, ControlMode
 from aerolog.transport.protocol.channel_status import ChannelStatus
 
 if TYPE_CHECKING:
@@ -277,6 +277,7 @@ class ReceiveChannelEndpoints:
         settings = self._context.settings
         has_destinations = channel.control_mode is ControlMode.MANUAL
         rcvbuf, sndbuf = rcvbuf_length(channel, settings), sndbuf_length(channel, settings)
+        media_timestamp_offset = media_receive_timestamp_offset(channel)
         bound: BoundTransport | None = None
         prepared: LocalAddressCounter | None = None
         with ExitStack() as undo:
@@ -299,7 +300,14 @@ class ReceiveChannelEndpoints:
                 self._context.socket_limits.default_rcvbuf,
             )
             if prepared is not None:
-                bound = self.sockets.open(prepared, 0, channel, rcvbuf, sndbuf)
+                bound = self.sockets.open(
+                    prepared,
+                    0,
+                    channel,
+                    rcvbuf,
+                    sndbuf,
+                    media_timestamps=media_timestamp_offset != NO_OFFSET,
+                )
                 undo.callback(self.sockets.close_socket, bound)
             endpoint = ReceiveEndpoint(
                 self._take_receiver_id(),
@@ -308,7 +316,7 @@ class ReceiveChannelEndpoints:
                 multi_destination=has_destinations,
                 session_limit=settings[properties.DRIVER_STREAM_SESSION_LIMIT],
                 channel_timestamp_offset=channel.channel_receive_timestamp_offset,
-                media_timestamp_offset=media_receive_timestamp_offset(channel),
+                media_timestamp_offset=media_timestamp_offset,
             )
             undo.pop_all()
         show_active(self._context, status_id, "" if bound is None else bound.local_text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
+from aerolog.transport.network.udp_channel import NO_OFFSET
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.conductor_context import ConductorContext
@@ -47,7 +48,12 @@ class ReceiveDestinations:
         prepared = self._sockets.prepare(known.status_id, registration_id)
         try:
             bound = self._sockets.open(
-                prepared, index, channel, known.rcvbuf_length, known.sndbuf_length
+                prepared,
+                index,
+                channel,
+                known.rcvbuf_length,
+                known.sndbuf_length,
+                media_timestamps=known.endpoint.media_timestamp_offset != NO_OFFSET,
             )
         except BaseException:
             self._context.free_counter(prepared.counter_id)

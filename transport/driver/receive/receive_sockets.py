@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aerolog.transport.driver import properties
-from aerolog.transport.driver.channels.media_timestamps import media_receive_timestamp_offset
 from aerolog.transport.driver.channels.network_params import multicast_ttl
 from aerolog.transport.driver.counters.endpoint_counters import (
     address_text,
@@ -19,7 +18,6 @@ from aerolog.transport.driver.counters.endpoint_counters import (
 )
 from aerolog.transport.driver.events.logged_network import name_port
 from aerolog.transport.driver.receive.receive_transport import ReceiveTransport
-from aerolog.transport.network.udp_channel import NO_OFFSET
 from aerolog.transport.network.wildcard_ports import WildcardPorts
 
 if TYPE_CHECKING:
@@ -97,6 +95,8 @@ class ReceiveSockets:
         channel: UdpChannel,
         rcvbuf: int,
         sndbuf: int,
+        *,
+        media_timestamps: bool,
     ) -> BoundTransport:
         """Open a socket and show what it is bound to.
 
@@ -106,6 +106,7 @@ class ReceiveSockets:
             channel: of the endpoint or destination.
             rcvbuf: length of the receive buffer in bytes, 0 for the system's.
             sndbuf: length of the send buffer in bytes, 0 for the system's.
+            media_timestamps: whether the kernel says when each datagram came.
 
         Raises:
             CommandError: the socket cannot be opened, in the reference's words.
@@ -122,7 +123,7 @@ class ReceiveSockets:
                 ttl=ttl,
                 so_rcvbuf=rcvbuf,
                 so_sndbuf=sndbuf,
-                timestamps=media_receive_timestamp_offset(channel) != NO_OFFSET,
+                timestamps=media_timestamps,
             )
         except OSError as error:
             self._ports.release(address)
