@@ -6,7 +6,7 @@ spec cnc-and-commands 15). Conductor only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_ACTIVE,
@@ -14,6 +14,7 @@ from aerolog.transport.driver.conductor.subscriber_positions import (
     SUBSCRIBER_RESTING,
 )
 from aerolog.transport.driver.counters.stream_counters import CounterType, stream_key, stream_label
+from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import AvailableImage, UnavailableImage
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from aerolog.transport.driver.conductor.clients import AeronClient
     from aerolog.transport.driver.context import DriverContext
     from aerolog.transport.driver.logs.log_store import LogFile
+
+ImageT = TypeVar("ImageT")
 
 
 class SubscriptionLink(Protocol):
@@ -135,6 +138,27 @@ def tell_unavailable(context: DriverContext, link: SubscriptionLink, image: Subs
     context.tell(
         UnavailableImage(image.image_id, link.registration_id, image.stream_id, link.channel)
     )
+
+
+def drop_position(
+    context: DriverContext,
+    images: dict[ImageT, int],
+    image: ImageT,
+    remove: Callable[[int], object],
+) -> None:
+    """Free the position counter of an image; its subscription hears of the image's end yet.
+
+    Args:
+        context: of the driver.
+        images: of the subscription, with the ids of their position counters.
+        image: that is left.
+        remove: takes the position out of the stream's.
+    """
+    counter_id = images[image]
+    if counter_id != NULL_COUNTER_ID:
+        remove(counter_id)
+        context.free_counter(counter_id)
+        images[image] = NULL_COUNTER_ID
 
 
 def move_untethered(

@@ -15,10 +15,11 @@ from aerolog.transport.driver.channels.channel_params import (
     ipc_subscription_params,
 )
 from aerolog.transport.driver.channels.destination_params import check_receive_destination
-from aerolog.transport.driver.conductor.command_error import ILLEGAL_STATE, generic, invalid_channel
+from aerolog.transport.driver.conductor.command_error import invalid_channel
 from aerolog.transport.driver.conductor.publication import PublicationLink
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
+    drop_position,
     move_untethered,
     tell_available,
     tell_unavailable,
@@ -38,7 +39,6 @@ from aerolog.transport.driver.ipc.ipc_stream import (
 )
 from aerolog.transport.driver.ipc.ipc_subscription import IpcSubscriptionLink
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
-from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import (
     ADDRESS_IPV4,
@@ -48,7 +48,7 @@ from aerolog.transport.protocol.responses import (
     PublicationReady,
     SubscriptionReady,
 )
-from aerolog.transport.uri import ChannelUri, keys
+from aerolog.transport.uri import ChannelUri
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
@@ -108,7 +108,7 @@ class IpcConductor:
         params = ipc_publication_params(uri, command.stream_id, self._context.settings, lookups)
         shared = None if is_exclusive else self._shareable(command.stream_id, params)
         if shared is not None:
-            _confirm_match(shared, params, uri)
+            shared.confirm_match(params, uri, shared.channel)
             publication = shared
         else:
             self._check_session_free(command, params)
@@ -290,11 +290,9 @@ class IpcConductor:
 
     def drop_position(self, subscription: IpcSubscriptionLink, publication: IpcPublication) -> None:
         """Free the position counter of an image; the subscription hears of the image's end yet."""
-        counter_id = subscription.images[publication]
-        if counter_id != NULL_COUNTER_ID:
-            publication.stream.remove_subscriber(counter_id)
-            self._context.free_counter(counter_id)
-            subscription.images[publication] = NULL_COUNTER_ID
+        drop_position(
+            self._context, subscription.images, publication, publication.stream.remove_subscriber
+        )
 
     def tell_available(
         self, subscription: IpcSubscriptionLink, publication: IpcPublication
@@ -490,26 +488,3 @@ class IpcConductor:
             lambda state: stream.set_subscriber_state(counter_id, state, now_ns),
         ):
             self.drop_position(subscription, publication)
-
-
-def _confirm_match(existing: IpcPublication, params: PublicationParams, uri: ChannelUri) -> None:
-    """Refuse to share a publication that is not what the channel asks for."""
-    start = params.start
-    comparisons = [
-        (keys.MTU, params.has_mtu_length, existing.params.mtu_length, params.mtu_length),
-        (keys.TERM_LENGTH, params.has_term_length, existing.params.term_length, params.term_length),
-        (keys.SESSION_ID, params.has_session_id, existing.session_id, params.session_id),
-    ]
-    if start is not None:
-        comparisons += [
-            (keys.INIT_TERM_ID, True, existing.start.initial_term_id, start.initial_term_id),
-            (keys.TERM_ID, True, existing.start.term_id, start.term_id),
-            (keys.TERM_OFFSET, True, existing.start.term_offset, start.term_offset),
-        ]
-    for key, is_given, found, requested in comparisons:
-        if is_given and found != requested:
-            raise generic(
-                ILLEGAL_STATE,
-                f"existing publication has different '{key}': existing={found} "
-                f"requested={requested} existingChannel={existing.channel} channel={uri}",
-            )

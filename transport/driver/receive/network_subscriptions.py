@@ -15,6 +15,7 @@ from aerolog.transport.driver.channels.endpoint_match import (
 from aerolog.transport.driver.channels.network_params import network_subscription_params
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
+    drop_position,
     tell_available,
     tell_unavailable,
 )
@@ -23,7 +24,6 @@ from aerolog.transport.driver.receive.network_subscription import NetworkSubscri
 from aerolog.transport.driver.receive.receive_channel_endpoint import ReceiveChannelEndpoints
 from aerolog.transport.driver.receive.receive_destinations import ReceiveDestinations
 from aerolog.transport.errors import ControlProtocolError, ErrorCode
-from aerolog.transport.memory.counters import NULL_COUNTER_ID
 from aerolog.transport.protocol.responses import (
     OperationSuccess,
     SubscriptionReady,
@@ -237,11 +237,7 @@ class NetworkSubscriptions:
 
     def drop_position(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Free the position counter of an image; the subscription hears of the image's end yet."""
-        counter_id = link.images[image]
-        if counter_id != NULL_COUNTER_ID:
-            image.stream.subscribers.remove(counter_id)
-            self._context.free_counter(counter_id)
-            link.images[image] = NULL_COUNTER_ID
+        drop_position(self._context, link.images, image, image.stream.subscribers.remove)
 
     def tell_available(self, link: NetworkSubscription, image: PublicationImage) -> None:
         """Announce an image whose position counter is ready."""

@@ -34,7 +34,6 @@ from aerolog.transport.driver.send.publication_factory import discard_publicatio
 from aerolog.transport.driver.send.send_stream import ACTIVE, DONE, DRAINING, LINGER
 from aerolog.transport.protocol.commands import AddExclusivePublication
 from aerolog.transport.protocol.responses import ExclusivePublicationReady, PublicationReady
-from aerolog.transport.uri import keys
 
 if TYPE_CHECKING:
     from aerolog.transport.driver.channels.channel_params import PublicationParams
@@ -306,32 +305,15 @@ def _confirm_match(
     existing: NetworkPublication, params: PublicationParams, channel: UdpChannel
 ) -> None:
     """Refuse to share a publication that is not what the channel asks for."""
-    start, found = params.start, existing.params
-    first_channel = existing.endpoint.channel.original
-    comparisons = [
-        (keys.MTU, params.has_mtu_length, found.mtu_length, params.mtu_length),
-        (keys.TERM_LENGTH, params.has_term_length, found.term_length, params.term_length),
-        (keys.SESSION_ID, params.has_session_id, existing.session_id, params.session_id),
-    ]
-    if start is not None:
-        comparisons += [
-            (keys.INIT_TERM_ID, True, existing.start.initial_term_id, start.initial_term_id),
-            (keys.TERM_ID, True, existing.start.term_id, start.term_id),
-            (keys.TERM_OFFSET, True, existing.start.term_offset, start.term_offset),
-        ]
-    for key, is_given, has, requested in comparisons:
-        if is_given and has != requested:
-            raise generic(
-                ILLEGAL_STATE,
-                f"existing publication has different '{key}': existing={has} "
-                f"requested={requested} existingChannel={first_channel} channel={channel.uri}",
-            )
+    first = existing.endpoint.channel.original
+    existing.confirm_match(params, channel.uri, first)
+    found = existing.params
     if found.spies_simulate_connection != params.spies_simulate_connection:
         has_ssc = str(found.spies_simulate_connection).lower()
         wants_ssc = str(params.spies_simulate_connection).lower()
         raise generic(
             ILLEGAL_STATE,
             "existing publication has different spiesSimulateConnection: "
-            f"existing={has_ssc} requested={wants_ssc} existingChannel={first_channel} "
+            f"existing={has_ssc} requested={wants_ssc} existingChannel={first} "
             f"channel={channel.original}",
         )

@@ -12,6 +12,7 @@ from aerolog.transport.driver.channels.destination_params import check_receive_d
 from aerolog.transport.driver.channels.network_params import network_subscription_params
 from aerolog.transport.driver.conductor.subscription_links import (
     allocate_position,
+    drop_position,
     move_untethered,
     tell_available,
     tell_unavailable,
@@ -208,8 +209,4 @@ class Spies:
 
     def _drop_position(self, spy: Spy, publication: NetworkPublication) -> None:
         """Free the position counter of an image; the spy hears of the image's end yet."""
-        counter_id = spy.images[publication]
-        if counter_id != NULL_COUNTER_ID:
-            publication.stream.remove_spy(counter_id)
-            self._context.free_counter(counter_id)
-            spy.images[publication] = NULL_COUNTER_ID
+        drop_position(self._context, spy.images, publication, publication.stream.remove_spy)
