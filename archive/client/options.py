@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from aerolog.transport.client.options import LOG
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.uri import ChannelUri
@@ -67,7 +69,7 @@ MTU: Final = _declare.size(
 )  # fmt: skip
 NAME: Final = _declare.text("aeron.archive.client.name", "", "shown by the archive", keyword="name")
 
-PROPERTIES: Final = _declare.table
+PROPERTIES: Final = (*_declare.table, STRICT)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,6 +127,7 @@ class ArchiveClientOptions:
         settings = Settings(
             PROPERTIES, properties, {key: options.pop(key) for key in list(options) if key in named}
         )
+        settings.report(LOG.warning)
         unknown = options.keys() - set(cls.__slots__)
         if unknown:
             raise ConfigurationError(f"unknown option {min(unknown)!r} for an archive client")

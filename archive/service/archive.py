@@ -105,8 +105,7 @@ class Archive(Resource):
             raise ConfigurationError(
                 "an embedded driver without a thread needs an archive in threading mode INVOKER"
             )
-        for warning in config.settings.warnings:
-            sys.stderr.write(f"WARNING: {warning}\n")
+        config.settings.report()
         self._closed = False
         self._fatal: BaseException | None = None
         self._on_fatal = on_fatal

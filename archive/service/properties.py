@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aerolog.archive.format.checksum import checksum_for
 from aerolog.archive.format.segment import SEGMENT_LENGTH_MAX, SEGMENT_LENGTH_MIN, is_power_of_two
 from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.events.properties import ARCHIVE_EVENT_PROPERTIES
@@ -283,7 +284,7 @@ PRINT_CONFIGURATION = _declare.boolean(
     "aeron.print.configuration", False, "print the configuration at start"
 )
 
-PROPERTIES: Final = (*_declare.table, *ARCHIVE_EVENT_PROPERTIES)
+PROPERTIES: Final = (*_declare.table, *ARCHIVE_EVENT_PROPERTIES, STRICT)
 
 
 class ArchiveConfig:

@@ -38,6 +38,14 @@ ControlChannelProperty = Annotated[
         help="Take requests over UDP, too: the same as -Daeron.archive.control.channel=CHANNEL.",
     ),
 ]
+StrictProperty = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse unknown properties, variables and channel parameters, which are else warned"
+        " of once: the same as -Daerolog.strict=true.",
+    ),
+]
 
 driver_app = typer.Typer(add_completion=False)
 archiving_driver_app = typer.Typer(add_completion=False)
@@ -52,13 +60,17 @@ archive_app = typer.Typer(add_completion=False)
         "driver -Daeron.threading.mode=SHARED --aeron-dir /dev/shm/aeron-test",
     ),
 )
-def driver(arguments: ServiceArguments = None, aeron_dir: AeronDirProperty = None) -> None:
+def driver(
+    arguments: ServiceArguments = None,
+    aeron_dir: AeronDirProperty = None,
+    strict: StrictProperty = False,
+) -> None:
     """Run a media driver in the foreground until SIGINT or SIGTERM.
 
     Properties have the reference's names, such as -Daeron.threading.mode=SHARED; they and
     properties files apply in their order, over AERON_* variables of the environment.
     """
-    given = service_arguments(arguments, {"aeron.dir": aeron_dir})
+    given = service_arguments(arguments, {"aeron.dir": aeron_dir, "aerolog.strict": _given(strict)})
     run_service(service("driver"), given)
 
 
@@ -70,11 +82,13 @@ def _with_archive(name: str) -> Callable[..., None]:
         aeron_dir: AeronDirProperty = None,
         archive_dir: ArchiveDirProperty = None,
         control_channel: ControlChannelProperty = None,
+        strict: StrictProperty = False,
     ) -> None:
         properties = {
             "aeron.dir": aeron_dir,
             "aeron.archive.dir": archive_dir,
             "aeron.archive.control.channel": control_channel,
+            "aerolog.strict": _given(strict),
         }
         given = service_arguments(arguments, properties)
         run_service(service(name), given)
@@ -104,6 +118,11 @@ command(
     help="Run an archive beside the media driver of a directory until SIGINT or SIGTERM."
     + _PROPERTIES,
 )(_with_archive("archive"))
+
+
+def _given(flag: bool) -> str | None:
+    """A flag as the text of its property, None when it was not given."""
+    return "true" if flag else None
 
 
 def service_arguments(

@@ -156,6 +156,7 @@ class Aeron(Resource):
     ) -> RegistrationFuture[Any]:
         conductor = self.conductor
         text, stream = _channel_text(channel), _int32("stream_id", stream_id)
+        conductor.check_keys(text)
 
         def complete(ready: Any) -> Any:
             logs = conductor.logs.acquire(ready.registration_id, ready.log_file)
@@ -210,6 +211,7 @@ class Aeron(Resource):
         """Add a subscription as ``add_subscription`` does, without waiting."""
         conductor = self.conductor
         text, stream = _channel_text(channel), _int32("stream_id", stream_id)
+        conductor.check_keys(text)
         handlers = (on_image or self.options.on_image, on_image_gone or self.options.on_image_gone)
 
         def complete(ready: Any) -> Subscription:

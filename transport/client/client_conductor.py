@@ -7,7 +7,6 @@ Handlers run under the lock and so may not call the client.
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections import deque
@@ -17,6 +16,7 @@ from aerolog.transport.client import liveness
 from aerolog.transport.client.client_events import ClientClosed, ErrorRaised, Event, EventStream
 from aerolog.transport.client.driver_listener import DriverListener
 from aerolog.transport.client.log_table import LogTable
+from aerolog.transport.client.options import LOG
 from aerolog.transport.client.registration import Kind, Pending, RegistrationFuture
 from aerolog.transport.errors import (
     AerologError,
@@ -28,6 +28,7 @@ from aerolog.transport.errors import (
     ResourceClosedError,
 )
 from aerolog.transport.protocol import commands
+from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from aerolog.transport.client.subscription import Subscription
 
 _T = TypeVar("_T")
-_LOG = logging.getLogger("aerolog.client")
 _WAIT_SLICE_NS = 1_000_000
 
 
@@ -149,6 +149,14 @@ class ClientConductor:
             )
         if self.options.driver_bell is not None:
             self.options.driver_bell()
+
+    def check_keys(self, channel: str) -> None:
+        """Report unknown parameters of a channel, or refuse them when the client is strict.
+
+        Raises:
+            ChannelUriError: a parameter is unknown, and the client is strict.
+        """
+        check_keys(channel, strict=self.options.strict, write=LOG.warning)
 
     def submit(
         self,
@@ -551,13 +559,13 @@ class ClientConductor:
         """Report an error that belongs to no call to ``on_error`` or, without one, to the log."""
         self.publish(ErrorRaised(error))
         if self.options.on_error is None:
-            _LOG.error("client %d: %s", self.client_id, error, exc_info=error)
+            LOG.error("client %d: %s", self.client_id, error, exc_info=error)
             return
         previous, self._callback_thread = self._callback_thread, threading.get_ident()
         try:
             self.options.on_error(error)
         except Exception:  # noqa: BLE001 - there is nobody left to tell
-            _LOG.exception("client %d: the error handler failed", self.client_id)
+            LOG.exception("client %d: the error handler failed", self.client_id)
         finally:
             self._callback_thread = previous
 

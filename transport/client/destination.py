@@ -94,6 +94,7 @@ class Destination:
         wait: bool,
         timeout: float | None,
     ) -> Self:
+        conductor.check_keys(channel)
         future = conductor.submit(Kind.DESTINATION, add, _nothing)
         if wait:
             conductor.await_answer(future, timeout)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.concurrent.clock import SystemClock
 from aerolog.transport.config import Declare, Properties, Settings
+from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.values import duration_to_ns
 from aerolog.transport.errors import ConfigurationError
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
@@ -54,6 +56,10 @@ PRE_TOUCH: Final = _declare.boolean(
     env="AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY",
 )
 
+#: Every property of a client.
+PROPERTIES: Final = (*_declare.table, STRICT)
+LOG: Final = logging.getLogger("aerolog.client")
+
 
 def default_aeron_dir() -> str:
     """The directory that a driver of this user uses by default.
@@ -85,6 +91,7 @@ class ClientOptions:
         invoker: whether the client has no thread, so that the program calls ``do_work``.
         driver_invoker: called while the client waits, to turn an embedded driver.
         driver_bell: called after each command, to wake a driver of the same process.
+        strict: whether an unknown property or channel parameter is an error.
         pre_touch: whether to touch every page of a log when it is mapped.
     """
 
@@ -94,6 +101,7 @@ class ClientOptions:
     idle_sleep_ns: int
     name: str
     pre_touch: bool
+    strict: bool = False
     invoker: bool = False
     driver_invoker: Callable[[], object] | None = None
     driver_bell: Callable[[], object] | None = None
@@ -122,18 +130,19 @@ class ClientOptions:
             aeron_dir: the driver's directory, None for the one of the properties or the user.
             keepalive_interval: seconds between two heartbeats.
             properties: texts of the reference's property names; the environment when None.
-            options: ``driver_timeout``, ``idle_sleep``, ``name`` and ``pre_touch``, which have
-                properties too, and the other attributes of this class.
+            options: ``driver_timeout``, ``idle_sleep``, ``name``, ``pre_touch`` and ``strict``,
+                which have properties too, and the other attributes of this class.
 
         Raises:
             ConfigurationError: unknown options, or values that cannot be used.
         """
-        named = {prop.keyword for prop in _declare.table}
+        named = {prop.keyword for prop in PROPERTIES}
         keywords = {key: options.pop(key) for key in list(options) if key in named}
         unknown = options.keys() - {name for name in cls.__slots__ if name not in named}
         if unknown:
             raise ConfigurationError(f"unknown option {min(unknown)!r} for a client")
-        settings = Settings(_declare.table, properties, {**keywords, "aeron_dir": aeron_dir})
+        settings = Settings(PROPERTIES, properties, {**keywords, "aeron_dir": aeron_dir})
+        settings.report(LOG.warning)
         return cls(
             aeron_dir=settings[AERON_DIR] or default_aeron_dir(),
             driver_timeout_ns=settings[DRIVER_TIMEOUT] * 1_000_000,
@@ -141,6 +150,7 @@ class ClientOptions:
             idle_sleep_ns=settings[IDLE_SLEEP],
             name=settings[NAME],
             pre_touch=settings[PRE_TOUCH],
+            strict=settings.strict,
             **options,
         )
 

@@ -8,6 +8,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from aerolog.transport.config.definition import Infer, Kind, Property
+from aerolog.transport.config.known_names import (
+    STRICT,
+    tell_once,
+    unknown_names,
+    warn_on_stderr,
+)
 from aerolog.transport.config.sources import Properties, RawValue
 from aerolog.transport.config.values import (
     INT32_MAX,
@@ -38,7 +44,9 @@ class Settings:
     """The value of every property of a table.
 
     Attributes:
-        warnings: one line for each doubtful value that was accepted; for stderr.
+        strict: whether an unknown name is an error.
+        warnings: one line for each doubtful value that was accepted.
+        unknown: one line for each property or variable that no component knows.
     """
 
     def __init__(
@@ -57,7 +65,8 @@ class Settings:
                 None means that the value is not given.
 
         Raises:
-            ConfigurationError: if a keyword is unknown or a value cannot be used.
+            ConfigurationError: if a keyword is unknown or a value cannot be used, or, when the
+                settings are strict, if a name is unknown.
         """
         self.table = tuple(table)
         self.warnings: list[str] = []
@@ -77,6 +86,10 @@ class Settings:
                 self._set(prop, value, raw.source)
             else:
                 self._values[prop.name] = prop.default
+        self.strict = self._strictness(layers)
+        self.unknown = tuple(unknown_names(layers, self.table))
+        if self.strict and self.unknown:
+            raise ConfigurationError(self.unknown[0])
 
     def __getitem__(self, prop: Property[T]) -> T:
         return cast("T", self._values[prop.name])
@@ -92,12 +105,23 @@ class Settings:
         """Describe for messages where the value comes from."""
         return self._sources.get(prop.name, "default")
 
+    def report(self, write: Callable[[str], object] = warn_on_stderr) -> None:
+        """Write a line for each warning, and for each unknown name once in this process."""
+        for line in (*self.warnings, *filter(tell_once, self.unknown)):
+            write(line)
+
     def describe(self) -> list[tuple[str, str, str]]:
         """Return name, value as text, and source of every property, in the order of the table."""
         return [
             (prop.name, format_value(prop, self._values[prop.name]), self.source(prop))
             for prop in self.table
         ]
+
+    def _strictness(self, layers: Properties) -> bool:
+        if STRICT.name in self._values:
+            return cast("bool", self._values[STRICT.name])
+        raw = layers.get(STRICT.name, STRICT.env)
+        return False if raw is None else cast("bool", self._from_text(STRICT, raw))
 
     def _set(self, prop: Property[Any], value: Any, source: str) -> None:
         limit = _violated_limit(prop, value)

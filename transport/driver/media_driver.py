@@ -108,8 +108,7 @@ class MediaDriver(Resource):
         self._files: FileSystem = file_system or RealFileSystem()
         self._clock = clock or SystemClock()
         self._directory = p.aeron_dir(settings)
-        for warning in settings.warnings:
-            sys.stderr.write(f"WARNING: {warning}\n")
+        settings.report()
         self._claim()
         with ExitStack() as undo:
             self._events = driver_events(settings, self._clock)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.transport.concurrent.idle import ALIASES
 from aerolog.transport.config.definition import Declare
+from aerolog.transport.config.known_names import STRICT
 from aerolog.transport.config.settings import Settings
 from aerolog.transport.events.properties import DRIVER_EVENT_PROPERTIES
 from aerolog.transport.memory.aeron_directory import unconfigured_aeron_dir
@@ -633,7 +634,7 @@ NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS = _add.text(
     "rows of csv_table: name, initial host, re-resolution host; bars between rows",
 )
 
-PROPERTIES: Final = (*_add.table, *DRIVER_EVENT_PROPERTIES)
+PROPERTIES: Final = (*_add.table, *DRIVER_EVENT_PROPERTIES, STRICT)
 
 
 def driver_settings(

@@ -7,7 +7,7 @@ later. An exception that it raises becomes the error response.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive import protocol as ap
 from aerolog.archive.protocol.enums import NULL_POSITION
@@ -21,8 +21,10 @@ from aerolog.archive.service.conductor.listings import (
 )
 from aerolog.archive.service.conductor.time_requests import TimeRequests, is_question
 from aerolog.archive.service.replayer.replays import ReplayOrder
+from aerolog.transport.config.known_names import warn_on_stderr
 from aerolog.transport.errors import ArchiveError, ArchiveErrorCode, ChannelUriError
 from aerolog.transport.uri import ChannelUri
+from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,21 @@ if TYPE_CHECKING:
     from aerolog.archive.service.replayer.replays import Replays
     from aerolog.archive.service.replication.replications import Replications
     from aerolog.archive.service.storage.storage import Storage
+
+_REPLICATED: Final = ("src_control_channel", "live_destination")
+#: The fields of requests that hold a channel which the archive is about to use.
+_CHANNELS: Final[dict[type[ap.Message], tuple[str, ...]]] = {
+    ap.StartRecordingRequest: ("channel",),
+    ap.StartRecordingRequest2: ("channel",),
+    ap.ExtendRecordingRequest: ("channel",),
+    ap.ExtendRecordingRequest2: ("channel",),
+    ap.UpdateChannelRequest: ("channel",),
+    ap.ReplayRequest: ("replay_channel",),
+    ap.BoundedReplayRequest: ("replay_channel",),
+    ap.ReplicateRequest: _REPLICATED,
+    ap.TaggedReplicateRequest: _REPLICATED,
+    ap.ReplicateRequest2: (*_REPLICATED, "replication_channel", "src_response_channel"),
+}
 
 
 class RequestHandlers:
@@ -102,9 +119,15 @@ class RequestHandlers:
 
         Raises:
             ArchiveError: the request is refused.
+            ChannelUriError: it has a malformed channel.
         """
         handler = self._handlers.get(type(request))
-        return None if handler is None else handler(control, request)
+        if handler is None:
+            return None
+        strict = self._context.config.settings.strict
+        for field in _CHANNELS.get(type(request), ()):
+            check_keys(getattr(request, field), strict=strict, write=warn_on_stderr)
+        return handler(control, request)
 
     # -- the session ------------------------------------------------------------------------------
 

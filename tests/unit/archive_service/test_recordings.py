@@ -193,3 +193,24 @@ def test_an_events_stream_that_has_ended_stops_no_recording_from_ending(make_rig
     publication.close()
     assert stopped(rig, 0) == position
     assert any("recording events stream has ended" in text for text in rig.errors())
+
+
+def test_an_unknown_parameter_of_a_channel_is_warned_of_once(rig, capsys) -> None:
+    for stream_id in (1, 2):
+        rig.start(stream_id, CHANNEL + "|linggger=1s")
+
+    assert capsys.readouterr().err == (
+        "WARNING: unknown channel parameter linggger; did you mean linger? "
+        "(channel aeron:ipc?term-length=64k|linggger=1s)\n"
+    )
+
+
+def test_a_strict_archive_refuses_unknown_parameters(make_rig) -> None:
+    rig = make_rig(strict=True)
+    rig.connect()
+
+    _, message = rig.refused(
+        ap.StartRecordingRequest, stream_id=1, source_location=LOCAL, channel=CHANNEL + "|mtuuu=9"
+    )
+
+    assert "unknown channel parameter mtuuu; did you mean mtu?" in message

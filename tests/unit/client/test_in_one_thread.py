@@ -7,8 +7,9 @@ import pytest
 
 from aerolog.transport.client import Aeron, Poller, ReconnectingAeron
 from aerolog.transport.concurrent.idle import YieldingIdleStrategy
+from aerolog.transport.config import Properties
 from aerolog.transport.driver import MediaDriver
-from aerolog.transport.errors import ConfigurationError, ResourceClosedError
+from aerolog.transport.errors import ChannelUriError, ConfigurationError, ResourceClosedError
 
 
 @pytest.fixture
@@ -91,3 +92,25 @@ def test_a_reconnecting_client_stays_closed_once_the_program_closed_it(media_dri
     client.close()
     with pytest.raises(ResourceClosedError, match="closed"):
         client.ensure()
+
+
+def test_unknown_parameters_are_logged_once_by_the_client(client, caplog):
+    for _ in range(2):
+        client.add_subscription("aeron:ipc?aliass=x", 1)
+
+    assert caplog.messages == [
+        "unknown channel parameter aliass; did you mean alias? (channel aeron:ipc?aliass=x)"
+    ]
+
+
+def test_a_strict_client_refuses_unknown_names(media_driver):
+    options = {"invoker": True, "driver_invoker": media_driver.do_work, "strict": True}
+    with Aeron(media_driver.aeron_dir, **options) as strict:
+        with pytest.raises(ChannelUriError, match=r"parameter sparsee; did you mean sparse\?"):
+            strict.add_publication("aeron:ipc?sparsee=true", 1)
+        subscription = strict.add_subscription("aeron:udp?control-mode=manual", 1)
+        with pytest.raises(ChannelUriError, match=r"endpont; did you mean endpoint\?"):
+            subscription.add_destination("aeron:udp?endpont=localhost:0")
+    properties = Properties.from_command_line(["-Daeron.client.nam=x"], {})
+    with pytest.raises(ConfigurationError, match=r"did you mean aeron\.client\.name\?"):
+        Aeron(media_driver.aeron_dir, properties=properties, **options)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from aerolog.transport.errors import ErrorCode
 from aerolog.transport.protocol import commands as c
 from aerolog.transport.protocol import responses as r
 
@@ -147,3 +148,24 @@ def test_session_ids_are_neither_reserved_nor_in_use(start):
     assert len(given) == 20
     assert not given & taken
     assert all(session >= -3 for session in given)
+
+
+def test_an_unknown_parameter_is_warned_of_once_and_has_no_effect(bench, capsys):
+    for channel in ("aeron:ipc?alaias=a", "aeron:ipc?alaias=b"):
+        bench.publication(channel)
+        bench.subscription(channel)
+
+    assert capsys.readouterr().err == (
+        "WARNING: unknown channel parameter alaias; did you mean alias? "
+        "(channel aeron:ipc?alaias=a)\n"
+    )
+    assert bench.errors() == []
+
+
+def test_a_strict_driver_refuses_unknown_parameters(start):
+    bench = start(strict=True)
+
+    code, message = bench.refused(lambda i, n: c.AddPublication(i, n, 7, "aeron:ipc?mtuu=1408"))
+
+    assert code == ErrorCode.INVALID_CHANNEL
+    assert "unknown channel parameter mtuu; did you mean mtu? (channel aeron:ipc?mtuu" in message

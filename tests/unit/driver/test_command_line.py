@@ -300,3 +300,33 @@ def test_what_was_there_is_noted_when_asked_for(run, directory):
     process = run("-Daeron.dir.delete.on.start=true", "-Daeron.dir.warn.if.exists=true")
     process.ready()
     assert process.stop()[2] == f"WARNING: {directory} exists\n"
+
+
+def test_unknown_names_are_warned_of_once_and_have_no_effect(run):
+    process = run("-Daeron.term.bufer.length=64k", env={**os.environ, "AERON_DRIVER_TIMOUT": "1"})
+    process.ready()
+    with Aeron(process.directory) as client:
+        for _ in range(2):
+            client.add_subscription("aeron:ipc?alais=x", 1001)
+    code, _, err = process.stop()
+    assert code == 0
+    assert err.splitlines() == [
+        f"WARNING: unknown {text}"
+        for text in (
+            (
+                "variable AERON_DRIVER_TIMOUT; did you mean AERON_DRIVER_TIMEOUT?"
+                " (environment AERON_DRIVER_TIMOUT)"
+            ),
+            (
+                "property aeron.term.bufer.length; did you mean aeron.term.buffer.length?"
+                " (-Daeron.term.bufer.length)"
+            ),
+            "channel parameter alais; did you mean alias? (channel aeron:ipc?alais=x)",
+        )
+    ]
+
+
+def test_strict_refuses_unknown_names(run):
+    code, _, err = run("-Daerolog.strict=true", "-Daeron.dri=x").end()
+    assert code == 2
+    assert err == "ERROR: unknown property aeron.dri; did you mean aeron.dir? (-Daeron.dri)\n"

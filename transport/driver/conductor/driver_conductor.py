@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from aerolog.transport.config.known_names import warn_on_stderr
 from aerolog.transport.driver import properties
 from aerolog.transport.driver.conductor.clients import Clients
 from aerolog.transport.driver.conductor.command_error import CommandError, answer_to
@@ -30,6 +31,7 @@ from aerolog.transport.driver.threading_mode import (
 from aerolog.transport.errors import ControlProtocolError, ErrorCode, StorageSpaceError
 from aerolog.transport.protocol import commands
 from aerolog.transport.protocol.responses import NextAvailableSessionId, OnError, OperationSuccess
+from aerolog.transport.uri.known_keys import check_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,10 +187,10 @@ class DriverConductor:
             commands.AddSubscription: self._add_subscription,
             commands.RemoveSubscription: self._remove_subscription,
             commands.ClientKeepalive: self._keepalive,
-            commands.AddDestination: self.network.add_destination,
+            commands.AddDestination: self._add_destination,
             commands.RemoveDestination: self.network.remove_destination,
             commands.RemoveDestinationById: self.network.remove_destination_by_id,
-            commands.AddReceiveDestination: self.network.add_receive_destination,
+            commands.AddReceiveDestination: self._add_receive_destination,
             commands.RemoveReceiveDestination: self.network.remove_receive_destination,
             commands.AddCounter: self._counters.add,
             commands.RemoveCounter: self._counters.remove,
@@ -202,16 +204,29 @@ class DriverConductor:
     def _add_publication(
         self, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> None:
+        self._check_keys(command.channel)
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_publication(command)
         else:
             self.network.add_publication(command)
 
     def _add_subscription(self, command: commands.AddSubscription) -> None:
+        self._check_keys(command.channel)
         if command.channel.startswith(_IPC_PREFIX):
             self._ipc.add_subscription(command)
         else:
             self.network.add_subscription(command)
+
+    def _add_destination(self, command: commands.AddDestination) -> None:
+        self._check_keys(command.channel)
+        self.network.add_destination(command)
+
+    def _add_receive_destination(self, command: commands.AddReceiveDestination) -> None:
+        self._check_keys(command.channel)
+        self.network.add_receive_destination(command)
+
+    def _check_keys(self, channel: str) -> None:
+        check_keys(channel, strict=self._context.settings.strict, write=warn_on_stderr)
 
     def _remove_publication(self, command: commands.RemovePublication) -> None:
         registration_id, revoke = command.registration_id, command.revoke

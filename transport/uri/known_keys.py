@@ -1,0 +1,51 @@
+"""What is said of a channel's parameters that nobody knows; the reference ignores them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aerolog.transport.config.known_names import nearest, suggestion, tell_once
+from aerolog.transport.errors import ChannelUriError
+from aerolog.transport.uri.keys import BY_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SHOWN_LENGTH: Final = 60
+
+
+def check_keys(channel: str, *, strict: bool, write: Callable[[str], object]) -> None:
+    """Report each unknown parameter of a channel once in this process.
+
+    Args:
+        channel: as it was given; a malformed one is left to its parser.
+        strict: whether an unknown parameter is an error.
+        write: takes a line without its end.
+
+    Raises:
+        ChannelUriError: a parameter is unknown, and strict is set.
+    """
+    for key in _unknown_keys(channel):
+        if strict:
+            raise ChannelUriError(_line(key, channel))
+        if tell_once(f"channel parameter {key}"):
+            write(_line(key, channel))
+
+
+def _unknown_keys(channel: str) -> Iterator[str]:
+    _, _, params = channel.partition("?")
+    for param in params.split("|"):
+        key, equals, _ = param.partition("=")
+        if equals and key not in BY_KEY:
+            yield key
+
+
+def _line(key: str, channel: str) -> str:
+    near = suggestion(nearest(key[:_SHOWN_LENGTH], BY_KEY))
+    return f"unknown channel parameter {_shown(key)}{near} (channel {_shown(channel)})"
+
+
+def _shown(text: str) -> str:
+    """A text that a stranger may have chosen, fit for a line of a log."""
+    kept = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+    return "".join(char if char.isprintable() else "?" for char in kept)
