@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from aerolog.archive.format.archive_folder import ArchiveFolder
 from aerolog.archive.time_index import TimeIndex
-from aerolog.archive.time_index.building import write_index
+from aerolog.archive.time_index.index_file import write_index
 from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.testing.recordings import RecordingBuilder
 from aerolog.transport.memory.filesystem import RealFileSystem

@@ -1,11 +1,11 @@
-"""The index file of a recording that begins, goes on or loses its start."""
+"""The index file of a recording that begins, goes on, loses its start or is indexed afterwards."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aerolog.archive.time_index.blocks import TimeBlocks
+from aerolog.archive.time_index.blocks import TimeBlocks, encode_blocks
 from aerolog.archive.time_index.layout import (
     BLOCK_LENGTH,
     HEADER_COPIES,
@@ -22,9 +22,13 @@ from aerolog.transport.errors import FileFormatError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Buffer
+
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.transport.memory.data_file import DataFile
     from aerolog.transport.memory.filesystem import FileSystem
+
+_NEW_SUFFIX = ".new"
 
 
 def begin_notes(
@@ -192,3 +196,37 @@ def remove_orphans(
             files.remove(str(Path(folder) / name))
             removed.append(name)
     return removed
+
+
+def write_index(
+    archive_dir: str | Path,
+    header: IndexHeader,
+    times: Buffer,
+    positions: Buffer,
+    files: FileSystem,
+) -> str:
+    """Write the index of a recording, in place of the one that it has; returns its path.
+
+    Args:
+        archive_dir: the archive's folder.
+        header: the header of the index.
+        times: int64, the entries' times in epoch nanoseconds.
+        positions: int64, the entries' positions, never descending.
+        files: the file system to use.
+
+    Raises:
+        ValueError: the positions descend.
+        OSError: the index cannot be written; an index that was there is unchanged.
+    """
+    path = index_path(archive_dir, header.recording_id)
+    blocks = encode_blocks(times, positions, header.recording_id, header.identity)
+    files.make_dirs(str(Path(path).parent))
+    new = path + _NEW_SUFFIX
+    try:
+        files.write_bytes(new, header.encode_block() + bytes(blocks))
+        files.rename(new, path)
+    except OSError:
+        if files.exists(new):
+            files.remove(new)
+        raise
+    return path

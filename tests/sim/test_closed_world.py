@@ -12,14 +12,14 @@ import pytest
 
 from aerolog.testing.scenarios import Kind
 
-# Everything is imported by a first play; the doors are shut for the second.
+# Everything is imported by a first run; the doors are shut for the second.
 PROGRAM = """
 import os, random, secrets, socket, sys, threading, time, uuid
-from aerolog.testing.archive_plays import play
+from aerolog.testing.archive_scenario_run import run_scenario
 from aerolog.testing.scenarios import make_scenario
 
 kind, seed = sys.argv[1], int(sys.argv[2])
-first = play(make_scenario(kind, seed)).fingerprint
+first = run_scenario(make_scenario(kind, seed)).fingerprint
 opened, shut = [], False
 
 def watch(event, args):
@@ -45,7 +45,7 @@ for module, names in (
     for name in names:
         setattr(module, name, refuse(f"{module.__name__}.{name}"))
 shut = True
-second = play(make_scenario(kind, seed)).fingerprint
+second = run_scenario(make_scenario(kind, seed)).fingerprint
 shut = False
 print(opened, first == second)
 """

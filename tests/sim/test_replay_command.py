@@ -58,8 +58,8 @@ def test_a_failing_seed_names_the_command_that_replays_it(monkeypatch):
     def fail(_scenario):
         raise AssertionError("it broke")
 
-    monkeypatch.setattr(seeds, "play", fail)
-    played = seeds.play_seed(Kind.UDP, 7)
+    monkeypatch.setattr(seeds, "run_scenario", fail)
+    played = seeds.run_seed(Kind.UDP, 7)
     assert str(played) == (
         "udp seed 7: AssertionError: it broke\n    replay: python -m aerolog.testing udp 7 --trace"
     )

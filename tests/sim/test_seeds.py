@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from aerolog.testing.archive_plays import play
+from aerolog.testing.archive_scenario_run import run_scenario
 from aerolog.testing.scenarios import Kind, make_scenario
-from aerolog.testing.seeds import play_many
+from aerolog.testing.seeds import run_seed_ranges
 
 PROCESSES = 2
 SHORT = [(Kind.UDP, range(700)), (Kind.IPC, range(200)), (Kind.ARCHIVE, range(150))]
@@ -16,7 +16,7 @@ LONG = [(kind, range(1_000_000, 1_003_000)) for kind in Kind]
 
 
 def play_all(wanted):
-    played = list(play_many(wanted, PROCESSES))
+    played = list(run_seed_ranges(wanted, PROCESSES))
     failed = [str(one) for one in played if one.failure]
     assert not failed, f"{len(failed)} of {len(played)} seeds failed\n" + "\n".join(failed[:20])
     return [one.outcome for one in played]
@@ -38,12 +38,13 @@ def test_many_more_seeds_hold():
 @pytest.mark.parametrize("kind", Kind)
 def test_a_seed_gives_the_same_run_in_another_process(kind):
     seeds = range(40, 52)
-    here = [play(make_scenario(kind, seed)).fingerprint for seed in seeds]
+    here = [run_scenario(make_scenario(kind, seed)).fingerprint for seed in seeds]
     program = (
         "import sys\n"
-        "from aerolog.testing.archive_plays import play\n"
+        "from aerolog.testing.archive_scenario_run import run_scenario\n"
         "from aerolog.testing.scenarios import make_scenario\n"
-        "for seed in sys.argv[2:]: print(play(make_scenario(sys.argv[1], int(seed))).fingerprint)\n"
+        "for seed in sys.argv[2:]:\n"
+        "    print(run_scenario(make_scenario(sys.argv[1], int(seed))).fingerprint)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, kind.value, *map(str, seeds)],

@@ -7,9 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from aerolog.testing.archive_plays import play
+from aerolog.testing.archive_scenario_run import run_scenario
 from aerolog.testing.scenarios import Kind, make_scenario
-from aerolog.testing.seeds import play_many
+from aerolog.testing.seeds import run_seed_ranges
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _play_one(kind: Kind, seed: int, *, trace: bool) -> int:
     scenario = make_scenario(kind, seed)
     _say(str(scenario))
     try:
-        outcome = play(scenario, _say if trace else None)
+        outcome = run_scenario(scenario, _say if trace else None)
     except (AerologError, AssertionError) as error:
         _say(f"FAILED: {type(error).__name__}: {error}")
         return _EXIT_FAILED
@@ -67,7 +67,7 @@ def _play_one(kind: Kind, seed: int, *, trace: bool) -> int:
 
 
 def _play_range(kind: Kind, seeds: range, processes: int) -> int:
-    failed = [played for played in play_many([(kind, seeds)], processes) if played.failure]
+    failed = [played for played in run_seed_ranges([(kind, seeds)], processes) if played.failure]
     for played in failed:
         _say(str(played))
     _say(f"{len(seeds)} seeds of {kind.value}, {len(failed)} failed")

@@ -9,7 +9,7 @@ from aerolog.archive.client import AeronArchive
 from aerolog.archive.service import Archive
 from aerolog.testing.filesystem import FakeFileSystem
 from aerolog.testing.mounts import MountedFileSystem
-from aerolog.testing.turning import TurnedAgent
+from aerolog.testing.single_agent import SingleAgent
 from aerolog.transport.client import Aeron
 from aerolog.transport.config.sources import Properties
 from aerolog.transport.driver import MediaDriver
@@ -238,7 +238,7 @@ class SimulatedHost:
     def _add_agents(self, kind: str, runner: AgentInvoker) -> list[Party]:
         parties = []
         for index, agent in enumerate(runner.agents):
-            turned = TurnedAgent(runner, index)
+            turned = SingleAgent(runner, index)
             name = f"{self.name} {kind} {agent.role_name}"
             parties.append(self.simulation.add_party(name, turned.invoke))
         return parties

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from aerolog.archive.format.catalog_file import CatalogFile
 from aerolog.archive.format.descriptor import RecordingDescriptor
 from aerolog.archive.format.segment import segment_file_name, term_id_at
-from aerolog.archive.time_index.building import write_index
+from aerolog.archive.time_index.index_file import write_index
 from aerolog.archive.time_index.layout import IndexHeader
 from aerolog.transport.memory.filesystem import RealFileSystem
 from aerolog.transport.protocol.fixed_layout import align

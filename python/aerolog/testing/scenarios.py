@@ -1,9 +1,9 @@
 """Scenarios: what a seed makes of hosts, streams, their readers, and the harm that comes to them.
 
-A scenario is data, made of a seed alone; ``plays`` and ``archive_plays`` act it out. Mild ones
-bring loss, duplicates, reordering, delay, short partitions and short stalls: every stream gets
-through whole. Harsh ones bring long partitions, long stalls and kills as well: streams may end,
-with a reason.
+A scenario is data, made of a seed alone; ``ScenarioRun`` and ``ArchiveScenarioRun`` run it. Mild
+ones bring loss, duplicates, reordering, delay, short partitions and short stalls: every stream
+gets through whole. Harsh ones bring long partitions, long stalls and kills as well: streams may
+end, with a reason.
 """
 
 from __future__ import annotations

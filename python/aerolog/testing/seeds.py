@@ -1,4 +1,4 @@
-"""Scenarios by the thousand: seeds played in worker processes, failures with how to replay them."""
+"""Scenarios by the thousand: seeds run in worker processes, failures with how to repeat them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from io import StringIO
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final
 
-from aerolog.testing.archive_plays import play
+from aerolog.testing.archive_scenario_run import run_scenario
 from aerolog.testing.scenarios import Kind, make_scenario
 from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from aerolog.testing.plays import Outcome
+    from aerolog.testing.scenario_run import Outcome
 
 _CHUNK: Final = 20
 _COLLECT_EVERY: Final = 10  # a simulation keeps the garbage collector from its work
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class SeedResult:
     """The outcome of the scenario that one seed makes.
 
     Attributes:
@@ -53,34 +53,34 @@ def replay_command(kind: Kind, seed: int) -> str:
     return f"python -m aerolog.testing {kind.value} {seed} --trace"
 
 
-def play_seed(kind: Kind, seed: int) -> Played:
-    """Play one seed; what it raises becomes its failure."""
+def run_seed(kind: Kind, seed: int) -> SeedResult:
+    """Run one seed; what it raises becomes its failure."""
     try:
-        outcome = play(make_scenario(kind, seed))
+        outcome = run_scenario(make_scenario(kind, seed))
     except (AerologError, AssertionError) as error:
-        return Played(kind, seed, None, f"{kind.value} seed {seed}: {_text(error)}")
+        return SeedResult(kind, seed, None, f"{kind.value} seed {seed}: {_text(error)}")
     except Exception as error:  # noqa: BLE001 -- a defect of any sort is what seeds are for
-        return Played(kind, seed, None, f"{kind.value} seed {seed}: unexpected {_text(error)}")
-    return Played(kind, seed, outcome, "")
+        return SeedResult(kind, seed, None, f"{kind.value} seed {seed}: unexpected {_text(error)}")
+    return SeedResult(kind, seed, outcome, "")
 
 
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def play_seeds(kind: Kind, seeds: Sequence[int]) -> list[Played]:
-    """Play several seeds in this process."""
+def run_seeds(kind: Kind, seeds: Sequence[int]) -> list[SeedResult]:
+    """Run several seeds in this process."""
     found = []
     for number, seed in enumerate(seeds):
         if number % _COLLECT_EVERY == 0:
             gc.collect()
         with redirect_stderr(StringIO()):  # warnings of restarts
-            found.append(play_seed(kind, seed))
+            found.append(run_seed(kind, seed))
     return found
 
 
-def play_many(wanted: Iterable[tuple[Kind, range]], processes: int) -> Iterator[Played]:
-    """Play seeds of several kinds in worker processes.
+def run_seed_ranges(wanted: Iterable[tuple[Kind, range]], processes: int) -> Iterator[SeedResult]:
+    """Run seeds of several kinds in worker processes.
 
     Args:
         wanted: seeds by kind.
@@ -95,5 +95,5 @@ def play_many(wanted: Iterable[tuple[Kind, range]], processes: int) -> Iterator[
         for at in range(0, len(seeds), _CHUNK)
     ]
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for played in pool.map(play_seeds, *zip(*chunks, strict=True)):
-            yield from played
+        for results in pool.map(run_seeds, *zip(*chunks, strict=True)):
+            yield from results

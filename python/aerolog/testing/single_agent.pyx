@@ -1,4 +1,4 @@
-"""Agents of one driver or archive, turned one by one instead of one after the other."""
+"""One agent of a driver or archive, to be run by itself and not after those before it."""
 
 from aerolog.transport.concurrent.agent_runner cimport AgentInvoker
 
@@ -7,7 +7,7 @@ cdef enum:
     STOPPED = 2
 
 
-cdef class TurnedAgent(AgentInvoker):
+cdef class SingleAgent(AgentInvoker):
     """One agent of an invoker that has been started, as if it had a thread of its own.
 
     Args:

@@ -1,4 +1,4 @@
-"""Scenarios acted out: the simulation, its cast, and what has to hold at the end."""
+"""One run of a scenario: its simulation, writers and readers, and what holds at the end."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ class _Stream:
     awaited: int = 0  # readers that have yet to join
 
 
-class Play:
-    """One scenario, acted out by ``run``.
+class ScenarioRun:
+    """One scenario in a simulation of its own.
 
     Args:
-        scenario: the scenario to act out.
+        scenario: the scenario to run.
         trace: is given a line for everything that happens.
     """
 
@@ -109,7 +109,7 @@ class Play:
         self._errors: list[BaseException] = []
 
     def run(self) -> Outcome:
-        """Act the scenario out.
+        """Run the scenario to its end.
 
         Raises:
             StreamCheckError: something arrived that was not sent so, or an end without a reason.

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 from aerolog.archive.protocol import NULL_POSITION
-from aerolog.testing.plays import Play
+from aerolog.testing.scenario_run import ScenarioRun
 from aerolog.testing.scenarios import Harm, Kind
 from aerolog.testing.streams import StreamCheckError
 from aerolog.transport.errors import ActiveArchiveError, AerologError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client import AeronArchive
     from aerolog.archive.format.descriptor import RecordingDescriptor
     from aerolog.testing.hosts import SimulatedHost
-    from aerolog.testing.plays import Outcome
+    from aerolog.testing.scenario_run import Outcome
     from aerolog.testing.scenarios import HarmPlan, Scenario
     from aerolog.testing.streams import SentStream
 
@@ -30,7 +30,7 @@ _RETRY_S: Final = 1.0
 _DISK_SIZE: Final = 1 << 40
 
 
-class ArchivePlay(Play):
+class ArchiveScenarioRun(ScenarioRun):
     """A scenario in which every stream of the first host is recorded."""
 
     def __init__(self, scenario: Scenario, trace: Callable[[str], object] | None = None) -> None:
@@ -195,16 +195,16 @@ class ArchivePlay(Play):
                 raise StreamCheckError(f"{stream} is recorded from {start} to {stop}")
 
 
-def play(scenario: Scenario, trace: Callable[[str], object] | None = None) -> Outcome:
-    """Act a scenario out.
+def run_scenario(scenario: Scenario, trace: Callable[[str], object] | None = None) -> Outcome:
+    """Run a scenario to its end.
 
     Args:
-        scenario: the scenario to act out.
+        scenario: the scenario to run.
         trace: is given a line for everything that happens.
 
     Raises:
         StreamCheckError: something did not hold.
         SimulationTimeoutError: something did not happen.
     """
-    cast = ArchivePlay if scenario.kind is Kind.ARCHIVE else Play
-    return cast(scenario, trace).run()
+    make = ArchiveScenarioRun if scenario.kind is Kind.ARCHIVE else ScenarioRun
+    return make(scenario, trace).run()
