@@ -46,7 +46,7 @@ _CLOSED = {
 
 
 # DuckDB's text for an error that one of our streams raised.
-_OURS = re.compile(r"failed: \w+: (.*)\. Detail: Python exception")
+_OURS = re.compile(r"failed: [\w ]+: (.*)\. Detail: Python exception")
 
 
 class QueryError(AerologError, ValueError):

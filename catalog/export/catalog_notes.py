@@ -22,13 +22,19 @@ _DATABASE_NAME: Final = "aerolog-catalog.db"
 
 
 class CatalogNotes:
-    """Notes which exports begin and end. A context manager, which closes what it opened."""
+    """Notes which exports begin and end. A context manager, which closes what it opened.
+
+    Attributes:
+        read_only: archives' folders whose catalog or journal takes no notes, because it is
+            read-only; what is exported of them is not noted.
+    """
 
     def __init__(self, catalog: Any, target: Store) -> None:
         self._given = catalog
         self._target = target
         self._stack = ExitStack()
-        self._beside: dict[str, Any] = {}
+        self._of_folders: dict[str, Any] = {}
+        self.read_only: list[str] = []
 
     def __enter__(self) -> Self:
         if isinstance(self._given, str):
@@ -57,7 +63,7 @@ class CatalogNotes:
             if folder is not None and job.is_ahead:
                 positions.setdefault(folder, {})[job.recording_id] = job.state.position
         for folder, of_folder in positions.items():
-            catalog = self._given or self._catalog_in(folder)
+            catalog = self._catalog_of(folder)
             if catalog is not None:
                 from aerolog.catalog.index.exports import note_begun
 
@@ -83,7 +89,7 @@ class CatalogNotes:
         folder = self._folder_of(job)
         if folder is None:
             return
-        catalog = self._given or self._catalog_in(folder)
+        catalog = self._catalog_of(folder)
         if catalog is None:
             return
         from aerolog.catalog.index.exports import (
@@ -121,17 +127,29 @@ class CatalogNotes:
         place = job.source.place
         return None if place is None else local_folder(place)
 
+    def _catalog_of(self, folder: str) -> Any:
+        """The catalog that takes the notes of a folder's archive; None when there is none."""
+        if folder not in self._of_folders:
+            catalog = self._given or self._catalog_in(folder)
+            if catalog is not None and self._is_read_only(folder, catalog):
+                self.read_only.append(folder)
+                catalog = None
+            self._of_folders[folder] = catalog
+        return self._of_folders[folder]
+
+    def _is_read_only(self, folder: str, catalog: Any) -> bool:
+        from aerolog.catalog.index.journal_file import is_read_only
+
+        # A catalog that somebody named is written: if it is read-only, that is an error.
+        return is_read_only(folder) or (catalog is not self._given and catalog.is_read_only)
+
     def _catalog_in(self, folder: str) -> Any:
         """The catalog in an archive's folder, None when there is none or nothing to open it."""
-        if folder not in self._beside:
-            self._beside[folder] = None
-            if (Path(folder) / _DATABASE_NAME).exists():
-                try:
-                    from aerolog.catalog.index import RecordingCatalog
-                except MissingExtraError:
-                    # Nobody asked for it; where it can be used, the next export notes this one.
-                    return None
-                self._beside[folder] = self._stack.enter_context(
-                    RecordingCatalog.open(archive_dir=folder)
-                )
-        return self._beside[folder]
+        if not (Path(folder) / _DATABASE_NAME).exists():
+            return None
+        try:
+            from aerolog.catalog.index import RecordingCatalog
+        except MissingExtraError:
+            # Nobody asked for it; where it can be used, the next export notes this one.
+            return None
+        return self._stack.enter_context(RecordingCatalog.open(archive_dir=folder))

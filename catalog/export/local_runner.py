@@ -90,6 +90,7 @@ def export(
         finally:
             manifest.save(target, request.clock.now_ns())
             notes.finished(unnoted, manifest)
+    report.unnoted = notes.read_only
     report.seconds = request.seconds_since(begun_ns)
     return report
 

@@ -84,6 +84,8 @@ class ExportReport:
         abandoned: temporary files of an export that was killed; they were removed.
         uploads: what an export to an object store was writing when it was killed: the store may
             keep parts of it, which nobody sees and somebody pays.
+        unnoted: archives' folders whose catalog was not told of the export, because the folder, its
+            catalog or its journal is read-only.
         seconds: how long it took.
     """
 
@@ -91,6 +93,7 @@ class ExportReport:
     results: list[ExportResult] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)
     uploads: list[str] = field(default_factory=list)
+    unnoted: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property

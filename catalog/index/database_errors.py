@@ -2,15 +2,17 @@
 
 An engine that was given to `translate_errors` raises the classes of this package in place of
 SQLAlchemy's for every cause outside the program: the file, the server, the credentials, locks.
-Errors of the program itself stay as they are.
+Errors of the program itself stay as they are, unless the database is a damaged file: `damage_named`
+looks for that when an error has no other cause.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import event
+from sqlalchemy import event, func, or_, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, InterfaceError, NoSuchModuleError, OperationalError
 
@@ -24,13 +26,20 @@ from aerolog.catalog.index.errors import (
     CatalogUrlError,
     NotACatalogError,
 )
+from aerolog.transport.errors import AerologError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Column, ColumnElement
     from sqlalchemy.engine import URL, Engine, ExceptionContext
 
 DRIVERS: Final = ("sqlite", "postgresql+psycopg")
 
 _MIGRATE: Final = "run: aerolog catalog migrate"
+_DAMAGED: Final = "the file is damaged; move it away and run: aerolog catalog rebuild"
+#: What the driver of SQLite says of a text that is no UTF-8.
+_NO_TEXT: Final = "Could not decode to UTF-8"
 _TRY_AGAIN: Final = "try again when it is done, or find out who it is"
 
 #: Primary result code of SQLite -> class of the error and the text that explains it.
@@ -56,10 +65,7 @@ _SQLITE: Final[dict[int, tuple[type[CatalogError], str]]] = {
         NotACatalogError,
         "the file is no SQLite database; pass another, or move it and run: aerolog catalog rebuild",
     ),
-    sqlite3.SQLITE_CORRUPT: (
-        NotACatalogError,
-        "the file is damaged; move it away and run: aerolog catalog rebuild",
-    ),
+    sqlite3.SQLITE_CORRUPT: (NotACatalogError, _DAMAGED),
     sqlite3.SQLITE_FULL: (
         CatalogUnreachableError,
         "its disk is full; make room and run: aerolog catalog sync",
@@ -156,6 +162,46 @@ def translate_errors(engine: Engine) -> None:
             raise translated from context.original_exception
 
 
+@contextmanager
+def damage_named(engine: Engine) -> Iterator[None]:
+    """Raise `NotACatalogError` for what a damaged SQLite file makes the work in the context raise.
+
+    Values that nobody wrote raise all kinds of errors where they are used.
+    """
+    try:
+        yield
+    except (AerologError, OSError):
+        raise
+    except Exception as error:
+        if engine.dialect.name == "sqlite" and _is_damaged(engine):
+            raise NotACatalogError(f"{named(engine.url)} cannot be used: {_DAMAGED}") from error
+        raise
+
+
+def _is_damaged(engine: Engine) -> bool:
+    """Whether a SQLite file fails its own check, or values have types that its tables forbid."""
+    from aerolog.catalog.index.models import Base
+
+    try:
+        with engine.connect() as connection:
+            if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
+                return True
+            for table in Base.metadata.sorted_tables:
+                strange = or_(*map(_is_strange, table.columns))
+                if connection.execute(select(1).select_from(table).where(strange).limit(1)).first():
+                    return True
+    except (CatalogError, UnicodeDecodeError):
+        return True
+    return False
+
+
+def _is_strange(column: Column[Any]) -> ColumnElement[bool]:
+    kinds = ["integer" if column.type.python_type is int else "text"]
+    if column.nullable:
+        kinds.append("null")
+    return func.typeof(column).not_in(kinds)
+
+
 def translation(
     name: str, reported: BaseException, wrapped: BaseException | None
 ) -> CatalogError | None:
@@ -166,6 +212,8 @@ def translation(
         reported: the driver's error.
         wrapped: SQLAlchemy's error that wraps it.
     """
+    if isinstance(reported, UnicodeDecodeError) or str(reported).startswith(_NO_TEXT):
+        return NotACatalogError(f"{name} cannot be used: {_DAMAGED}")
     code = getattr(reported, "sqlite_errorcode", None)
     if code is not None:
         return _of_sqlite(name, reported, code & 0xFF)
@@ -180,7 +228,10 @@ def translation(
 def _of_sqlite(name: str, reported: BaseException, code: int) -> CatalogError | None:
     text = str(reported)
     if text.startswith(("no such table", "no such column")):
-        return CatalogOutOfDateError(f"{name} is out of date ({text}); {_MIGRATE}")
+        return CatalogOutOfDateError(
+            f"{name} is out of date ({text}); {_MIGRATE}; if it is up to date, it is damaged: move"
+            " it away and run: aerolog catalog rebuild"
+        )
     known = _SQLITE.get(code)
     if known is None:
         return None

@@ -3,10 +3,16 @@
 SQLite gets a write-ahead log, foreign keys, and transactions that begin where the program says so.
 A transaction that will write takes the write lock at its beginning, so that no other process can
 change the rows between its reads and its writes. PostgreSQL keeps its default, read committed.
+
+A SQLite file that may not be written, or whose folder may not, is opened read-only. SQLite reads a
+database with a write-ahead log only where it may keep two more files, so that one in a folder that
+is read-only is declared to be immutable, unless a log with changes was left there.
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event, pool
@@ -41,7 +47,7 @@ def make_engine(url: URL) -> Engine:
         kept = pool.StaticPool if in_memory else pool.NullPool
         settings: dict[str, Any] = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
         engine = create_engine(url, connect_args=settings, poolclass=kept)
-        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "do_connect", _connect_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     else:
         require("psycopg", "a catalog in PostgreSQL")
@@ -60,11 +66,33 @@ def lock_for_migration(connection: Connection) -> None:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('aerolog.migration'))")
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
+def is_read_only(file: str) -> bool:
+    """Whether a SQLite file is there and can be read only: the file or its folder is read-only."""
+    path = Path(file)
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _connect_sqlite(dialect: Any, _record: Any, arguments: Any, settings: dict[str, Any]) -> Any:
+    file, *others = arguments
+    pragmas = ["foreign_keys = ON"]
+    if not settings.get("uri") and is_read_only(file):
+        settings = settings | {"uri": True}
+        file = _read_only_uri(file)
+    else:
+        pragmas = ["journal_mode = WAL", "synchronous = NORMAL", *pragmas]
+    connection = dialect.connect(file, *others, **settings)
     # The driver would begin transactions by itself, and never before a SELECT.
     connection.isolation_level = None
-    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {setting}")
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _read_only_uri(file: str) -> str:
+    log = Path(f"{file}-wal")
+    has_changes = log.exists() and log.stat().st_size > 0
+    may_keep_files = has_changes or os.access(log.parent, os.W_OK)
+    return f"{Path(file).absolute().as_uri()}?mode=ro{'' if may_keep_files else '&immutable=1'}"
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:

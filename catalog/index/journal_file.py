@@ -173,6 +173,12 @@ class JournalFile:
         return Line(end, facts)
 
 
+def is_read_only(archive_dir: str | Path) -> bool:
+    """Whether nothing can be noted in a folder's journal, which cannot be written or made."""
+    path = Path(archive_dir) / JOURNAL_NAME
+    return not os.access(path if path.exists() else path.parent, os.W_OK)
+
+
 def _begin(path: Path, fd: int) -> None:
     """Write the first line of a journal that is new or whose first line was cut off."""
     if _end_of_lines(fd):

@@ -103,6 +103,9 @@ def _had_fingerprints(session: Session, archive_fk: int) -> bool:
 
 
 def _drop(session: Session, archive_fk: int) -> None:
-    keys = select(Recording.id).where(Recording.archive_fk == archive_fk).limit(CHUNK)
-    while chunk := session.scalars(keys).all():
+    keys = select(Recording.id).where(Recording.archive_fk == archive_fk).order_by(Recording.id)
+    last = -1
+    # The keys only grow: in a damaged database rows may still be found after they were deleted.
+    while chunk := session.scalars(keys.where(Recording.id > last).limit(CHUNK)).all():
         drop_recordings(session, chunk)
+        last = max(chunk)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 
-from aerolog.catalog.index.database_errors import parsed_url
-from aerolog.catalog.index.engine import WRITES, make_engine
+from aerolog.catalog.index.database_errors import damage_named, parsed_url
+from aerolog.catalog.index.engine import WRITES, is_read_only, make_engine
 from aerolog.catalog.index.errors import CatalogUrlError
 from aerolog.catalog.index.migration import prepare
 from aerolog.transport.concurrent.clock import SystemClock
@@ -82,11 +82,18 @@ class RecordingCatalog(Resource):
         """
         engine = open_engine(url, archive_dir)
         try:
-            prepare(engine)
+            with damage_named(engine):
+                prepare(engine)
         except BaseException:
             engine.dispose()
             raise
         return cls(engine, clock)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the catalog is a file that is read-only, or that is in a read-only folder."""
+        url = self.engine.url
+        return url.get_backend_name() == "sqlite" and is_read_only(url.database or "")
 
     @contextmanager
     def session(self, *, writes: bool = False) -> Iterator[Session]:
@@ -96,7 +103,7 @@ class RecordingCatalog(Resource):
             writes: whether the session may write. On SQLite other writers wait from its beginning
                 on.
         """
-        with self.engine.connect() as connection:
+        with damage_named(self.engine), self.engine.connect() as connection:
             chosen = connection.execution_options(**{WRITES: writes})
             with chosen.begin(), Session(chosen, autoflush=False) as session:
                 yield session

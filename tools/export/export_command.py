@@ -183,7 +183,7 @@ def export(
             report = _from_folder(archive_dir, catalog, ids, search, to, layout, progress)
     for result in report.results:
         _warn(result)
-    _warn_abandoned(report)
+    _warn_of(report)
     _print(report, as_json)
     return 0 if report.complete else EXIT_FAILED
 
@@ -326,7 +326,7 @@ def _warn(result: "ExportResult") -> None:
         remark(f"{head} {result.checksum_mismatches} frames do not match their checksum")
 
 
-def _warn_abandoned(report: "ExportReport") -> None:
+def _warn_of(report: "ExportReport") -> None:
     from aerolog.tools.terminal.console import remark
 
     for name in report.abandoned:
@@ -335,4 +335,9 @@ def _warn_abandoned(report: "ExportReport") -> None:
         remark(
             f"an export was killed, and the store may keep parts of {upload}: a lifecycle rule that"
             " ends incomplete uploads removes them"
+        )
+    for folder in report.unnoted:
+        remark(
+            f"the export is not noted in the catalog: {folder} is read-only; retention does not"
+            " know of it"
         )
