@@ -1,7 +1,7 @@
 """The names of properties that somebody reads, and what is said of a name that nobody knows.
 
-Known are the names of the reference's programs at version 1.51.0 (spec configuration), those of its
-C driver, and ours. A name outside ``aeron.`` and ``aerolog.`` belongs to somebody else.
+Known are the names of the reference's programs at version 1.51.0 (spec configuration 5 to 18), of
+its C driver, and ours. A name outside ``aeron.`` and ``aerolog.`` belongs to somebody else.
 """
 
 from __future__ import annotations
