@@ -24,6 +24,7 @@ from aerolog.catalog.index.search import Search, search
 
 ARCHIVE = Path(sys.argv[1] if len(sys.argv) > 1 else "archive")
 OUT = Path(sys.argv[2] if len(sys.argv) > 2 else ".")
+OUT.mkdir(parents=True, exist_ok=True)
 if not ARCHIVE.exists():
     make_archive(ARCHIVE)
 

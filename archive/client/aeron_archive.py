@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aerolog.archive.client.caller import AwaitedCaller, AwaitedForm, WaitingCaller, WaitingForm
 from aerolog.archive.client.operations import ArchiveOperations
+from aerolog.transport.client.aio import AsyncAeron
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,8 +71,9 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
     requests may be under way at once; an archive takes only one listing at a time.
 
     Example:
-        async with await AsyncAeronArchive.connect(aeron) as archive:
-            async for recording in archive.recordings(): ...
+        async with await AsyncAeron.connect() as aeron:
+            async with await AsyncAeronArchive.connect(aeron) as archive:
+                async for recording in archive.recordings(): ...
     """
 
     def __init__(self, aeron: Aeron | None, aeron_dir: str | None, options: dict[str, Any]) -> None:
@@ -81,10 +83,18 @@ class AsyncAeronArchive(ArchiveOperations, AwaitedForm):
 
     @classmethod
     async def connect(
-        cls, aeron: Aeron | None = None, *, aeron_dir: str | None = None, **options: Any
+        cls,
+        aeron: Aeron | AsyncAeron | None = None,
+        *,
+        aeron_dir: str | None = None,
+        **options: Any,
     ) -> Self:
-        """Connect to an archive; the arguments are those of `AeronArchive`, without ``idle``."""
-        archive = cls(aeron, aeron_dir, options)
+        """Connect to an archive; the arguments are those of `AeronArchive`, without ``idle``.
+
+        ``aeron`` may be a client for asyncio as well.
+        """
+        client = aeron.aeron if isinstance(aeron, AsyncAeron) else aeron
+        archive = cls(client, aeron_dir, options)
         try:
             await archive.caller.carry_out(archive.conversation.connect())
         except BaseException:

@@ -32,14 +32,15 @@ def test_a_program_says_what_it_should(name: str, tmp_path, monkeypatch) -> None
     monkeypatch.setenv("AERON_DIR", str(aeron_dir))
     try:
         with ArchivingMediaDriver(aeron_dir, tmp_path / "archive"):
-            done = subprocess.run(
-                [sys.executable, "-W", "error", str(START / f"{name}.py")],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=100,
-                check=False,
-            )
+            for _ in range(2):
+                done = subprocess.run(
+                    [sys.executable, "-W", "error", str(START / f"{name}.py")],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=100,
+                    check=False,
+                )
+                assert (done.stderr, done.stdout) == ("", SAID[name])
     finally:
         shutil.rmtree(aeron_dir, ignore_errors=True)
-    assert (done.stderr, done.stdout) == ("", SAID[name])

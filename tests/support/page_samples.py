@@ -1,5 +1,7 @@
 """Runs the samples of a documentation page, in their order, as a reader would.
 
+A page may be run again in the same folder.
+
 A page's samples are its fenced blocks in ``python`` (a program each) and ``sh`` (commands, all in
 one shell). The ``text`` block behind one is what it prints, ``...`` standing for anything. Comments
 before a block, which readers do not see, say more:
@@ -70,7 +72,7 @@ def samples(page: Path) -> list[Sample]:
 
 def script(page: Path, found: list[Sample], folder: Path) -> str:
     """One shell script of all samples; what each prints goes to a file of its own."""
-    lines = ["set -eu"]
+    lines = ["set -eu", "rm -f said-*"]
     for number, sample in enumerate(found):
         if sample.elsewhere:
             continue
@@ -103,7 +105,8 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> list[tupl
     found = samples(page)
     program = folder / "page.sh"
     program.write_text(script(page, found, folder), encoding="utf-8")
-    (folder / "examples").symlink_to(ROOT / "examples")
+    if not (folder / "examples").is_symlink():
+        (folder / "examples").symlink_to(ROOT / "examples")
     with (folder / "said.err").open("w+", encoding="utf-8") as errors:
         shell = subprocess.Popen(
             ["bash", program.name],

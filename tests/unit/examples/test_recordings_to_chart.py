@@ -27,10 +27,12 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Where the program wrote to, and what it said; the second run finds the archive made."""
-    out = tmp_path_factory.mktemp("chart")
+    empty = tmp_path_factory.mktemp("empty")
+    out = empty / "charts" / "of-today"
+    command = [sys.executable, "-m", "examples.recordings_to_chart"]
     said = [
         subprocess.run(
-            [sys.executable, "-m", "examples.recordings_to_chart", str(out / "archive"), str(out)],
+            [*command, str(empty / "archive"), str(out)],
             cwd=ROOT,
             capture_output=True,
             text=True,
