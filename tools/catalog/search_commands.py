@@ -7,7 +7,7 @@ import typer
 from aerolog.tools.catalog.catalog_group import app
 from aerolog.tools.catalog.options import CatalogOptions, chosen_archive, open_catalog
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import JsonOption, StreamOption, grouped
+from aerolog.tools.command_line.options import TIME_RULE, JsonOption, StreamOption, grouped
 
 if TYPE_CHECKING:
     from aerolog.catalog.index import RecordingCatalog
@@ -47,10 +47,14 @@ def search(
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Recorded at that time or later.")
+        str | None,
+        typer.Option(
+            "--since", metavar="TIME", help=f"Recorded at that time or later. {TIME_RULE}"
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Recorded before that time.")
+        str | None,
+        typer.Option("--until", metavar="TIME", help=f"Recorded before that time. {TIME_RULE}"),
     ] = None,
     min_size: Annotated[
         str | None, typer.Option("--min-size", metavar="BYTES", help="At least (k, m, g allowed).")
@@ -76,8 +80,8 @@ def search(
 ) -> None:
     """Find recordings that meet all conditions.
 
-    Times are ISO 8601 (the machine's zone unless they name one) or numbers since the epoch. What
-    the catalog knows is as old as its last sync.
+    Times are ISO 8601 or numbers since the epoch. What the catalog knows is as old as its last
+    sync.
     """
     from aerolog.tools.catalog import catalog_rows as view
     from aerolog.tools.terminal import console
@@ -102,6 +106,8 @@ def search(
     )
     with open_catalog(catalog) as opened:
         found = _search(opened, wanted)
+        if not (found or as_json) and (since, until) != (None, None):
+            _say_when(opened, wanted)
     shown = found[:limit]
     if as_json:
         console.print_json([view.as_json(one) for one in shown])
@@ -124,6 +130,26 @@ def _parsed(given: dict[str, Any]) -> "Search":
         return parse_search(given)
     except SearchError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def _say_when(catalog: "RecordingCatalog", wanted: "Search") -> None:
+    """Remark when something was recorded that meets all but the times."""
+    from dataclasses import replace
+
+    from aerolog.catalog.index.search import search as find
+    from aerolog.tools.catalog.catalog_rows import shown_time
+    from aerolog.tools.terminal import console
+
+    timeless = replace(wanted, since_ms=None, until_ms=None, offset=0, limit=1)
+    oldest = find(catalog, replace(timeless, order="oldest"))
+    if oldest:
+        [newest] = find(catalog, replace(timeless, order="newest"))
+        end = newest.stop_time_ms
+        until = "is being recorded now" if end is None else f"ended at {shown_time(end)}"
+        console.remark(
+            "nothing was recorded in that time; the oldest recording that meets the other "
+            f"conditions began at {shown_time(oldest[0].start_time_ms)}, the newest {until}"
+        )
 
 
 def _search(catalog: "RecordingCatalog", wanted: "Search") -> list[Any]:

@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 _NS_PER_SECOND = 1_000_000_000
 
+#: Ends the help of every option that takes a time.
+TIME_RULE = "Local time unless it has an offset, as shown ones have."
+
 
 def option_parser(parse: Callable[[str, str], T], name: str) -> Callable[[str | T], T]:
     """A Typer parser out of one of ours, with our message in the usage error."""

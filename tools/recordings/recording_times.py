@@ -6,6 +6,7 @@ import typer
 
 from aerolog.tools.command_line.help import command
 from aerolog.tools.command_line.options import (
+    TIME_RULE,
     ArchiveDirOption,
     ArchiveOptions,
     JsonOption,
@@ -32,7 +33,11 @@ def times(
     *,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="Say between which positions a time lies."),
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help=f"Say between which positions a time lies. {TIME_RULE}",
+        ),
     ] = None,
     rebuild: Annotated[
         bool,

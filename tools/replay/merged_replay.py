@@ -9,7 +9,7 @@ from aerolog.archive.client.replay.paced_replay import PaceControl, both, pace_l
 from aerolog.tools.messages.message_output import MessageFormat, MessageWriter
 from aerolog.tools.replay.pace_keys import pace_keys
 from aerolog.tools.replay.timed_replay import Notes, OutputReader
-from aerolog.tools.terminal.console import print_json_line, say
+from aerolog.tools.terminal.console import print_json_line, remark, say
 from aerolog.transport.errors import NotConnectedError
 
 if TYPE_CHECKING:
@@ -128,11 +128,21 @@ def _due(
     """Messages when they are due, with remarks on their times."""
     told = Notes()
     paced = PacedMerge(merged, speed)
+    is_empty = True
     with pace_keys(paced):
         for batch in paced.batches(on_wait):
             told(merged.notes)
+            is_empty = False
             yield batch
     told(merged.notes)
+    if is_empty:
+        _say_empty(merged)
+
+
+def _say_empty(merged: MergedReplay) -> None:
+    for part in merged.ranges:
+        if part.is_bounded:
+            remark(part.emptiness)
 
 
 def publish_merged(
@@ -160,6 +170,8 @@ def publish_merged(
         done = merged.publish(publication, timeout=SEND_TIMEOUT_S, on_batch=lambda _: watch())
         messages, payload_bytes = done.messages, done.payload_bytes
         Notes()(merged.notes)
+        if not messages:
+            _say_empty(merged)
     else:
         for batch in _due(merged, speed, watch):
             messages += len(batch)

@@ -76,7 +76,7 @@ def replay(
     """Print the messages of a recording, or replay it onto --channel and --stream.
 
     Several are merged in time order: lines, or a stream's reserved values, name the recording.
-    Without --length a replay ends at what is recorded when it begins. Times are local ones.
+    Without --length a replay ends at what is recorded when it begins.
     """
     to_channel = channel is not None or stream is not None
     if to_channel and (channel is None or stream is None):
@@ -206,6 +206,8 @@ def _onto_channel(
             _paced_onto_channel(client, wanted, target, as_json)
             return
         start, length = wanted.bounds(client)
+        if length == 0 and wanted.timed.has_times:
+            return  # and says so
         replay_id = client.start_replay(
             wanted.recording_id, *target, position=start, length=length, follow=length is None
         )
@@ -246,6 +248,8 @@ def _paced_onto_channel(
         part = replay.begin()
         for note in replay.notes:
             remark(note)
+        if part.length == 0:
+            remark(part.emptiness)
         start, length = part.start_position, part.length
         _say_replaying(wanted, target, replay.replay_session_id or 0, (start, length), as_json)
         with _channel_bar(start, length) as on_position:
@@ -333,12 +337,19 @@ class _Wanted:
         )
 
     def bounds(self, archive: "AeronArchive") -> tuple[int, int | None]:
-        """Position and length of what an archive is to replay; without one it follows."""
+        """Position and length of what an archive is to replay; without one it follows.
+
+        Remarks that nothing was recorded in a range of time.
+        """
+        from aerolog.tools.terminal.console import remark
+
         if not self.timed.has_times:
             part = self.part(archive)
             return part.start, part.length
         with self.replay(archive) as replay:
             found = replay.find_range()
+        if found.length == 0:
+            remark(found.emptiness)
         return found.start_position, found.length
 
     def part(self, archive: "AeronArchive") -> "Range":

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aerolog.tools.command_line.options import option_parser
+from aerolog.tools.command_line.options import TIME_RULE, option_parser
 from aerolog.transport.concurrent.clock import Clock, SystemClock
 from aerolog.transport.config.times import format_time, parse_time_ns
 from aerolog.transport.config.values import parse_long_duration_ns
@@ -69,7 +69,7 @@ class TimedOptions:
             metavar="TIME",
             rich_help_panel=TIME_PANEL,
             help="Messages from this time on, such as 2026-11-20T10:00, 'yesterday 10:00', or 5m "
-            "for five minutes ago.",
+            f"for five minutes ago. {TIME_RULE}",
         ),
     ] = None
     until_time: Annotated[
@@ -78,7 +78,7 @@ class TimedOptions:
             "--until",
             metavar="TIME",
             rich_help_panel=TIME_PANEL,
-            help="Messages before this time.",
+            help="Messages before this time, in the same forms.",
         ),
     ] = None
     last: Annotated[

@@ -45,6 +45,7 @@ def print_timed(
         BrokenPipeError: who read the output has gone.
     """
     told = Notes() if notes else None
+    is_empty = True
     reader = OutputReader()
     on_position: Callable[[int], object] | None = None
 
@@ -64,10 +65,13 @@ def print_timed(
                 if bar is not None:
                     on_position = stack.enter_context(bar(replay.range))
             writer.write(batch, _payload)
+            is_empty = False
             if on_position is not None:
                 on_position(batch[-1].position)
     if told is not None:
         told(replay.notes)
+    if is_empty and replay.range is not None and replay.range.is_bounded:
+        remark(replay.range.emptiness)
 
 
 def run_onto_channel(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import JsonOption
+from aerolog.tools.command_line.options import TIME_RULE, JsonOption
 from aerolog.tools.retention.options import DEFAULT_FOLDER, FolderOption
 from aerolog.tools.retention.retention_group import app
 
@@ -29,7 +29,11 @@ def hold(
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for people.")],
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="TIME", help="When it ends by itself; never by default."),
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help=f"When it ends by itself; never by default. {TIME_RULE}",
+        ),
     ] = None,
     archive_dir: FolderOption = DEFAULT_FOLDER,
     as_json: JsonOption = False,

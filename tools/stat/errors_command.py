@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from aerolog.tools.command_line.help import command
-from aerolog.tools.command_line.options import grouped
+from aerolog.tools.command_line.options import TIME_RULE, grouped
 from aerolog.tools.stat.options import LookOptions
 
 app = typer.Typer(add_completion=False)
@@ -44,7 +44,11 @@ def errors(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="WHEN", help="Seen at or after this time (ISO 8601)."),
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help=f"Seen at this time or later. {TIME_RULE}",
+        ),
     ] = None,
     look: LookOptions,
 ) -> None:

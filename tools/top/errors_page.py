@@ -50,7 +50,7 @@ class ErrorsPage(TablePage[Told]):
             ),
             Column(
                 "FIRST SEEN",
-                19,
+                24,
                 lambda row, _width, _glyphs: (number_text.date_time(row[1].first_ms), Style.DIM),
                 order=lambda row: (row[1].first_ms, row[1].last_ms),
                 descending=True,

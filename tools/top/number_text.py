@@ -69,13 +69,13 @@ def ago(then_ms: int, now_ms: int) -> str:
 
 
 def clock_time(epoch_ms: int) -> str:
-    """Wall-clock time of day, in the zone of whoever looks."""
-    return time.strftime("%H:%M:%S", time.localtime(epoch_ms / 1_000))
+    """Wall-clock time of day, in the zone of whoever looks, with its offset."""
+    return time.strftime("%H:%M:%S%z", time.localtime(epoch_ms / 1_000))
 
 
 def date_time(epoch_ms: int) -> str:
-    """Date and time of day, in the zone of whoever looks."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch_ms / 1_000))
+    """Date and time of day, in the zone of whoever looks, with its offset."""
+    return time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(epoch_ms / 1_000))
 
 
 def position(value: int | None) -> str:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from aerolog.archive.client.replay.merged_batch import MergedBatch
     from aerolog.archive.client.replay.recording_list import Origin
     from aerolog.archive.client.replay.source_merge import OnError
+    from aerolog.archive.client.replay.time_range import TimedRange
     from aerolog.archive.client.replay.timed_message import TimedMessage
     from aerolog.transport.client import ExclusivePublication
     from aerolog.transport.concurrent.clock import Clock
@@ -131,6 +132,11 @@ class _MergedReplayBase(ABC):
     def notes(self) -> tuple[str, ...]:
         """Notes on how exact each recording's times are; empty before the first message."""
         return self._merge.notes
+
+    @property
+    def ranges(self) -> list[TimedRange]:
+        """What is replayed of each recording; empty before the first message."""
+        return [source.range for source in self._merge.sources]
 
     @property
     def indexed(self) -> list[bool]:

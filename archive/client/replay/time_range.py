@@ -130,6 +130,24 @@ class TimedRange:
         """Bytes from start to end, None to follow a live recording."""
         return None if self.end_position is None else self.end_position - self.start_position
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the range has a bound in time."""
+        return (self.start_ns, self.end_ns) != (None, None)
+
+    @property
+    def emptiness(self) -> str:
+        """A sentence for a range without messages: what it is, and when something was recorded."""
+        bounds = [
+            f"{word} {format_time(bound)}"
+            for word, bound in (("from", self.start_ns), ("until", self.end_ns))
+            if bound is not None
+        ]
+        return (
+            f"recording {self.recording_id} has no message {' '.join(bounds) or 'there'}; "
+            f"it was recorded {_recorded(self.descriptor)}"
+        )
+
     def is_past(self, now_ns: int) -> bool:
         """Whether nothing that is recorded from now on lies within the range.
 
@@ -216,6 +234,13 @@ def notes_of(index: TimeIndex, descriptor: RecordingDescriptor) -> tuple[str, ..
             "messages keep their order, and a step back takes no time"
         )
     return tuple(notes)
+
+
+def _recorded(descriptor: RecordingDescriptor) -> str:
+    start = format_time(descriptor.start_timestamp * _NS_PER_MS)
+    if descriptor.stop_timestamp < 0:
+        return f"from {start} on"
+    return f"from {start} to {format_time(descriptor.stop_timestamp * _NS_PER_MS)}"
 
 
 def _span(descriptor: RecordingDescriptor) -> str:

@@ -139,3 +139,13 @@ def test_the_page_s_program_runs(folder: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "0 stopped 64 ('first-flight',)\n"
+
+
+def test_a_time_in_which_nothing_was_recorded_says_when_something_was(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    code, _, err = run("search", "--since", "2030-01-01", "--channel", "ipc")
+
+    assert code == 0
+    assert "nothing was recorded in that time; the oldest recording that meets the other" in err
+    assert "began at 2023-11-14T22:13:20Z, the newest ended at 2023-11-14T22:13:2" in err

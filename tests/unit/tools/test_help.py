@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aerolog.tools.command_line.application import COMMANDS, application
+from aerolog.tools.command_line.options import TIME_RULE
 from aerolog.tools.main import main
 
 SCREEN_LINES = 48
@@ -83,3 +84,21 @@ def test_a_long_name_stands_above_its_meaning(capsys: pytest.CaptureFixture[str]
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("  --source-response-channel CHANNEL")
     assert lines[at + 1].strip() == "Where the source answers the archive."
+
+
+def test_the_help_of_every_option_that_takes_a_time_says_the_rule() -> None:
+    options = {
+        (path, option.opts[0])
+        for path, command in ALL.items()
+        for option in command.params
+        if TIME_RULE in (getattr(option, "help", None) or "")
+    }
+
+    assert options == {
+        ("catalog search", "--since"),
+        ("catalog search", "--until"),
+        ("errors", "--since"),
+        ("recordings times", "--at"),
+        ("replay", "--from"),
+        ("retention hold", "--until"),
+    }

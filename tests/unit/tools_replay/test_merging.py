@@ -124,3 +124,19 @@ def test_a_running_archive_merges_too(capfd, tmp_path, two):
     with aeron_home() as home, archiving(home / "aeron", tmp_path):
         out = run(capfd, 0, 1, "--aeron-dir", home / "aeron")
     assert out.splitlines() == wanted
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--speed", "1000x")])
+def test_a_range_in_which_nothing_was_recorded_says_so(capfd, tmp_path, two, form):
+    late = (T0 + 9 * SECOND) // SECOND
+    told = (
+        "has no message from 2023-11-14T22:13:29Z until 2023-11-14T22:13:49Z; "
+        "it was recorded from 2023-11-14T22:13:20"
+    )
+    for recordings in ((0,), (0, 1)):
+        arguments = ("--from", late, "--until", late + 20, "--archive-dir", tmp_path, *form)
+        assert main(["replay", *map(str, (*recordings, *arguments))]) == 0
+        captured = capfd.readouterr()
+        assert captured.out == ""
+        for recording_id in recordings:
+            assert f"recording {recording_id} {told}" in captured.err
